@@ -133,7 +133,7 @@ BAD: dict[str, Callable[[], object]] = {
     "no learner": lambda: compare(pool(), [], seed=0),
     "no learner by name": lambda: compare(pool(), {}, seed=0),
     "the same learner twice": lambda: compare(pool(), [UCB1(), UCB1()], seed=0),
-    "not a learner": lambda: compare(pool(), {"a": 3}, seed=0),
+    "not a learner": lambda: compare(pool(), {"a": 3}, seed=0),  # type: ignore[dict-item]
     "no pool": lambda: compare([], TWO, seed=0),
     "pools of one size": lambda: compare([pool(0), pool(1)], TWO, seed=0),
     "no repetition": lambda: compare(pool(), TWO, repetitions=0, seed=0),

@@ -1,6 +1,6 @@
 """Compare learners: repeated plays on the same orders, in parallel."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import InitVar, dataclass, field
 from functools import partial
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from tombola import _validate
 from tombola._formatting import option_text
 from tombola._play import action_names, log_spaced, resolve_budget, run_learner, workload_of
-from tombola._types import Rounds, Seed
+from tombola._types import AnyLearner, Rounds, Seed
 from tombola.budget.budget import Budget, BudgetRun, Stop
 from tombola.budget.target import TargetRegret, target_regret
 from tombola.classification.pool import LabelledPool
@@ -21,6 +21,7 @@ from tombola.delay import DelayLike, RowDelays
 from tombola.engine.compiler import Workload
 from tombola.errors import ParameterError
 from tombola.feedback import feedback_type
+from tombola.learners.base import Learner
 from tombola.order import ORDER_MODELS, OrderLike, OrderModel, as_order_model, random_order
 from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool, as_pool, is_frame
@@ -30,7 +31,7 @@ from tombola.runs import Cell, Entry, Runs, slice_ends
 AnyPool: TypeAlias = Pool | LabelledPool
 # A pool, or an array of losses.
 PoolLike: TypeAlias = AnyPool | ArrayLike
-LearnerLike: TypeAlias = Any  # a learner, or a function of the horizon that returns one
+LearnerLike: TypeAlias = AnyLearner | Callable[[int], AnyLearner]  # a function of the horizon
 Learners: TypeAlias = Mapping[str, LearnerLike] | Sequence[LearnerLike] | LearnerLike
 # One or several input models.
 Orders: TypeAlias = Sequence[OrderLike] | OrderLike
@@ -170,6 +171,8 @@ class Comparison:
         for pool in (one for one in self.pools if isinstance(one, Pool)):
             for name, recipe in self.recipes.items():
                 learner = _learner(recipe, pool.rows)
+                if not isinstance(learner, Learner):
+                    continue
                 bound = regret_bound(learner, pool.k, pool.rows, self.delay, self.switching_price)
                 if bound is not None:
                     bounds[Entry(pool.rows, "random", name)] = bound
@@ -203,7 +206,7 @@ def _play_all(comparison: Comparison, pool_index: int, model_index: int, seed: S
     return cells
 
 
-def regret_bound(learner: Any, actions: int, horizon: int, delay: int, price: float) -> float | None:
+def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price: float) -> float | None:
     """Return the proved bound on expected regret in random order, or None.
 
     delay: constant delay, in rounds.
@@ -216,8 +219,7 @@ def regret_bound(learner: Any, actions: int, horizon: int, delay: int, price: fl
     # A bound on regret with switching costs is proved only for learners that know the price.
     if price > 0 and getattr(learner, "price", None) != price:
         return None
-    bound: float | None = learner.bound(actions, horizon, delay)
-    return bound
+    return learner.bound(actions, horizon, delay)
 
 
 def _marks(marks: Sequence[int] | None, horizon: int) -> Rounds:
@@ -231,8 +233,8 @@ def _columns(pool: AnyPool, streams: RngStreams, *, relabel: bool) -> Rounds:
     return np.arange(2)
 
 
-def _learner(recipe: LearnerLike, horizon: int) -> Any:
-    return recipe if hasattr(recipe, "feedback") else recipe(horizon)
+def _learner(recipe: LearnerLike, horizon: int) -> AnyLearner:
+    return recipe(horizon) if callable(recipe) else recipe
 
 
 def _collect(entries: Sequence[Entry], results: Iterable[list[Cell]], count: int) -> dict[Entry, Cell]:
@@ -280,7 +282,7 @@ def _named(learners: Learners) -> dict[str, LearnerLike]:
     if isinstance(learners, Mapping):
         named = dict(learners)
     else:
-        learners = [learners] if isinstance(learners, str) or not isinstance(learners, Sequence) else learners
+        learners = learners if isinstance(learners, Sequence) and not isinstance(learners, str) else [learners]
         classes = [type(learner).__name__ for learner in learners]
         named = {
             name if classes.count(name) == 1 else repr(learner): learner

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tombola import _validate
-from tombola._types import Floats, Order, Rounds, Seed
+from tombola._types import AnyLearner, Floats, Order, Rounds, Seed
 from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop, n_resources
 from tombola.budget.optimum import optimum
 from tombola.classification.learner import LabelLearner
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def play(
-    learner: Any,
+    learner: AnyLearner,
     pool: "Pool | LabelledPool | ArrayLike",
     order: OrderLike = "random",
     delay: DelayLike | RowDelays = 0,
@@ -106,7 +106,7 @@ def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> t
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
 
-def comparator_losses(learner: Any, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
+def comparator_losses(learner: AnyLearner, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
     """Return the loss of the comparator per round.
 
     It is the best action, the best mix within the budget, or the best hypothesis.
@@ -114,14 +114,14 @@ def comparator_losses(learner: Any, pool: "Pool | LabelledPool", rows: Order, bu
     rows: row of each round.
     """
     if not isinstance(pool, Pool):
-        return best_losses(learner, pool, rows)
+        return best_losses(cast(LabelLearner, learner), pool, rows)
     if budget is not None:
         return np.full(rows.size, 1.0 - optimum(pool, budget).value)
     return best_action(pool, rows)
 
 
 def run_learner(
-    learner: Any,
+    learner: AnyLearner,
     pool: "Pool | LabelledPool",
     rows: Order,
     labels: Rounds | None,

@@ -1,6 +1,6 @@
-"""Array types."""
+"""Array types, and the protocol of learners."""
 
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,3 +15,26 @@ Order: TypeAlias = NDArray[np.uint32]
 # Four 64-bit words; see `tombola.rng`.
 RngState: TypeAlias = NDArray[np.uint64]
 Seed: TypeAlias = int | np.random.SeedSequence
+
+
+class AnyLearner(Protocol):
+    """A learner as `play`, `compare` and `Session` take it: of actions, under a budget, or of labels.
+
+    The methods that the loop calls depend on the kind of feedback, so each base class declares its own.
+    """
+
+    @property
+    def feedback(self) -> Any:
+        """A key of `feedback.FEEDBACK_MODELS`, or a subclass of `FeedbackModel`."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether it improves with feedback; False for a baseline."""
+
+    @property
+    def plans(self) -> bool:
+        """Whether `plan` may run between two rounds."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether it returns the probability of every action."""

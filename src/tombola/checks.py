@@ -18,6 +18,7 @@ import numpy as np
 
 from tombola._compare import compare
 from tombola._play import play, resolve_budget
+from tombola._types import AnyLearner
 from tombola.budget.budget import Budget
 from tombola.classification.classes.finite import FiniteClass
 from tombola.classification.learner import LabelLearner
@@ -42,7 +43,7 @@ N_POINTS = 7  # distinct values of a feature, for hypothesis classes on a finite
 EASY_ROUNDS, EASY_SHARE = 400, 0.75
 
 
-def check_learner(learner: Any) -> list[str]:
+def check_learner(learner: AnyLearner) -> list[str]:
     """Run every check on a learner and return their names.
 
     Raises LearnerError at the first check that fails.

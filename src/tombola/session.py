@@ -22,7 +22,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._formatting import HtmlTable, format_number, html_block, short_learner, short_repr
-from tombola._types import Floats, RngState, Seed
+from tombola._types import AnyLearner, Floats, RngState, Seed
 from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop
 from tombola.engine.compiler import expected_rounds
 from tombola.engine.tickets import Ticket, TicketTable, new_ticket
@@ -91,7 +91,7 @@ class Session(ProcessBound):
 
     def __init__(
         self,
-        learner: Any,
+        learner: AnyLearner,
         actions: int | Sequence[str] | None = None,
         horizon: int | None = None,
         *,
@@ -359,7 +359,7 @@ class Session(ProcessBound):
             save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], learner: Any = None) -> "Session":
+    def load(cls, path: str | os.PathLike[str], learner: AnyLearner | None = None) -> "Session":
         """Restore a saved session to the bit by replaying its events.
 
         A learner of tombola is restored from the file; one of your own must be given, with the same parameters.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tombola._formatting import HtmlTable, format_number, html_block, short_learner, short_repr, to_frame
-from tombola._types import Floats, Order, Rounds
+from tombola._types import AnyLearner, Floats, Order, Rounds
 from tombola.budget.budget import NO_BALANCE, Balance
 from tombola.order import OrderModel
 from tombola.pool import Pool
@@ -48,7 +48,7 @@ class Trace:
     ids: id of each row of the pool, if it has ids.
     """
 
-    learner: Any
+    learner: AnyLearner
     order_model: OrderModel
     order: Order
     actions: Rounds

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from test_budget_learners import agree, pool_of
 
 from naive import budget as naive
 from naive.optimum import exact, fractions
-from test_budget_learners import agree, pool_of
 from tombola import Pool, Session, compare, demo, play
 from tombola._formatting import format_number
 from tombola.advice.default_learners import Conditions

@@ -196,8 +196,8 @@ def test_mismatched_learner_and_pool_are_rejected(one_sentence: Any) -> None:
         lambda: play(UCB1(), costly, budget=Budget(2.0), seed=0),
         lambda: play(EmpiricalLP(), costly, seed=0),
         lambda: play(EmpiricalLP(), losses, budget=Budget(2.0), seed=0),
-        lambda: play(UCB1, losses, seed=0),
-        lambda: play("UCB2", losses, seed=0),
+        lambda: play(UCB1, losses, seed=0),  # type: ignore[arg-type]
+        lambda: play("UCB2", losses, seed=0),  # type: ignore[arg-type]
         lambda: play(UCB1(), losses, mixed=True, seed=0),
         lambda: Session(UCB1(), 2, 10, features=3, seed=0),
         lambda: Session(UCB1(), 2, 10, budget=BUDGET, seed=0),

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 
 from tombola import _validate
+from tombola._types import AnyLearner
 from tombola.budget.budget import Budget, Stop
 from tombola.errors import ParameterError
 from tombola.exact.distinct_rows import DistinctRows, Input, Row, distinct_rows
@@ -50,7 +51,7 @@ class Regrets(NamedTuple):
 
 
 def expected_loss(
-    learner: Any,
+    learner: AnyLearner,
     rows: Input,
     *,
     delay: int = 0,
@@ -77,7 +78,7 @@ def expected_loss(
 
 
 def random_order(
-    learner: Any,
+    learner: AnyLearner,
     pool: Input,
     *,
     delay: int = 0,
@@ -113,7 +114,7 @@ def random_order(
 
 
 def worst_pool(
-    learner: Any,
+    learner: AnyLearner,
     rows: Input,
     horizon: int,
     *,
@@ -141,7 +142,7 @@ def worst_pool(
 
 
 def worst_case(
-    learner: Any,
+    learner: AnyLearner,
     rows: Input,
     horizon: int,
     *,

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import platformdirs
 
 from tombola._files import make_folder, read_bytes, write_atomic
 from tombola.budget.target import TargetRegret
@@ -114,8 +115,7 @@ def default_cache_dir(name: str) -> Path:
     >>> default_cache_dir("compare").name
     'compare'
     """
-    cache_home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    return Path(os.environ.get("TOMBOLA_CACHE") or Path(cache_home) / "tombola") / name
+    return Path(os.environ.get("TOMBOLA_CACHE") or platformdirs.user_cache_path("tombola")) / name
 
 
 def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:

@@ -30,7 +30,7 @@ import numpy as np
 import tombola.policies  # noqa: F401 - registers routers, so that they load by name
 from tombola import __version__, _validate
 from tombola._formatting import HtmlTable, format_number, html_block, is_encodable, short_learner, short_repr
-from tombola._types import Floats
+from tombola._types import AnyLearner, Floats
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
 from tombola.engine.tickets import Ticket
@@ -127,7 +127,7 @@ class SessionFile(ProcessBound):
 
     _alternative = "SessionFile.open(path) there"
 
-    def __init__(self, log: EventLog, learner: Any) -> None:
+    def __init__(self, log: EventLog, learner: AnyLearner) -> None:
         self._bind_to_process()
         self._log, self.learner = log, learner
         self.names = tuple(str(name) for name in log.about["actions"])
@@ -157,7 +157,7 @@ class SessionFile(ProcessBound):
         path: str | Path,
         ids: Iterable[str],
         actions: Sequence[str],
-        learner: Any,
+        learner: AnyLearner,
         *,
         budget: Budget | None = None,
         seed: int | None = None,
@@ -689,7 +689,7 @@ class SessionFile(ProcessBound):
 
 
 def _new_session(
-    learner: Any, names: Sequence[str], horizon: int, budget: Budget | None, seed: int, n_features: int
+    learner: AnyLearner, names: Sequence[str], horizon: int, budget: Budget | None, seed: int, n_features: int
 ) -> Session:
     """Return a new session; an added null action is the last of the names."""
     listed = names[: len(names) - 1] if budget is not None and budget.null == "add" else names

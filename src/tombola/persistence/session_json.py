@@ -15,7 +15,7 @@ import numpy as np
 
 import tombola.policies  # noqa: F401 - registers routers, so that they load by name
 from tombola._files import read_bytes, write_atomic
-from tombola._types import RngState
+from tombola._types import AnyLearner, RngState
 from tombola.budget.budget import Budget
 from tombola.errors import MALFORMED_DATA_ERRORS, FeedbackError, FileError, SessionError
 from tombola.learners.spec import from_spec, to_spec
@@ -67,7 +67,7 @@ def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
     return events
 
 
-def load(path: str | os.PathLike[str], learner: Any, start: "type[Session]") -> "Session":
+def load(path: str | os.PathLike[str], learner: AnyLearner, start: "type[Session]") -> "Session":
     """Start a session with the saved configuration, and replay its events.
 
     learner: None restores a learner of tombola from the file.
@@ -105,7 +105,7 @@ def _not_a_session(path: str | os.PathLike[str], error: BaseException) -> Sessio
     )
 
 
-def _replayed(data: dict[str, Any], learner: Any, start: "type[Session]") -> "Session":
+def _replayed(data: dict[str, Any], learner: AnyLearner, start: "type[Session]") -> "Session":
     budget, prescribed = data["budget"], getattr(learner.feedback, "default_actions", None)
     session = start(
         learner,
