@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from naive import bandit, budget, full, reductions, switching
+from tombola import Budget, Pool, play
 from tombola.engine.state_vector import mix_slice
 from tombola.feedback import StepRunner, make_feedback_model
 from tombola.learners import (
@@ -61,7 +62,7 @@ from tombola.learners import (
     Uniform,
 )
 from tombola.learners.base import MixedLearner
-from tombola.rng import new_rng
+from tombola.rng import RngStreams, new_rng
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
 RowStream = list[list[int]]
@@ -271,3 +272,38 @@ def follow(case: Case, losses: Rows, arrivals: RowStream, seed: int = 0) -> Any:
             assert same or abs(probability - twin.probability) < 1e-9
         twin.acted(action)
     return runner
+
+
+def check_budget_twin(
+    case: Case, pool: Pool, share: float, *, mixed: bool, stop: Any, delay: int, target: float | None = None
+) -> None:
+    """Play a learner with this share of the rows as budget, and compare every mix and the spending with its twin."""
+    assert pool.costs is not None
+    T, k, m = pool.costs.shape
+    amounts = [share * T * (1 + j) / 2 for j in range(m)]
+    limits = Budget(amounts, target=target)
+    trace = play(case.learner, pool, "given", delay, budget=limits, stop=stop, mixed=mixed, seed=5)
+    largest = pool.costs.max(axis=(0, 1))
+    rates = [a / c / T for a, c in zip(amounts, largest, strict=True) if a > 0 and c > 0]
+
+    def check(t: int, mix: list[float]) -> None:
+        if mixed:
+            assert trace.rewards[t] == pytest.approx(1 - pool.losses[t] @ mix, abs=1e-7)
+            assert trace.costs[t] == pytest.approx(np.array(mix) @ pool.costs[t], abs=1e-7)  # type: ignore[index]
+        else:
+            assert trace.probabilities[t] == pytest.approx(mix[trace.actions[t]], abs=1e-7)
+
+    spent = budget.play(
+        case.new_twin(k, m, T, min([1.0, *rates]), 0, rng=RngStreams(5).learner(case.learner)),
+        pool.losses,
+        pool.costs,
+        amounts,
+        0,
+        stop=stop,
+        delay=min(delay, T),
+        actions=None if mixed else trace.actions.tolist(),
+        check=check,
+    )
+    assert [float(s) for s in spent] == pytest.approx(trace.costs.sum(axis=0), abs=1e-6)
+    assert all(s <= a for s, a in zip(spent, amounts, strict=True)) or mixed
+    assert not any(trace.overspent)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from test_budget_learners import agree, pool_of
 
 from naive import budget as naive
 from naive.optimum import exact, fractions
+from pools import pool_with_costs
 from tombola import Pool, Session, compare, demo, play
 from tombola._formatting import format_number
 from tombola.advice.default_learners import Conditions
@@ -26,6 +26,7 @@ from tombola.exact import random_order
 from tombola.learners import DualDescent, EmpiricalLP, OptimisticLP, ThriftyLP
 from tombola.persistence import SessionFile
 from tombola.readers.to_pool import Table
+from twin_cases import Case, check_budget_twin
 
 
 def program(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -82,13 +83,11 @@ def test_budget_and_target_are_mirror_images() -> None:
 @pytest.mark.parametrize("target", [0.0, 0.3, 0.55, 1.0])
 @pytest.mark.parametrize(("mixed", "delay"), [(True, 0), (False, 0), (False, 3)])
 def test_the_learner_agrees_with_its_twin(target: float, mixed: bool, delay: int) -> None:
-    twin = type("Twin", (naive.TargetLP,), {"target": target})
+    case = Case(EmpiricalLP(), type("Twin", (naive.TargetLP,), {"target": target}))
     for T, k in ((1, 1), (1, 3), (2, 2), (23, 3), (64, 4)):
         for share in (0.0, 0.2, 1.0):
-            pool, amounts = pool_of(T, k, 1, 1), [share * T / 2]
-            budget = Budget(amounts, target=target)
-            trace = play(EmpiricalLP(), pool, "given", delay, budget=budget, mixed=mixed, seed=5)
-            agree(twin, pool, amounts, trace, mixed=mixed, stop="fits", delay=min(delay, T))
+            pool = pool_with_costs(T, k, 1, 1)
+            check_budget_twin(case, pool, share, mixed=mixed, stop="fits", delay=delay, target=target)
 
 
 def models(rows: int = 2000) -> Pool:

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from naive import budget as naive
 from pools import pool_with_costs
 from tombola import instances, play
 from tombola.bounds import budget as bounds
@@ -13,9 +11,7 @@ from tombola.budget.budget import Budget
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 from tombola.learners import BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
-from tombola.pool import Pool
-from tombola.rng import RngStreams
-from twin_cases import BUDGET_SIMULATIONS, BUDGETED, Case, each_case
+from twin_cases import BUDGET_SIMULATIONS, BUDGETED, Case, check_budget_twin, each_case
 
 SIZES = ((1, 1, 1), (1, 3, 2), (2, 2, 1), (23, 3, 1), (37, 4, 2), (64, 3, 3))
 
@@ -27,7 +23,7 @@ SIZES = ((1, 1, 1), (1, 3, 2), (2, 2, 1), (23, 3, 1), (37, 4, 2), (64, 3, 3))
 def test_learner_agrees_with_its_twin(name: str, mixed: bool, stop: Any, delay: int) -> None:
     for T, k, m in SIZES:
         for share in (0.0, 0.2, 0.6):
-            agree(BUDGETED[name], pool_with_costs(T, k, m, 1), share, mixed=mixed, stop=stop, delay=delay)
+            check_budget_twin(BUDGETED[name], pool_with_costs(T, k, m, 1), share, mixed=mixed, stop=stop, delay=delay)
 
 
 @pytest.mark.parametrize("delay", [0, 3, 100])
@@ -38,39 +34,8 @@ def test_simulation_agrees_with_its_twin(name: str, stop: Any, delay: int) -> No
     """All its blocks, trainings and margins, with fewer rows than blocks and with a delay it does not know."""
     for T, k, m in SIZES:
         for share in (0.3, 0.9):
-            agree(BUDGET_SIMULATIONS[name], pool_with_costs(T, k, m, 1), share, mixed=True, stop=stop, delay=delay)
-
-
-def agree(case: Case, pool: Pool, share: float, *, mixed: bool, stop: Any, delay: int) -> None:
-    """Play a learner with this share of the rows as budget, and compare every mix and the spending with its twin."""
-    assert pool.costs is not None
-    T, k, m = pool.costs.shape
-    amounts = [share * T * (1 + j) / 2 for j in range(m)]
-    trace = play(case.learner, pool, "given", delay, budget=Budget(amounts), stop=stop, mixed=mixed, seed=5)
-    largest = pool.costs.max(axis=(0, 1))
-    rates = [a / c / T for a, c in zip(amounts, largest, strict=True) if a > 0 and c > 0]
-
-    def check(t: int, mix: list[float]) -> None:
-        if mixed:
-            assert trace.rewards[t] == pytest.approx(1 - pool.losses[t] @ mix, abs=1e-7)
-            assert trace.costs[t] == pytest.approx(np.array(mix) @ pool.costs[t], abs=1e-7)  # type: ignore[index]
-        else:
-            assert trace.probabilities[t] == pytest.approx(mix[trace.actions[t]], abs=1e-7)
-
-    spent = naive.play(
-        case.new_twin(k, m, T, min([1.0, *rates]), 0, rng=RngStreams(5).learner(case.learner)),
-        pool.losses,
-        pool.costs,
-        amounts,
-        0,
-        stop=stop,
-        delay=min(delay, T),
-        actions=None if mixed else trace.actions.tolist(),
-        check=check,
-    )
-    assert [float(s) for s in spent] == pytest.approx(trace.costs.sum(axis=0), abs=1e-6)
-    assert all(s <= a for s, a in zip(spent, amounts, strict=True)) or mixed
-    assert not any(trace.overspent)
+            pool = pool_with_costs(T, k, m, 1)
+            check_budget_twin(BUDGET_SIMULATIONS[name], pool, share, mixed=True, stop=stop, delay=delay)
 
 
 @each_case([*BUDGETED.values(), *BUDGET_SIMULATIONS.values()])

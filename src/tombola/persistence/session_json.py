@@ -67,7 +67,7 @@ def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
     return events
 
 
-def load(path: str | os.PathLike[str], learner: AnyLearner, start: "type[Session]") -> "Session":
+def load(path: str | os.PathLike[str], learner: AnyLearner | None, start: "type[Session]") -> "Session":
     """Start a session with the saved configuration, and replay its events.
 
     learner: None restores a learner of tombola from the file.

@@ -59,6 +59,8 @@ class Routed:
     feedback: ClassVar[type[RoutedFeedback]] = RoutedFeedback
     # Training takes longer than loading the compiler, so that sessions never interpret the kernels.
     plans: ClassVar[bool] = True
+    learns: ClassVar[bool] = True
+    mixes: ClassVar[bool] = False
 
     safe: Any = field(default_factory=FollowTheLeader)
     models: tuple[Model, ...] = DEFAULT_MODELS

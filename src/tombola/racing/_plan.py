@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,7 +218,7 @@ class Job(NamedTuple):
         cls, pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, workload: Workload
     ) -> "Job":
         """Return the job of a pool: the whole list first, then the groups."""
-        table: Rows = np.ascontiguousarray(pool.losses)
+        table = cast("Rows", np.ascontiguousarray(pool.losses))
         every = np.arange(pool.rows)
         parts = [PartTable(table, pool.totals, every, side)]
         for group in range(0 if strata is None else len(strata.names)):
