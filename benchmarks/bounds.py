@@ -40,7 +40,7 @@ FULL: dict[str, Learner] = {
     "Hedge": Hedge(),
     "HedgeAnytime": HedgeAnytime(),
     "AdaHedge": AdaHedge(),
-    "AdaHedge, kappa 1.5": AdaHedge(kappa=1.5),
+    "AdaHedge, kappa 1": AdaHedge(kappa=1.0),
     "FlipFlop": FlipFlop(),
 }
 BANDIT: dict[str, Learner] = {

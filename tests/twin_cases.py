@@ -138,7 +138,7 @@ FULL = {
     "hedge, fixed rate": Case(Hedge(rate=30), full.Hedge, {"rate": 30}),
     "hedge, any time": Case(HedgeAnytime(), full.HedgeAnytime),
     "ada hedge": Case(AdaHedge(), full.AdaHedge),
-    "ada hedge, kappa": Case(AdaHedge(kappa=1.5), full.AdaHedge, {"kappa": "1.5"}),
+    "ada hedge, kappa": Case(AdaHedge(kappa=1.0), full.AdaHedge, {"kappa": "1"}),
     "flip flop": Case(FlipFlop(), full.FlipFlop),
     "birthday test": Case(BirthdayTest(), full.BirthdayTest),
     "birthday test, own grid": Case(BirthdayTest(grid=8), full.BirthdayTest, {"grid": 8}),

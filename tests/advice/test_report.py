@@ -20,7 +20,7 @@ from tombola.budget.optimum import UnreachableError
 from tombola.delay import RowDelays
 from tombola.engine.loop import SWITCHES
 from tombola.errors import ParameterError
-from tombola.learners import EmpiricalLP
+from tombola.learners import EmpiricalLP, FollowTheLeader
 from tombola.readers import read_table
 from tombola.readers.to_pool import Table
 from tombola.rng import repetition_seeds
@@ -164,6 +164,15 @@ def test_kind_of_conditions(conditions: Conditions, kind: str) -> None:
     assert set(MEAN_RANKS[kind]) <= set(default_learners(conditions)) | set(
         default_learners(Conditions(conditions.feedback))
     )
+
+
+def test_default_leader_with_delay_starts_uniformly() -> None:
+    """The lowest index would be played for d + 1 rounds: same mean over relabellings, about three times the spread."""
+    pool = Pool(np.tile([0.0, 1.0], (200, 1)))
+    late = default_learners(Conditions("full", delay=100))["FollowTheLeader"]
+    regrets = compare(pool, {"late": late, "lowest": FollowTheLeader()}, delay=100, repetitions=20, seed=0).regrets
+    assert regrets("late").std() < 10 < 40 < regrets("lowest").std()
+    assert abs(regrets("late").mean() - 50.5) < 10
 
 
 def test_default_learners_under_a_budget() -> None:

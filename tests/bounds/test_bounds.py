@@ -42,7 +42,7 @@ LATE: list[Learner] = [
     Hedge(order="given", delay=2),
     HedgeAnytime(),
     AdaHedge(),
-    AdaHedge(kappa=1.5),
+    AdaHedge(kappa=1.0),
     FlipFlop(),
     SuccessiveElimination(),
 ]
@@ -163,7 +163,7 @@ POOLS = {
     "ties": np.vstack([np.ones((3, 3)), np.zeros((4, 3))]),
     "opposed": np.array([[0.0, 1.0, 0.5]] * 4 + [[1.0, 0.0, 0.5]] * 3),
 }
-FOUR: list[Learner] = [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge(kappa=1.5)]
+FOUR: list[Learner] = [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge()]
 
 
 def shift(learner: Learner, losses: np.ndarray) -> list[float]:

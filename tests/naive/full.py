@@ -98,7 +98,7 @@ class HedgeAnytime(Twin):
 class AdaHedge(Twin):
     """Rate kappa ln k / Delta, where Delta sums delta_t = h_t - m_t over the rows."""
 
-    def __init__(self, k: int, T: int, kappa: str = "1") -> None:
+    def __init__(self, k: int, T: int, kappa: str = "2") -> None:
         super().__init__(k, T)
         self.kappa = Decimal(kappa)
 

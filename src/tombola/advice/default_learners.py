@@ -160,6 +160,8 @@ def default_learners(conditions: Conditions) -> dict[str, Learner]:
     price = conditions.switching_price
     named: dict[str, Learner] = {type(learner).__name__: learner for learner in DEFAULTS[conditions.feedback]}
     if conditions.kind == "late rows":
+        # Until the first row arrives all actions tie: the lowest would be played d + 1 times, an arbitrary choice.
+        named["FollowTheLeader"] = FollowTheLeader(ties="random")
         named["Interleaved Hedge"] = Interleaved(Hedge(), delay=conditions.delay)
         named["Simulation of leaders"] = Simulation(FollowTheLeader())
     if conditions.feedback == "bandit":

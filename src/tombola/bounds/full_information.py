@@ -82,7 +82,7 @@ def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
     return capped(math.sqrt(horizon * math.log(actions)) + first_mix(actions, delay), horizon, actions)
 
 
-def ada_hedge(horizon: int, actions: int, kappa: float = 1.0, delay: int = 0) -> float:
+def ada_hedge(horizon: int, actions: int, kappa: float = 2.0, delay: int = 0) -> float:
     r"""Bound AdaHedge in every order.
 
     .. math:: \left(1 + \frac{1}{\kappa}\right)
@@ -93,8 +93,8 @@ def ada_hedge(horizon: int, actions: int, kappa: float = 1.0, delay: int = 0) ->
     mixability gap D has D^2 <= kappa V ln k + b D, where V, the sum of the variances of the losses under the mixes, is
     at most T / 4. A delay adds `any_delay`, in random order only.
 
-    >>> round(ada_hedge(1000, 2), 2), round(ada_hedge(1000, 2, kappa=1.5), 2)
-    (27.83, 28.32)
+    >>> round(ada_hedge(1000, 2, kappa=1.0), 2), round(ada_hedge(1000, 2), 2)
+    (27.83, 29.41)
     """
     log = math.log(actions)
     half = kappa * log / 3 + 0.5

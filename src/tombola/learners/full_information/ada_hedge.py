@@ -57,18 +57,19 @@ class AdaHedge(MixedLearner):
 
     The mixability gap of a row is how much the mix loses more than the best that Hedge could hope for; its sum so far
     sets the rate. Before there is any, the rate is infinite and the mix is shared by the leaders. `kappa` = 1 is the
-    authors'; 1.5 is the one to use when nothing is known: measured in random order it stays within 1.4 of the better
-    one of follow the leader and Hedge but near exact ties, and within 1.2 no learner can. The regret is at most
+    authors'. The default, 2, was measured: in random order its regret is in the geometric mean 1.08 times that of the
+    better one of follow the leader and Hedge on 17 real tables (1.29 for 1), at most 1.36 times; no learner is within
+    1.2 on all pools. Near exact ties of many actions kappa = 1 is better. The regret is at most
     (1 + 1/kappa) (sqrt(kappa T ln k) / 2 + (2/3) kappa ln k + 1) in every order, bounded by a constant when one action
     is clearly best, and in random order a delay d adds about d (docs/theory/delay.md).
 
     >>> from tombola import Pool, play
     >>> trace = play(AdaHedge(), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
     >>> trace.expected_losses.round(3).tolist()
-    [0.5, 0.2, 0.085]
+    [0.5, 0.059, 0.006]
     """
 
-    kappa: float = 1.0
+    kappa: float = 2.0
     feedback: ClassVar[Feedback] = "full"
 
     def __post_init__(self) -> None:

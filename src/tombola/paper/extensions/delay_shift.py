@@ -26,7 +26,7 @@ LEARNERS: dict[str, Learner] = {
     "follow the leader": FollowTheLeader(),
     "Hedge": Hedge(),
     "Hedge, any time": HedgeAnytime(),
-    "AdaHedge": AdaHedge(kappa=1.5),
+    "AdaHedge": AdaHedge(),
 }
 # Pools of the claim, by name.
 POOLS: dict[str, list[list[float]]] = {

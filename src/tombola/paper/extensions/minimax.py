@@ -27,7 +27,7 @@ LEARNERS: dict[str, Learner] = {
     "follow the leader": FollowTheLeader(),
     "Hedge": Hedge(),
     "Hedge, any time": HedgeAnytime(),
-    "AdaHedge": AdaHedge(kappa=1.5),
+    "AdaHedge": AdaHedge(),
 }
 
 
