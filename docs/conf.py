@@ -34,6 +34,8 @@ autodoc_preserve_defaults = False
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 100
 myst_enable_extensions = ["colon_fence", "dollarmath"]
+# A dollar beside a digit or a space is a currency, not a formula.
+myst_dmath_allow_digits = myst_dmath_allow_space = False
 # Formulas become MathML at build time: no script, no network.
 html_math_renderer = "mathml"
 myst_heading_anchors = 3
