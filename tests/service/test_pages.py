@@ -1,4 +1,4 @@
-"""Pages: a working day by forms, escaping, login, origins; in a real browser where there is one."""
+"""Pages without a browser: a working day by forms, races, admins, escaping, login, origins."""
 
 import re
 from pathlib import Path
@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from browser import CHROMIUM, FLAGS, needs_browser
-from service_cases import Api, Server, api_of, start_session
+from race_cases import finish_files, loss_of, start_file
+from service_cases import Api, api_of, start_session
 from tombola import UCB1, SessionFile
+from tombola.errors import ParameterError
+from tombola.racing import Event
+from tombola.service.server import open_service
 from tombola.service.tokens import TokenStore
 
 FORM = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost"}
@@ -28,15 +31,15 @@ def test_working_day_by_forms(tmp_path: Path) -> None:
         page = api("GET", "/s/calls").text
         assert "<dd>+" in page
         assert 'name="ticket" value="1"' in page
-        submit(api, "/s/calls/record", "ticket=1&score=1&then=next&key=k2")
+        submit(api, "/s/calls/record", "ticket=1&outcome=1&then=next&key=k2")
         page = api("GET", "/s/calls").text
         assert 'name="ticket" value="2"' in page
         assert "score 1" in page
-        submit(api, "/s/calls/amend", "ticket=1&score=0")
+        submit(api, "/s/calls/amend", "ticket=1&outcome=0")
         assert "score 0" in api("GET", "/s/calls").text
-        submit(api, "/s/calls/record", "ticket=2&score=0,25&then=next&key=k3")
+        submit(api, "/s/calls/record", "ticket=2&outcome=0,25&then=next&key=k3")
         submit(api, "/s/calls/cancel", "ticket=3")
-        assert submit(api, "/s/calls/record", "ticket=3&score=1").status_code == 409
+        assert submit(api, "/s/calls/record", "ticket=3&outcome=1").status_code == 409
         assert "No row is left" in api("GET", "/s/calls").text
     with SessionFile.open(path) as file:
         assert file.round == 3
@@ -46,7 +49,7 @@ def test_working_day_by_forms(tmp_path: Path) -> None:
 def test_last_outcome_leads_to_the_end_of_the_list(tmp_path: Path) -> None:
     with api_of(start_session(tmp_path / "calls.run", rows=1)) as api:
         submit(api, "/s/calls/next", "key=k1")
-        assert submit(api, "/s/calls/record", "ticket=1&score=1&then=next&key=k2").status_code == 303
+        assert submit(api, "/s/calls/record", "ticket=1&outcome=1&then=next&key=k2").status_code == 303
         assert "No row is left" in api("GET", "/s/calls").text
 
 
@@ -55,14 +58,14 @@ def test_last_outcome_leads_to_the_end_of_the_list(tmp_path: Path) -> None:
     [
         ("next", ""),
         ("next", "key="),
-        ("record", "ticket=1&score=x"),
-        ("record", "ticket=1&score=7"),
-        ("record", "ticket=1&score=nan"),
-        ("record", "ticket=%F0&score=1"),
-        ("record", "ticket=99&score=1"),
-        ("record", "score=1"),
+        ("record", "ticket=1&outcome=x"),
+        ("record", "ticket=1&outcome=7"),
+        ("record", "ticket=1&outcome=nan"),
+        ("record", "ticket=%F0&outcome=1"),
+        ("record", "ticket=99&outcome=1"),
+        ("record", "outcome=1"),
         ("record", "&&&"),
-        ("amend", "ticket=1&score=1"),
+        ("amend", "ticket=1&outcome=1"),
         ("cancel", "ticket=-1"),
     ],
 )
@@ -95,9 +98,9 @@ def test_hostile_names_are_escaped(tmp_path: Path) -> None:
         submit(api, "/s/calls/next", "key=k1")
         page = api("GET", "/s/calls").text
         assert "&lt;script&gt;" in page
-        submit(api, "/s/calls/record", "ticket=1&score=1")
+        submit(api, "/s/calls/record", "ticket=1&outcome=1")
         page += api("GET", "/s/calls").text + api("GET", "/s/calls/progress").text
-        page += submit(api, "/s/calls/record", f"ticket=1&score={evil}").text
+        page += submit(api, "/s/calls/record", f"ticket=1&outcome={evil}").text
         assert re.findall(r"<script[^>]*>", page) == ['<script src="/static/page.js" defer>'] * 2
 
 
@@ -126,44 +129,100 @@ def test_reader_sees_but_does_not_work(tmp_path: Path) -> None:
         assert api("GET", "/static/..%2Fapp.py").status_code == 404
 
 
-@needs_browser
-@pytest.mark.parametrize("width", [390, 1280])
-def test_working_day_in_a_browser_by_keyboard(tmp_path: Path, width: int) -> None:
-    from playwright.sync_api import sync_playwright
-
-    table = tmp_path / "people.csv"
-    rows = "".join(f"{name},+49 30 {n},{n + 20}\n" for n, name in enumerate(["Ann", "Bob", "Cem", "Dee", "Eva"]))
-    table.write_text(f"id,phone,age\n{rows}", encoding="utf-8")
-    path = tmp_path / "calls.run"
-    arguments = (path, "--list", table, "--actions", "call,letter", "--learner", "UCB1")
-    with Server(*arguments) as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page(
-            viewport={"width": width, "height": 844}, color_scheme="dark" if width < 500 else "light"
-        )
-        problems: list[str] = []
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(server.url)
-        page.keyboard.press("Enter")
-        page.wait_for_selector("text=Did it work?")
-        assert "+49 30" in page.inner_text("dl")
-        for key, answered in (("y", 1), ("n", 2)):
-            page.keyboard.press(key)
-            page.wait_for_selector(f"header >> text={answered} answered")
-        page.keyboard.press("u")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("ul.outcomes li:first-child >> text=score 1")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        # Another client records; the page shows it without a reload.
-        page.screenshot(path=tmp_path / f"page-{width}.png", full_page=True)
-        import httpx
-
-        ticket = httpx.post(f"{server.url}/v1/sessions/calls/next", json={}).json()["tickets"][0]["ticket"]
-        body = {"outcomes": [{"ticket": ticket, "loss": 0.5}]}
-        httpx.post(f"{server.url}/v1/sessions/calls/record", json=body)
-        page.wait_for_selector("#progress >> text=3 of 5 rows answered")
-        assert problems == []
-        browser.close()
+def test_unit_of_the_session_is_the_unit_of_the_page(tmp_path: Path) -> None:
+    ids, path = ["a", "b"], tmp_path / "calls.run"
+    SessionFile.start(path, ids, ["x", "y"], UCB1(), seed=1, kind="losses", range=(0.0, 60.0)).close()
+    with api_of(path) as api:
+        submit(api, "/s/calls/next", "key=k1")
+        page = api("GET", "/s/calls").text
+        assert "A loss from 0 to 60" in page
+        assert "Yes" not in page
+        assert submit(api, "/s/calls/record", "ticket=1&outcome=61").status_code == 422
+        submit(api, "/s/calls/record", "ticket=1&outcome=15")
+        assert "loss 15" in api("GET", "/s/calls").text
     with SessionFile.open(path) as file:
-        assert file.view().outcomes[:2] == [0.0, 0.0]
+        assert file.view().outcomes == [0.25]
+
+
+def test_buttons_of_the_server_have_their_values(tmp_path: Path) -> None:
+    path = start_session(tmp_path / "calls.run")
+    service = open_service([path], TokenStore(None), {"sold": "1", "later <b>": "0.5", "no": "0"})
+    api = Api(service)
+    submit(api, "/s/calls/next", "key=k1")
+    page = api("GET", "/s/calls").text
+    assert re.findall(r'name="outcome" value="([^"]*)" data-key="(.)">([^<]*) <kbd>', page) == [
+        ("1", "1", "sold"), ("0.5", "2", "later &lt;b&gt;"), ("0", "3", "no"),
+    ]  # fmt: skip
+    service.sessions["calls"].close()
+    with pytest.raises(ParameterError, match="values from 0 to 1"):
+        open_service([path], TokenStore(None), {"sold": "7"})
+
+
+def test_today_lists_only_tickets_of_today(tmp_path: Path) -> None:
+    path = start_session(tmp_path / "calls.run")
+    with SessionFile.open(path) as file:
+        file.lease("k1", 1, worker="local", now=1.0)
+        file.record(1, loss=0.0)
+    with api_of(path) as api:
+        submit(api, "/s/calls/next", "key=k2")
+        submit(api, "/s/calls/record", "ticket=2&outcome=1")
+        page = api("GET", "/s/calls").text
+        assert "1 answered today" in page
+        assert page.count("<li><span>") == 1
+
+
+def test_race_page_shows_survivors_leader_and_savings(tmp_path: Path) -> None:
+    with start_file(tmp_path / "models.race") as file:
+        file.lease("k1", 2, worker="Ann")
+    with api_of(tmp_path / "models.race") as api:
+        assert api("GET", "/").headers["location"] == "/r/models"
+        page = api("GET", "/r/models").text
+        assert "none yet" in page
+        assert "Ann: 2 calls" in page
+        file = api.service.races["models"].file
+        file.record_all([Event("answer", call.ticket, loss_of(call), 0.25) for call in file.pending])
+        finish_files(file)
+        api.service.races["models"].changes += 1
+        page = api("GET", "/r/models/progress").text
+        race = api.service.races["models"].file.race
+        assert f"{len(race.active)} of {len(race.candidates)}" in page
+        assert f"{race.calls_saved:,} (" in page
+        assert "low ★" in page
+        assert page.count("out after") == len(race.dropped)
+
+
+def test_admin_page_pauses_and_adds_tokens(tmp_path: Path) -> None:
+    store = TokenStore(None)
+    admin, worker = store.add("Ann", "admin"), store.add("Bob", "worker")
+    start_file(tmp_path / "models.race").close()
+    paths = start_session(tmp_path / "calls.run"), tmp_path / "models.race"
+    with api_of(*paths, tokens=store, token=admin) as api:
+        assert "Pause models" in api("GET", "/admin").text
+        assert submit(api, "/admin/files/models/pause", "paused=yes").headers["location"] == "/admin"
+        assert api.service.races["models"].paused
+        assert "paused" in api("GET", "/r/models").text
+        submit(api, "/admin/files/models/pause", "paused=no")
+        assert not api.service.races["models"].paused
+        page = submit(api, "/admin/tokens", "name=Cem&role=reader").text
+        (token,) = re.findall(r'<code class="token">([^<]*)</code>', page)
+        assert store.find(token) == ("Cem", "reader")
+        assert token not in api("GET", "/admin").text
+        assert submit(api, "/admin/tokens", "name=Cem&role=reader").status_code == 422
+        assert submit(api, "/admin/tokens", "name=&role=reader").status_code == 422
+        submit(api, "/admin/tokens/remove", "name=Cem")
+        assert store.find(token) is None
+        # Workers and other sites may do none of it.
+        for path in ("/admin/tokens", "/admin/tokens/remove", "/admin/files/models/pause"):
+            assert submit(api, path, "name=Dee&role=admin", authorization=f"Bearer {worker}").status_code == 403
+            assert submit(api, path, "name=Dee&role=admin", origin="https://evil.example").status_code == 403
+        assert api("GET", "/admin", headers={"authorization": f"Bearer {worker}"}).status_code == 403
+        assert [one.name for one in store.names()] == ["Ann", "Bob"]
+
+
+def test_damaged_token_file_is_a_page_not_a_crash(tmp_path: Path) -> None:
+    store = TokenStore(tmp_path / "t")
+    store.add("Ann", "admin")
+    with api_of(start_session(tmp_path / "calls.run"), tokens=store) as api:
+        (tmp_path / "t").write_text("{", encoding="utf-8")
+        for path in ("/", "/s/calls", "/admin", "/v1"):
+            assert api("GET", path).status_code == 503

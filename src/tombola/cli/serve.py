@@ -27,6 +27,9 @@ def serve(
     learner: Annotated[str, typer.Option(help="With --actions: the learner. Default: Thrifty.")] = "",
     column: Annotated[str, typer.Option("--id", "--column", help=ID_HELP)] = "",
     sheet: Annotated[str, typer.Option(help="The sheet of an Excel file.")] = "",
+    outcomes: Annotated[
+        str, typer.Option(help="Buttons of the page: 'sold=1,later=0.5,no=0', in the unit of the session.")
+    ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on; others than 127.0.0.1 need a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = DEFAULT_PORT,
     tokens: Annotated[Path | None, typer.Option(help="File of the tokens. Default: FILE.tokens.")] = None,
@@ -57,7 +60,7 @@ def serve(
     check_host(host, len(store))
     if not files[0].exists() and (table is not None or actions):
         _start_session(files[0], table, actions, learner, column, sheet)
-    service = open_service(files, store)
+    service = open_service(files, store, _outcomes(outcomes))
     listener = bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listener.getsockname()[1]}"
@@ -79,6 +82,22 @@ def _default_file(table: Path | None) -> Path:
             "serve --list customers.xlsx --actions call,letter."
         )
     return table.with_suffix(".run")
+
+
+def _outcomes(text: str) -> dict[str, str]:
+    """Return the values of the buttons by their texts.
+
+    >>> _outcomes("sold=1, later=0.5")
+    {'sold': '1', 'later': '0.5'}
+    """
+    from tombola.errors import ParameterError
+
+    pairs = [name.rpartition("=") for name in names_in(text)] if text else []
+    if not all(name.strip() and value.strip() for name, _, value in pairs):
+        raise ParameterError(
+            f"--outcomes: expected texts with values, got {text!r}; write --outcomes 'sold=1,later=0.5,no=0'."
+        )
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _start_session(path: Path, table: Path | None, actions: str, learner: str, column: str, sheet: str) -> None:

@@ -7,11 +7,13 @@
 | `operations` | the operations of the JSON API, with paths and roles |
 | `openapi` | schemas, and the OpenAPI document |
 | `endpoints`, `race_endpoints` | handlers of the JSON API under /v1 |
-| `pages` | pages for people, rendered on the server |
+| `pages`, `race_page`, `admin_page` | pages for people, rendered on the server |
+| `rendering` | templates, and the fields of forms |
 | `parsing` | bodies and parameters of requests, checked |
 | `problems` | errors as problem+json |
 | `tokens` | tokens with roles, stored as hashes |
 | `client` | `tombola.Client`, `RaceClient` and their async twins: the API from Python, with retries |
 | `api_requests` | the requests of the clients as data |
 | `server` | uvicorn, started with safe options |
+| `remote_race` | `tombola race run --url`: commands on this machine for a served race |
 """

@@ -57,6 +57,7 @@ class Service:
     """The files, the tokens, and the checks that every request passes.
 
     - `sessions`, `races`: open files by name; no path of a request reaches the disk.
+    - `outcomes`: texts of the buttons of an outcome, with their values; empty: yes and no.
     - `tokens`: without any token every caller is an admin, so the server must listen on this machine only.
     """
 
@@ -65,8 +66,10 @@ class Service:
         sessions: Mapping[str, Hosted[SessionFile]],
         races: Mapping[str, Hosted[RaceFile]],
         tokens: TokenStore,
+        outcomes: Mapping[str, str] | None = None,
     ) -> None:
         self.sessions, self.races, self.tokens = dict(sessions), dict(races), tokens
+        self.outcomes = dict(outcomes or {})
         self.document = document(API)
         self.streams = 0
         self._wrong_tokens: dict[str, deque[float]] = {}

@@ -283,7 +283,7 @@ async def pause(service: "Service", request: Request, identity: Identity) -> Res
     fields = await parsing.read_json(request, required=["paused"])
     if type(fields["paused"]) is not bool:
         raise parsing.invalid("paused", "true or false", f"{fields['paused']!r:.100}", "change it")
-    hosted.paused = fields["paused"]
+    hosted.pause(paused=fields["paused"])
     return json_reply({"name": hosted.name, "paused": hosted.paused})
 
 

@@ -56,6 +56,10 @@ class Hosted(Generic[File]):
             changed.set()
         return result
 
+    def pause(self, *, paused: bool) -> None:
+        """Stop issuing and recording, or resume; a pause ends with the server."""
+        self.paused = paused
+
     async def cached(self, key: str, function: Callable[[], T]) -> T:
         """Return the result of a function, reused for STATUS_LIFETIME at most, and until the next change."""
         at, changes, value = self._cached.get(key, (0.0, -1, None))

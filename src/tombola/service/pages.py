@@ -5,23 +5,24 @@ answered by a redirect, so that reloading a page sends nothing twice.
 """
 
 import secrets
+import time
 from collections.abc import Awaitable, Callable
-from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tombola._formatting import escape_control
+from tombola._formatting import format_number
+from tombola.persistence.session_csv import OutcomeUnit
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment, SessionFile
 from tombola.persistence.session_status import Status
-from tombola.service import endpoints, parsing
+from tombola.service import admin_page, endpoints, parsing, race_page
 from tombola.service.hosted import Hosted
 from tombola.service.problems import ProblemError
+from tombola.service.rendering import page, position, read_form, template_text
 from tombola.service.tokens import Identity
 
 if TYPE_CHECKING:
@@ -39,31 +40,13 @@ PageHandler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
 class WorkerView(NamedTuple):
-    """Tickets of one worker: the current one, the last answered ones with their losses, and the number answered."""
+    """Tickets of one worker: the current one with its columns, those of today, and the numbers of all workers."""
 
     current: Assignment | None
     columns: dict[str, str]
     answered: list[tuple[Assignment, Any]]
-    n_answered: int
+    n_today: int
     workers: list[tuple[str, int]]
-
-
-def _template(name: str) -> str:
-    return (resources.files("tombola.service") / "templates" / name).read_text(encoding="utf-8")
-
-
-_ENVIRONMENT = Environment(
-    autoescape=True,
-    loader=FunctionLoader(_template),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    finalize=lambda value: escape_control(value) if type(value) is str else value,
-)
-_ENVIRONMENT.filters["path"] = lambda text: quote(text, safe="")
-
-
-def _page(template: str, status: int = 200, **values: Any) -> Response:
-    return HTMLResponse(_ENVIRONMENT.get_template(template).render(**values), status)
 
 
 def page_routes(service: "Service") -> list[Route]:
@@ -79,6 +62,12 @@ def page_routes(service: "Service") -> list[Route]:
         ("POST", "/s/{name}/record", "worker", _record),
         ("POST", "/s/{name}/amend", "worker", _amend),
         ("POST", "/s/{name}/cancel", "worker", _cancel),
+        ("GET", "/r/{name}", "reader", race_page.show_race),
+        ("GET", "/r/{name}/progress", "reader", race_page.show_race_progress),
+        ("GET", "/admin", "admin", admin_page.show_admin),
+        ("POST", "/admin/files/{name}/pause", "admin", admin_page.pause_file),
+        ("POST", "/admin/tokens", "admin", admin_page.add_token),
+        ("POST", "/admin/tokens/remove", "admin", admin_page.remove_token),
         ("GET", "/static/{file}", None, _static),
         ("GET", "/favicon.ico", None, _icon),
     ]
@@ -96,48 +85,39 @@ def _as_page(service: "Service", role: str | None, handler: PageHandler) -> Call
                 raise ProblemError(403, "origin", "form: expected an Origin header, got none; use a current browser.")
             return await checked(request)
         except ProblemError as problem:
-            if problem.status == 401 and request.url.path != "/login":
+            path = request.url.path
+            if problem.status == 401 and path != "/login":
                 return RedirectResponse("/login", 303)
-            back = (
-                f"/s/{quote(request.path_params['name'], safe='')}" if problem.status in (409, 422, 423, 503) else "/"
-            )
-            reply = _page("problem.html", problem.status, title=problem.kind, detail=problem.detail, back=back)
+            is_repeatable = problem.status in (409, 422, 423, 503)
+            session = path.startswith("/s/") and is_repeatable and request.path_params["name"]
+            back = f"/s/{quote(session, safe='')}" if session else "/admin" if path.startswith("/admin") else "/"
+            reply = page("problem.html", problem.status, title=problem.kind, detail=problem.detail, back=back)
             reply.headers.update(problem.headers)
             return reply
 
     return run
 
 
-async def _form(request: Request) -> dict[str, str]:
-    """Return the fields of a form, each with its last value."""
-    body = await parsing.read_body(request)
-    try:
-        found = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=200)
-    except ValueError:
-        raise ProblemError(
-            400, "malformed", "form: expected the fields of a form, got something else; reload."
-        ) from None
-    return {name: values[-1] for name, values in found.items()}
-
-
 async def _index(service: "Service", request: Request, identity: Identity) -> Response:
-    if len(service.sessions) == 1 and not service.races:
-        return RedirectResponse(f"/s/{quote(next(iter(service.sessions)), safe='')}", 303)
-    return _page("index.html", sessions=list(service.sessions), races=list(service.races), you=identity)
+    paths = [f"/s/{quote(name, safe='')}" for name in service.sessions]
+    paths += [f"/r/{quote(name, safe='')}" for name in service.races]
+    if len(paths) == 1:
+        return RedirectResponse(paths[0], 303)
+    return page("index.html", sessions=list(service.sessions), races=list(service.races), you=identity)
 
 
 async def _login_form(service: "Service", request: Request, identity: Identity) -> Response:
-    return _page("login.html", wrong=False)
+    return page("login.html", wrong=False)
 
 
 async def _login(service: "Service", request: Request, identity: Identity) -> Response:
-    token = (await _form(request)).get("token", "").strip()
+    token = (await read_form(request)).get("token", "").strip()
     try:
         service.identify(request, token)
     except ProblemError as problem:
         if problem.status != 401:
             raise
-        return _page("login.html", 401, wrong=True)
+        return page("login.html", 401, wrong=True)
     reply = RedirectResponse("/", 303)
     is_encrypted = request.url.scheme == "https"
     reply.set_cookie(COOKIE, token, COOKIE_SECONDS, httponly=True, samesite="strict", secure=is_encrypted)
@@ -152,83 +132,138 @@ async def _logout(service: "Service", request: Request, identity: Identity) -> R
 
 async def _work(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    file = hosted.file
+    file, unit = hosted.file, unit_of(hosted.file)
     mine = await hosted.read(_worker_view, file, identity.name)
     now = await hosted.cached("status", file.status)
     current = mine.current
     is_known = current is not None and file.names.index(current.action) < file.feedback_model.n_listed_actions
-    return _page(
+    return page(
         "work.html",
         name=hosted.name,
         you=identity,
         mine=mine,
+        answered=mine.n_today,
         current=current if is_known else None,
         columns=mine.columns,
         actions=list(file.names[: file.feedback_model.n_listed_actions]),
         full=bool(file.feedback_model.full_feedback),
+        buttons=_buttons(service, unit),
         n_costs=0 if file.budget is None or file.budget.prices is not None else len(now.balance.amounts),
         may_amend=bool(file.feedback_model.supports_amend),
         may_work=identity.may("worker"),
         has_token=bool(len(service.tokens)),
         key=secrets.token_urlsafe(16),
         paused=hosted.paused,
-        now=now,
-        strips=_strips(now),
+        **_progress_values(now, unit),
     )
 
 
 async def _progress(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
     now = await hosted.cached("status", hosted.file.status)
-    return _page("progress.html", now=now, strips=_strips(now))
+    return page("progress.html", **_progress_values(now, unit_of(hosted.file)))
+
+
+def unit_of(file: SessionFile) -> OutcomeUnit:
+    """Return the unit of outcomes on the page; scores if the session has no direction."""
+    return OutcomeUnit(file.kind or "scores", *file.range)
+
+
+def _buttons(service: "Service", unit: OutcomeUnit) -> list[dict[str, str]]:
+    """Return the buttons of an outcome: those of the server, or yes and no."""
+    if service.outcomes:
+        return [
+            {"text": text, "value": value, "key": str(index), "style": ""}
+            for index, (text, value) in enumerate(service.outcomes.items(), start=1)
+        ]
+    if unit.kind == "losses":
+        # A yes would be the largest loss, which people read the other way round.
+        return []
+    return [
+        {"text": "Yes", "value": f"{unit.high:g}", "key": "Y", "style": "yes"},
+        {"text": "No", "value": f"{unit.low:g}", "key": "N", "style": "no"},
+    ]
 
 
 def _worker_view(file: SessionFile, worker: str) -> WorkerView:
     """Return the tickets of a worker: those of the last lease of each ticket."""
     view = file.view()
     outcomes, mine, counts = view.outcomes, [], dict[str, int]()
+    midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
     for ticket, lease in file.lease_of_ticket().items():
         counts[lease.worker] = counts.get(lease.worker, 0) + (outcomes[ticket - 1] is not None)
         if lease.worker == worker:
-            mine.append(ticket)
-    answered = [ticket for ticket in mine if outcomes[ticket - 1] is not None]
-    pending = [ticket for ticket in mine if outcomes[ticket - 1] is None and ticket not in view.cancelled]
-    last = answered[-LISTED_OUTCOMES:][::-1]
+            mine.append((ticket, lease.time >= midnight))
+    today = [ticket for ticket, is_today in mine if is_today and outcomes[ticket - 1] is not None]
+    pending = [ticket for ticket, _ in mine if outcomes[ticket - 1] is None and ticket not in view.cancelled]
     current = file.assignment(pending[0]) if pending else None
     return WorkerView(
         current,
         {} if current is None else endpoints.cells_of(file, file.rows_of([current])[0]),
-        [(file.assignment(ticket), outcomes[ticket - 1]) for ticket in last],
-        len(answered),
+        [(file.assignment(ticket), outcomes[ticket - 1]) for ticket in today[-LISTED_OUTCOMES:][::-1]],
+        len(today),
         sorted(counts.items(), key=lambda item: -item[1])[:LISTED_WORKERS],
     )
 
 
-def _strips(now: Status) -> list[dict[str, Any]]:
-    """Return the confidence intervals of the actions; positions are per cent of the width."""
-    return [
-        {
-            "name": action.name,
-            "best": action.name == now.best and now.answered > 0,
-            "known": action.known,
-            "low": round(100 * (1 - min(action.high, 1.0)), 2),
-            "width": round(100 * max(min(action.high, 1.0) - max(action.low, 0.0), 0.005), 2),
-            "mean": round(100 * (1 - action.mean), 2) if action.known else None,
-        }
-        for action in now.actions
-    ]
+def _progress_values(now: Status, unit: OutcomeUnit) -> dict[str, Any]:
+    """Return the values of the progress template; positions are per cent of the width."""
+
+    def number(loss: float) -> float:
+        return (
+            unit.high - loss * (unit.high - unit.low)
+            if unit.kind == "scores"
+            else unit.low + loss * (unit.high - unit.low)
+        )
+
+    def share(loss: float) -> float:
+        return position(1 - loss if unit.kind == "scores" else loss)
+
+    strips = []
+    for action in now.actions:
+        ends = sorted((share(action.low), share(action.high)))
+        strips.append(
+            {
+                "name": action.name,
+                "best": action.name == now.best and now.answered > 0,
+                "known": action.known,
+                "low": ends[0],
+                "width": max(ends[1] - ends[0], 0.5),
+                "mean": share(action.mean) if action.known else None,
+                "text": format_number(number(action.mean)) if action.known else "",
+                "range": " to ".join(format_number(one) for one in sorted((number(action.low), number(action.high)))),
+            }
+        )
+    return {
+        "now": now,
+        "strips": strips,
+        "words": _plain_words(now, unit),
+        "unit": {"word": unit.kind.removesuffix("s") if unit.kind == "scores" else "loss",
+                 "low": format_number(unit.low), "high": format_number(unit.high)},
+        "number": lambda loss: format_number(number(loss)),
+    }  # fmt: skip
+
+
+def _plain_words(now: Status, unit: OutcomeUnit) -> str:
+    """Return how the session goes as one or two sentences."""
+    if not now.answered or len(now.actions) < 2:
+        return ""
+    if now.within <= 0.0:
+        return f"{now.best} is the best action on this list, with probability {1 - now.level:g}."
+    gap = format_number(now.within * (unit.high - unit.low))
+    return f"{now.best} is ahead. It is not sure yet: another action may be better by up to {gap} per row."
 
 
 async def _next(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    key = parsing.text("key", (await _form(request)).get("key"))
+    key = parsing.text("key", (await read_form(request)).get("key"))
     await hosted.write(lambda: hosted.file.lease(key, 1, worker=identity.name))
     return _back(hosted)
 
 
 async def _record(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    fields = await _form(request)
+    fields = await read_form(request)
     await hosted.write(hosted.file.record_all, [_outcome(hosted, fields)])
     if fields.get("then") == "next":
         key = parsing.text("key", fields.get("key"))
@@ -243,14 +278,14 @@ async def _record(service: "Service", request: Request, identity: Identity) -> R
 
 async def _amend(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    given = _outcome(hosted, await _form(request))
-    await hosted.write(lambda: hosted.file.amend(given.round, loss=given.loss, reward=given.reward))
+    given = _outcome(hosted, await read_form(request))
+    await hosted.write(lambda: hosted.file.amend(given.round, loss=given.loss))
     return _back(hosted)
 
 
 async def _cancel(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    await hosted.write(hosted.file.cancel, _ticket(await _form(request)))
+    await hosted.write(hosted.file.cancel, _ticket(await read_form(request)))
     return _back(hosted)
 
 
@@ -258,7 +293,7 @@ async def _static(service: "Service", request: Request, identity: Identity) -> R
     name = request.path_params["file"]
     if name not in STATIC:
         raise ProblemError(404, "not-found", "static: expected page.css or page.js, got another name; reload.")
-    return Response(_template(name), media_type=STATIC[name], headers={"cache-control": "max-age=3600"})
+    return Response(template_text(name), media_type=STATIC[name], headers={"cache-control": "max-age=3600"})
 
 
 async def _icon(service: "Service", request: Request, identity: Identity) -> Response:
@@ -277,19 +312,28 @@ def _ticket(fields: dict[str, str]) -> int:
 
 
 def _outcome(hosted: Hosted[SessionFile], fields: dict[str, str]) -> Outcome:
-    """Return the outcome of a form: a score in [0, 1], one per action with full feedback, and costs."""
-    if hosted.file.feedback_model.full_feedback:
-        n_actions = hosted.file.feedback_model.n_listed_actions
-        reward: Any = [_number("score", fields.get(f"score-{index}")) for index in range(n_actions)]
+    """Return the outcome of a form in the unit of the session, one per action with full feedback, and costs."""
+    model, unit = hosted.file.feedback_model, unit_of(hosted.file)
+    if model.full_feedback:
+        loss: Any = [_loss(unit, fields.get(f"outcome-{index}", "")) for index in range(model.n_listed_actions)]
     else:
-        reward = _number("score", fields.get("score"))
-    costs = [_number("cost", fields[name]) for name in sorted(fields) if name.startswith("cost-")]
-    return Outcome(_ticket(fields), None, reward, costs or None)
+        loss = _loss(unit, fields.get("outcome", ""))
+    costs = [_cost(fields[name]) for name in sorted(fields) if name.startswith("cost-")]
+    return Outcome(_ticket(fields), loss, None, costs or None)
 
 
-def _number(name: str, text: str | None) -> float:
+def _loss(unit: OutcomeUnit, text: str) -> float:
+    loss = unit.loss(text)
+    if loss is None:
+        raise parsing.invalid(
+            "outcome", f"a number from {unit.low:g} to {unit.high:g}", f"{text!r:.100}", "write digits such as 0.5"
+        )
+    return loss
+
+
+def _cost(text: str) -> float:
     try:
         # A comma is the decimal sign on many phones.
-        return float((text or "").strip().replace(",", "."))
+        return float(text.strip().replace(",", "."))
     except ValueError:
-        raise parsing.invalid(name, "a number", f"{text!r:.100}", "write digits such as 0.5") from None
+        raise parsing.invalid("cost", "a number", f"{text!r:.100}", "write digits such as 0.5") from None

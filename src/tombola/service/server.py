@@ -4,7 +4,7 @@ import ipaddress
 import logging
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from tombola.persistence.session_file import SessionFile
 from tombola.racing.driver import run_lock
 from tombola.service.app import LOG, Service, create_app
 from tombola.service.hosted import Hosted
+from tombola.service.pages import unit_of
 from tombola.service.tokens import TokenStore
 
 # Seconds for requests under way when the server stops; event streams are cut then.
@@ -24,7 +25,7 @@ GRACEFUL_SECONDS = 5
 BACKLOG = 2048
 
 
-def open_service(paths: Sequence[Path], tokens: TokenStore) -> Service:
+def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[str, str] | None = None) -> Service:
     """Open session and race files; each is served under its name without the suffix."""
     sessions: dict[str, Hosted[SessionFile]] = {}
     races: dict[str, Hosted[RaceFile]] = {}
@@ -42,7 +43,21 @@ def open_service(paths: Sequence[Path], tokens: TokenStore) -> Service:
             # The first page must not wait for the compiler.
             file.interpreted = True
             sessions[name] = Hosted(name, file)
-    return Service(sessions, races, tokens)
+    service = Service(sessions, races, tokens, outcomes)
+    for one in sessions.values():
+        check_outcomes(one.file, service.outcomes)
+    return service
+
+
+def check_outcomes(file: SessionFile, outcomes: Mapping[str, str]) -> None:
+    """Raise ParameterError if the value of a button is not an outcome of the session."""
+    unit = unit_of(file)
+    for text, value in outcomes.items():
+        if unit.loss(value) is None:
+            raise ParameterError(
+                f"--outcomes: expected values from {unit.low:g} to {unit.high:g} for {file.path.name}, got "
+                f"{text}={value}; write --outcomes 'sold=1,later=0.5,no=0'."
+            )
 
 
 def _is_race(path: Path) -> bool:

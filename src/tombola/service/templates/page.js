@@ -22,10 +22,8 @@ addEventListener("pageshow", (event) => { if (event.persisted) location.reload()
 // Live numbers: the stream announces a change, the server renders it.
 const progress = document.getElementById("progress");
 if (progress && window.EventSource) {
-  let first = true;
   const source = new EventSource(progress.dataset.events);
   source.addEventListener("counts", async () => {
-    if (first) { first = false; return; }
     const reply = await fetch(progress.dataset.fragment);
     if (reply.ok) progress.innerHTML = await reply.text();
   });

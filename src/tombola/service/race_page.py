@@ -1,0 +1,51 @@
+"""The page of a race: verdict, candidates left, leader, calls saved; it updates live."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tombola.persistence.race_file import RaceFile
+from tombola.service.race_endpoints import race_status
+from tombola.service.rendering import page, position
+from tombola.service.tokens import Identity
+
+if TYPE_CHECKING:
+    from tombola.service.app import Service
+
+# Candidates in the table before the rest is counted only.
+LISTED_CANDIDATES = 50
+
+
+async def show_race(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return the page of a race."""
+    hosted = service.race(request)
+    now = await hosted.cached("page", lambda: race_view(hosted.file))
+    return page(
+        "race.html", name=hosted.name, you=identity, paused=hosted.paused, has_token=bool(len(service.tokens)), **now
+    )
+
+
+async def show_race_progress(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return the part of the page that changes."""
+    hosted = service.race(request)
+    now = await hosted.cached("page", lambda: race_view(hosted.file))
+    return page("race_progress.html", **now)
+
+
+def race_view(file: RaceFile) -> dict[str, Any]:
+    """Return the values of the page."""
+    now = race_status(file)
+    calls, saved = now["calls"], now["calls_saved"]
+    workers = Counter(lease.worker or "local" for lease in file.lease_of_ticket().values())
+    return {
+        "now": now,
+        "saved_share": f"{100 * saved / max(calls + saved, 1):.0f} %",
+        "standings": [
+            {**one, "mean": None if one["mean_loss"] is None else position(one["mean_loss"])}
+            for one in now["candidates"][:LISTED_CANDIDATES]
+        ],
+        "n_hidden": max(len(now["candidates"]) - LISTED_CANDIDATES, 0),
+        "workers": workers.most_common(20),
+    }
