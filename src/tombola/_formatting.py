@@ -219,6 +219,18 @@ def option_text(
     )
 
 
+def assignment_text(name: str, value: str) -> str:
+    """Return a value for a parameter as a Python argument, or as a command line option.
+
+    >>> assignment_text("within", "0.5")
+    'within=0.5'
+    >>> with cli_style():
+    ...     assignment_text("max_cost", "25")
+    '--max-cost 25'
+    """
+    return f"{name}={value}" if _cli_command.get() is None else f"{option_text(name)} {value}"
+
+
 def _list_item(name: str) -> str:
     return f'"{name}"' if "," in name else name
 

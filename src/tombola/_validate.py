@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tombola._formatting import assignment_text, option_text
 from tombola._types import Rounds, Seed
 from tombola.errors import ParameterError
 
@@ -20,8 +21,8 @@ def integer(owner: str, name: str, value: Any, *, least: int) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ParameterError(
-            f"{owner}: {name} must be a whole number of at least {least}, got {value!r}; "
-            f"write for example {name}={max(least, 1)}."
+            f"{owner}: {option_text(name)} must be a whole number of at least {least}, got {value!r}; "
+            f"write for example {assignment_text(name, str(max(least, 1)))}."
         )
     return int(value)
 
@@ -55,7 +56,8 @@ def real(
         wanted = " and ".join(limits) or "finite"
         example = _inside(above, least, most, below)
         raise ParameterError(
-            f"{owner}: {name} must be a number, {wanted}, got {value!r}; write for example {name}={example:g}."
+            f"{owner}: {option_text(name)} must be a number, {wanted}, got {value!r}; write for example "
+            f"{assignment_text(name, f'{example:g}')}."
         )
     return float(value)
 

@@ -59,15 +59,15 @@ MISTAKES = {
     "race start noid.csv --candidates a,b --file new.race": "--id",
     "race status missing.race": "check the path",
     "race status calls.run": "tombola session",
-    "session start missing.csv --actions a,b --out new.run": "missing.csv",
-    "session start list.csv --actions a,b --out calls.run": "take another name",
-    "session start list.csv --actions a,a --out new.run": "rename them",
-    "session start list.csv --actions a,b --learner UCB9 --out new.run": "UCB9",
-    "session start list.csv --actions a,b --id phone --out new.run": "--id",
-    "session start twice.csv --actions a,b --out new.run": "lines 2 and 3",
-    "session start noid.csv --actions a,b --out new.run": "--id",
-    "session start blank.csv --actions a,b --out new.run": "line 3",
-    "session start list.csv --actions a,b --losses --scores --out new.run": "leave one of them out",
+    "session start missing.csv --actions a,b --file new.run": "missing.csv",
+    "session start list.csv --actions a,b --file calls.run": "take another name",
+    "session start list.csv --actions a,a --file new.run": "rename them",
+    "session start list.csv --actions a,b --learner UCB9 --file new.run": "UCB9",
+    "session start list.csv --actions a,b --id phone --file new.run": "--id",
+    "session start twice.csv --actions a,b --file new.run": "lines 2 and 3",
+    "session start noid.csv --actions a,b --file new.run": "--id",
+    "session start blank.csv --actions a,b --file new.run": "line 3",
+    "session start list.csv --actions a,b --losses --scores --file new.run": "leave one of them out",
     "session next table.csv": "not a file of tombola",
     "session next calls.run --out today.doc": "--out today.csv",
     "session next calls.run --out list.csv": "nothing is overwritten",
@@ -114,7 +114,7 @@ def test_mistake_gives_one_sentence_with_a_fix(
     capsys: pytest.CaptureFixture[str],
     one_sentence: Callable[[object], str],
 ) -> None:
-    assert tombola("session start list.csv --actions a,b --learner UCB1 --seed 1 --out calls.run") == 0
+    assert tombola("session start list.csv --actions a,b --learner UCB1 --seed 1 --file calls.run") == 0
     assert tombola("session next calls.run --count 2") == 0
     capsys.readouterr()
     assert tombola(command) == 2

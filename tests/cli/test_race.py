@@ -440,11 +440,11 @@ def test_start_with_known_answers(command: Callable[..., tuple[int, str]], tmp_p
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("low\n0.5", "one column called id"),
+        ("low\n0.5", "one column with the ids"),
         ("id,none\nrow 1,0.5", "each known candidate"),
         ("id,low\nrow 99,0.5", "not in the list"),
         ("id,low\nrow 1,0.5\nrow 1,0.5", "second time"),
-        ("id,low\nrow 1,3", r"loss in \[0, 1\]"),
+        ("id,low\nrow 1,3", "a number from 0 to 1 in line 2, column low"),
     ],
 )
 def test_malformed_known_answers_are_rejected(
@@ -514,3 +514,46 @@ def test_plan_by_group_and_under_a_cap(groups: Callable[..., tuple[int, str]]) -
         "races"
     ]
     assert fixed["calls"] == 20
+
+
+def test_race_in_the_unit_of_the_user(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    """Scores from 0 to 10: answers, tolerance and texts are in that unit, and higher is better."""
+    names = ["--candidates", "low,high", "--scores", "--range", "0,10", "--within", "0.5", "--seed", "1"]
+    command("start", "rows.txt", *names, "--file", "r")
+    (tmp_path / "a.csv").write_text("ticket,score\n1,7.5\n")
+    command("next", "r")
+    assert command("record", "r", "2", "--score", "9")[1].startswith("1 recorded")
+    assert command("record", "r", "--csv", "a.csv")[1].startswith("1 recorded")
+    printed = command("status", "r")[1]
+    assert "where high leads by 1.5 in mean score" in printed
+    assert "mean score" in printed
+    with RaceFile.open(tmp_path / "r") as file:
+        assert [event.loss for event in file.events if event.kind == "answer"] == pytest.approx([0.1, 0.25])
+        assert file.settings.rule(60).within == pytest.approx(0.05)
+    with pytest.raises(TombolaError, match="expected a score from 0 to 10, got 11; repair it"):
+        command("record", "r", "3", "--score", "11")
+    with pytest.raises(TombolaError, match="within must be a number, at least 0 and below 10"):
+        command("start", "rows.txt", "--candidates", "a,b", "--range", "0,10", "--within", "10", "--file", "s")
+
+
+def test_known_answers_from_the_list_itself(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    """A half-finished spreadsheet is list, groups and answers on file at once; other columns are ignored."""
+    lines = [f"q{n},{'law' if n % 2 else 'code'},{n}%,{n % 11},{'' if n > 20 else 5}" for n in range(40)]
+    (tmp_path / "half.csv").write_text("id,category,done,a,b\n" + "\n".join(lines))
+    options = ["--candidates", "a,b", "--known", "half.csv", "--scores", "--range", "0,10", "--by", "category"]
+    printed = command("start", "half.csv", *options, "--file", "r")[1]
+    assert "at most 19 calls" in printed
+    with RaceFile.open(tmp_path / "r") as file:
+        assert file.side.known[3].tolist() == pytest.approx([0.7, 0.5])
+
+
+def test_run_of_scores_and_seconds(command: Callable[..., tuple[int, str]]) -> None:
+    echo = ["--candidate", "a=echo 9 # {row}", "--candidate", "b=echo 3 # {row}", "--shell", "--quiet", "--seed", "1"]
+    code, printed = command("run", "rows.txt", *echo, "--scores", "--range", "0,10", "--file", "r")
+    assert (code, printed.startswith("a is the best of 2 candidates")) == (0, True)
+    quick = ["--candidate", "a=true {row}", "--candidate", "b=true {row}", "--max-calls", "2", "--quiet", "--seed", "1"]
+    code, printed = command(
+        "run", "rows.txt", *quick, "--loss", "seconds", "--cap", "20", "--within", "2", "--file", "s"
+    )
+    assert code == 3
+    assert "in mean seconds" in printed

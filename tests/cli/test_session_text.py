@@ -6,8 +6,8 @@ import pytest
 
 from tombola import UCB1
 from tombola.cli.session_text import status_lines
-from tombola.cli.units import Units
 from tombola.persistence import Outcome, SessionFile
+from tombola.readers.units import Units
 
 SCORES = Units(0, 10, scores=True)
 
@@ -37,8 +37,7 @@ def test_status_with_pending_tickets(file: SessionFile) -> None:
     file.record(second.round, loss=0.25)
     file.cancel(third.round)
     assert (
-        line(file, "Done")
-        == "Done: 1 of 400 rows have an outcome (0 %), 1 are pending, 1 were cancelled, 397 are left."
+        line(file, "Done") == "Done: 1 of 400 rows have an outcome (0 %), 1 is pending, 1 was cancelled, 397 are left."
     )
     assert f"the oldest is ticket 1 ({first.action} on {first.id})" in line(file, "Pending")
     assert "  tombola session next r --again --out pending.csv" in status_lines(file.status(), SCORES, "r")

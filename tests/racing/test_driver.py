@@ -332,3 +332,15 @@ def test_race_file_keeps_its_drawn_seed(tmp_path: Path) -> None:
     again = race(["a", "b"], range(30), lambda candidate, row: 0.5, log=tmp_path / "r", max_calls=10)
     assert first.settings.seed == again.settings.seed
     assert again.calls_made == 10
+
+
+@pytest.mark.usefixtures("plainly")
+def test_scores_in_their_own_range() -> None:
+    """The candidate with the highest score wins, and a score outside the range is rejected."""
+    scores = {"good": 9.0, "bad": 2.0}
+    unit: Any = {"kind": "scores", "range": (0, 10), "within": 0.5, "seed": 1, "progress": False}
+    finished = race(scores, range(100), lambda score, row: score, **unit)
+    assert finished.answer == ("good",)
+    assert finished.mean_losses["good"] == pytest.approx(0.1)
+    with pytest.raises(FeedbackError, match="must return a score from 0 to 10, got 11"):
+        race(scores, range(100), lambda score, row: 11.0, **unit)

@@ -158,7 +158,7 @@ def session_command(report: "CompareReport") -> str:
     fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= MAX_ACTIONS_LENGTH]
     actions = ",".join([*(fitting or names[:1]), *["..."] * (len(fitting or names[:1]) < len(names))])
     learner = learner_text(report.request.recipes[advice.learner])
-    words = ["--actions", actions, "--learner", learner, "--seed", "1", "--out", "my.run"]
+    words = ["--actions", actions, "--learner", learner, "--seed", "1", "--file", "my.run"]
     return f"tombola session start ids.csv {shlex.join(words)}"
 
 

@@ -84,7 +84,7 @@ def main() -> None:
                 sys.stdout.flush()  # a write error is reported below
     except (TombolaError, TombolaWarning, OSError) as error:
         if not isinstance(error, BrokenPipeError):  # the reader has closed the pipe, as `| head -1` does
-            print_error(f"tombola: {error}")
+            print_error(f"tombola: {_without_class(str(error))}")
         _discard_output()
         sys.exit(2)
     except MemoryError:
@@ -100,6 +100,13 @@ def main() -> None:
         for sign in (signal.SIGINT, signal.SIGTERM):  # a second signal ends the process at once
             signal.signal(sign, signal.SIG_DFL)
         sys.exit(status)
+
+
+def _without_class(message: str) -> str:
+    """Replace a Python class at the start of a message by the command it belongs to."""
+    owner, colon, rest = message.partition(":")
+    command = {"Race": "race", "RaceFile": "race", "Session": "session", "SessionFile": "session"}
+    return f"{command.get(owner.partition('.')[0], owner)}{colon}{rest}"
 
 
 def _prepare_streams() -> None:

@@ -21,12 +21,14 @@ def describe(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Print detected columns, missing values, and the command to run next."""
+    from tombola.readers.costs import AS_REQUESTED
     from tombola.readers.options import ReadOptions
     from tombola.readers.summary import summarise_table
 
     options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
     summary = summarise_table(table, ReadOptions(**options, by=by or None))
-    found = next(iter(summary.parsed.groups), None)
+    parsed = summary.parsed
+    found = next((name for name in parsed.groups if parsed.ignored.get(name) != AS_REQUESTED), None)
     if found is not None and table != "-":
         # A column of groups was detected: show the results by it, as --by would.
         by = by or found

@@ -17,8 +17,8 @@ import typer
 from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
 from tombola.cli.printing import new_table, show
 from tombola.cli.row_source import OrderGuard, Rows, RowSource, Sample
-from tombola.cli.units import Units, parse_range
 from tombola.errors import ParameterError, TableError
+from tombola.readers.units import Units, parse_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

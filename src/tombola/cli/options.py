@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 
 Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
+LiveSeed = Annotated[
+    int | None, typer.Option(help="Seed of all random numbers. Default: drawn, printed and stored in the file.", min=0)
+]
 Workers = Annotated[int, typer.Option(help="Number of threads.", min=1)]
 Page = Annotated[Path | None, typer.Option(help="HTML page to write, such as page.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tombola.persistence.race_file import RaceFile
-    from tombola.pool import Pool
     from tombola.racing import Call, Plan, RaceSettings, SubprocessEvaluator
     from tombola.racing.predictions import SideInformation
     from tombola.racing.report import RaceReport
     from tombola.racing.run_times import RunTimes
     from tombola.racing.strata import Strata
+    from tombola.readers.to_pool import Table as ReadTable
     from tombola.service.client import RaceClient
 
 # Exit codes by `proved`: answered, a gate refuted, undecided.
@@ -100,7 +100,7 @@ def plan_(
     asked: Any = {"question": question, "candidate": rank_of or None}
     plans = plan(
         pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top,
-        baseline=baseline or None, **asked, shuffles=shuffles, workers=workers, known=_known_cells(known, pool),
+        baseline=baseline or None, **asked, shuffles=shuffles, workers=workers, known=_known_cells(known, read),
         max_cost=max_cost, max_call_cost=max_call_cost, strata=_strata(read.strata, pool.rows, by),
     )  # fmt: skip
     if as_json:
@@ -134,7 +134,7 @@ def start(
 
     row_list, asked = read_row_list(rows, column or None), settings(names_in(candidates))
     ids = list(row_list.ids)
-    side = _side_information(known, asked.candidates, ids, column)
+    side = _side_information(known, asked, ids, column)
     strata = _strata(row_list.labels(by) if by else None, len(ids), by)
     with RaceFile.start(file, asked, ids, side=side, strata=strata) as race_file:
         count, chosen, on_file = len(race_file.rows), race_file.settings, race_file.race.calls_on_file
@@ -183,8 +183,10 @@ def next_(
 def record(
     file: File,
     ticket: Annotated[int | None, typer.Argument(help="The ticket number; leave it out with --csv.")] = None,
-    loss: Annotated[float | None, typer.Option(help="Loss in [0, 1]; lower is better.")] = None,
-    score: Annotated[float | None, typer.Option(help="Score in [0, 1], that is 1 - loss; higher is better.")] = None,
+    loss: Annotated[
+        float | None, typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default.")
+    ] = None,
+    score: Annotated[float | None, typer.Option(help="Score: higher is better; instead of --loss.")] = None,
     cost: Annotated[float, typer.Option(help="Cost of the call.", min=0)] = 0.0,
     failed: Annotated[bool, typer.Option("--failed", help="Mark the call as failed; it counts as loss 1.")] = False,  # noqa: FBT002
     csv: Annotated[Path | None, typer.Option(help="Many answers: ticket (or candidate, row), loss (or score).")] = None,
@@ -195,6 +197,7 @@ def record(
     """Record the answer to a call, or many from a CSV file, in any order."""
     from tombola.errors import FeedbackError
     from tombola.persistence.race_csv import read_answers
+    from tombola.persistence.race_file import RaceFile
     from tombola.racing import Event
 
     extra = csv is not None and (loss is not None or score is not None or cost != 0 or failed)
@@ -204,10 +207,11 @@ def record(
             "write record FILE 17 --loss 0.25, or record FILE --csv answers.csv."
         )
     with _open_at(file, url, token) as opened:
+        limits = opened.settings.range if isinstance(opened, RaceFile) else (0.0, 1.0)
         if csv is not None:
-            answers = read_answers(csv, *_issued_calls(opened))
+            answers = read_answers(csv, *_issued_calls(opened), limits)
         else:
-            answers = [Event("answer", ticket or 0, loss if score is None else 1.0 - score, cost, failed)]
+            answers = [Event("answer", ticket or 0, _loss(loss, score, limits), cost, failed)]
         new = opened.record_all(answers)
         done, line = _summary(opened)
     if as_json:
@@ -308,9 +312,12 @@ def run(
     commands = _commands(candidate)
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     evaluator.check()
-    chosen = settings(commands)
+    # Run times: --within and all numbers are in seconds.
+    seconds = {} if cap is None else {"range": (0.0, cap), "unit": "seconds"}
+    chosen = settings(commands, **seconds)
+    evaluator = replace(evaluator, units=chosen.units)
     if url:
-        _check_only_remote(chosen, {"--file": file, "--id": column, "--known": known, "--out": out})
+        _check_only_remote(settings(commands), {"--file": file, "--id": column, "--known": known, "--out": out})
         log = None if quiet else print_error
         _run_remote(url, token, str(rows), evaluator, workers, max_seconds, log, reissue_after, as_json=as_json)
     if file is None:
@@ -321,7 +328,7 @@ def run(
         chosen = replace(chosen, max_call_cost=cap)
     row_list = read_row_list(rows, column or None)
     ids = list(row_list.ids)
-    side = _side_information(known, chosen.candidates, ids, column)
+    side = _side_information(known, chosen, ids, column)
     strata = _strata(row_list.labels(by) if by else None, len(ids), by)
     with RaceFile.at(file, chosen, ids, _stored(evaluator), side, strata) as race_file:
         now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else print_error)
@@ -406,7 +413,7 @@ def table_(
 
 
 def _side_information(
-    known: Path | None, candidates: tuple[str, ...], rows: list[str], column: str
+    known: Path | None, settings: "RaceSettings", rows: list[str], column: str
 ) -> "SideInformation | None":
     """Return the answers on file of a race; None without --known."""
     from tombola.persistence.race_csv import read_known
@@ -414,7 +421,25 @@ def _side_information(
 
     if known is None:
         return None
-    return SideInformation.of(candidates, rows, read_known(known, candidates, rows, column or None))
+    names = settings.candidates
+    return SideInformation.of(names, rows, read_known(known, names, rows, column or None, settings.units))
+
+
+def _loss(loss: float | None, score: float | None, limits: tuple[float, float]) -> float | None:
+    """Return the loss in [0, 1] that --loss or --score states, in the range of the race."""
+    from tombola.errors import FeedbackError
+    from tombola.readers.units import Units
+
+    number = loss if score is None else score
+    if number is None:
+        return None
+    units = Units(*limits, scores=score is not None)
+    if not units.low <= number <= units.high:
+        raise FeedbackError(
+            f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got {number:g}; repair "
+            "it, or start the race with another --range."
+        )
+    return units.loss(number)
 
 
 def _strata(labels: "Sequence[str] | None", rows: int, by: str) -> "Strata | None":
@@ -424,16 +449,18 @@ def _strata(labels: "Sequence[str] | None", rows: int, by: str) -> "Strata | Non
     return None if labels is None else Strata.of(labels, rows, by)
 
 
-def _known_cells(known: Path | None, pool: "Pool") -> Any:
+def _known_cells(known: Path | None, table: "ReadTable") -> Any:
     """Return the cells of a finished table that --known has answers for; None without it."""
     import numpy as np
 
     from tombola.persistence.race_csv import read_known
+    from tombola.readers.units import Units
 
     if known is None:
         return None
+    pool, units = table.pool, Units(*table.range, scores=table.kind == "scores")
     rows = pool.ids or tuple(str(row) for row in range(pool.rows))
-    return ~np.isnan(read_known(known, pool.actions, rows))
+    return ~np.isnan(read_known(known, pool.actions, rows, units=units))
 
 
 def _stored(evaluator: "SubprocessEvaluator") -> dict[str, Any]:
@@ -509,14 +536,11 @@ def _show_report(report: "RaceReport", file: Path) -> None:
 def _group_table(report: "RaceReport") -> "Table":
     """Return the answer of each group as a table."""
     title = "group" if report.race.strata is None else report.race.strata.title
-    table = new_table(title, "rows counted", "answer", "leader", "mean loss")
+    table = new_table(title, "rows counted", "answer", "leader", f"mean {report.race.settings.units.quantity}")
     for column in (1, 4):
         table.columns[column].justify = "right"
-    for name, result in report.race.by_group.items():
-        leader = result.leader
-        mean = "–" if leader is None else f"{result.mean_losses[leader]:.4g}"
-        counted = f"{result.rows_counted:,} of {result.rule.rows:,}"
-        table.add_row(escape_control(name), counted, escape_control(result.text), escape_control(leader or "–"), mean)
+    for one in report.group_cells():
+        table.add_row(*(escape_control(one[key]) for key in ("name", "rows", "answer", "leader", "mean")))
     return table
 
 
@@ -524,21 +548,25 @@ def _rank_table(report: "RaceReport") -> "Table":
     """Return the rank sets as a table, best ranks first."""
     from tombola.racing.verdict import rank_text
 
-    table = new_table("ranks", "candidate", "mean loss", "rows")
+    units = report.race.settings.units
+    table = new_table("ranks", "candidate", f"mean {units.quantity}", "rows")
     for column in (0, 2, 3):
         table.columns[column].justify = "right"
     for one in report.standings:
         ranks = rank_text(one.ranks) if one.ranks else "–"
-        table.add_row(ranks, escape_control(one.name), f"{one.mean_loss:.4g}" if one.rows else "–", f"{one.rows:,}")
+        table.add_row(
+            ranks, escape_control(one.name), f"{units.number(one.mean_loss):.4g}" if one.rows else "–", f"{one.rows:,}"
+        )
     return table
 
 
 def _standings_table(report: "RaceReport") -> "Table":
-    table = new_table("candidate", "mean loss", "rows", "dropped after", "against", "wealth")
+    units = report.race.settings.units
+    table = new_table("candidate", f"mean {units.quantity}", "rows", "dropped after", "against", "wealth")
     for column in (1, 2, 3, 5):
         table.columns[column].justify = "right"
     for one in report.standings:
-        mean = f"{one.mean_loss:.4g}" if one.rows else "–"
+        mean = f"{units.number(one.mean_loss):.4g}" if one.rows else "–"
         dropped = "–" if one.active else f"{one.rows:,}"
         wealth = "–" if one.active else "certain" if math.isinf(one.wealth) else f"{one.wealth:,.4g}"
         table.add_row(

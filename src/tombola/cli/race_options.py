@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from tombola.cli.options import LiveSeed
+
 if TYPE_CHECKING:
     from tombola.racing import RaceSettings
 
-MakeSettings: TypeAlias = "Callable[[Iterable[str]], RaceSettings]"
+MakeSettings: TypeAlias = "Callable[..., RaceSettings]"
 
-Seed = Annotated[
-    int | None, typer.Option(help="Seed of the shuffle. Default: drawn, printed and stored in the file.", min=0)
-]
 Level = Annotated[float, typer.Option(help="Probability that the answer may be wrong.")]
 Within = Annotated[
-    float, typer.Option(help="Tolerance in the unit of the losses: mean loss this much above the best is good enough.")
+    float, typer.Option(help="Tolerance in the unit of --range: this much worse than the best is good enough.", min=0)
 ]
 Top = Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)]
 Baseline = Annotated[
@@ -34,11 +33,16 @@ Question = Annotated[
     str, typer.Option(help="best, or ranks: the order of all, of the first TOP, or the rank of --rank-of.")
 ]
 RankOf = Annotated[str, typer.Option(help="With --question ranks: ask only for the rank of this candidate.")]
+Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better (the default).")]
+Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: higher is better.")]
+Limits = Annotated[
+    str, typer.Option("--range", help="The smallest and the largest possible answer, such as 0,10; 0,1 if left out.")
+]
 OnFailure = Annotated[str, typer.Option(help="worst: a failed call counts as loss 1; stop: it ends the race.")]
 
 
 def make_settings(
-    seed: Seed = None,
+    seed: LiveSeed = None,
     level: Level = 0.05,
     within: Within = 0.0,
     top: Top = 1,
@@ -50,18 +54,27 @@ def make_settings(
     on_failure: OnFailure = "worst",
     question: Question = "best",
     rank_of: RankOf = "",
+    losses: Losses = False,  # noqa: FBT002 - a flag
+    scores: Scores = False,  # noqa: FBT002 - a flag
+    limits: Limits = "",
 ) -> MakeSettings:
     """Return a function from candidate names to `RaceSettings` with these options."""
 
-    def settings(candidates: Iterable[str]) -> "RaceSettings":
+    def settings(candidates: Iterable[str], **unit: Any) -> "RaceSettings":
+        from tombola.cli.reading import parse_kind
         from tombola.racing import RaceSettings
+        from tombola.readers.units import parse_range
 
         population = math.inf if future else None
-        limits: Any = {
+        options: Any = {
             "max_calls": max_calls, "max_cost": max_cost, "max_call_cost": max_call_cost, "on_failure": on_failure,
             "question": question, "candidate": rank_of or None,
+            "kind": parse_kind(losses=losses, scores=scores) or "losses",
+            "range": parse_range(limits) if limits else (0.0, 1.0),
         }  # fmt: skip
-        return RaceSettings(tuple(candidates), seed, level, within, top, baseline or None, population, **limits)
+        return RaceSettings(
+            tuple(candidates), seed, level, within, top, baseline or None, population, **{**options, **unit}
+        )
 
     return settings
 

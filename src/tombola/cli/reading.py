@@ -78,17 +78,16 @@ def to_read_options(options: dict[str, Any]) -> TableOptions:
     >>> to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
     {'kind': 'scores', 'range': (0.0, 10.0), 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
     """
-    from tombola.cli.units import parse_range
     from tombola.errors import ParameterError
+    from tombola.readers.units import parse_range
 
-    if options["scores"] and options["losses"]:
-        raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
+    kind = parse_kind(losses=options["losses"], scores=options["scores"])
     if options["decimal"] not in ("", ".", ","):
         raise ParameterError(
             f"--decimal: expected a comma or a point, got {options['decimal']!r}; write --decimal ','."
         )
     found = {
-        "kind": "scores" if options["scores"] else "losses" if options["losses"] else "",
+        "kind": kind,
         "range": parse_range(options["range"]) if options["range"] else None,
         "actions": parse_names(options["actions"]),
         "ignore": parse_names(options["ignore"]),
@@ -104,6 +103,15 @@ def to_read_options(options: dict[str, Any]) -> TableOptions:
     }
     given = {name: value for name, value in found.items() if value}
     return given if options["header"] is None else {**given, "header": options["header"]}
+
+
+def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | None:
+    """Return the direction that --losses or --scores states; None without them."""
+    from tombola.errors import ParameterError
+
+    if losses and scores:
+        raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
+    return "losses" if losses else "scores" if scores else None
 
 
 def parse_names(text: str) -> list[str]:

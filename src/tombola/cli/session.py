@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tombola._formatting import escape_control
-from tombola.cli.options import ReissueAfter, Token, Url
+from tombola.cli.options import LiveSeed, ReissueAfter, Token, Url
 from tombola.cli.printing import new_table, show
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ ID_HELP = "The column with the ids of the rows. Default: id, or the only column 
 def start(
     table: Annotated[Path, typer.Argument(help=LIST_HELP)],
     actions: Annotated[str, typer.Option(help="Names of the actions, separated by commas; quote a name with a comma.")],
-    out: Annotated[Path, typer.Option(help="The session file to write; an existing file is never overwritten.")],
+    file: Annotated[Path, typer.Option(help="The session file to write; an existing file is never overwritten.")],
     learner: Annotated[
         str,
         typer.Option(
@@ -75,14 +75,12 @@ def start(
     null: Annotated[
         str, typer.Option(help="The action that costs nothing. Default: leave a row alone, at loss 1.")
     ] = "",
-    seed: Annotated[
-        int | None, typer.Option(help="Determines all random choices. Default: drawn, printed and stored.", min=0)
-    ] = None,
+    seed: LiveSeed = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Shuffle a list of rows and start a session on it."""
     from tombola.cli.budget_options import budget_named
-    from tombola.cli.reading import parse_names
+    from tombola.cli.reading import parse_kind, parse_names
     from tombola.learners.spec import parse_learner
     from tombola.persistence.session_file import SessionFile
     from tombola.readers.cells import read_row_list
@@ -95,19 +93,19 @@ def start(
     listed = read_row_list(table, id_column or None, sheet or None)
     encoded = features_of_list(listed, parse_names(features), parse_names(text), str(table)) if routes else None
     with SessionFile.start(
-        out, listed.ids, names, chosen, budget=allowed, seed=seed,
+        file, listed.ids, names, chosen, budget=allowed, seed=seed,
         columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
-        id_column=listed.id_column, kind=_kind(losses=losses, scores=scores), range=_limits(limits, (0.0, 1.0)),
+        id_column=listed.id_column, kind=parse_kind(losses=losses, scores=scores), range=_limits(limits, (0.0, 1.0)),
         delimiter=listed.delimiter, features=None if encoded is None else encoded.values,
         feature_names=None if encoded is None else encoded.names,
     ) as session:  # fmt: skip
         rows, learner_text, seed = session.horizon, repr(session.learner), session.seed
-        facts = {"file": str(out), "rows": rows, "actions": names, "learner": learner_text, "seed": seed}
+        facts = {"file": str(file), "rows": rows, "actions": names, "learner": learner_text, "seed": seed}
         if as_json:
             more = {} if encoded is None else {"features": list(encoded.names)}
             typer.echo(json.dumps(facts | more | ({} if allowed is None else {"budget": budget})))
         else:
-            show(f"{out}: {rows} rows in random order (seed {seed}), {learner_text} on {', '.join(names)}", soft=True)
+            show(f"{file}: {rows} rows in random order (seed {seed}), {learner_text} on {', '.join(names)}", soft=True)
             if budget:
                 show(f"spends at most {', '.join(f'{amount:g}' for amount in budget)}", soft=True)
             for note in (*listed.notes, *(() if encoded is None else encoded.notes)):
@@ -116,7 +114,7 @@ def start(
             if session.feedback_model.full_feedback:
                 show("Record an outcome for every action of a row: this learner compares them.")
             show("The list for the first day:")
-            show(f"  tombola session next {out} --count {min(rows, DAILY_ROWS)} --out today.csv", soft=True)
+            show(f"  tombola session next {file} --count {min(rows, DAILY_ROWS)} --out today.csv", soft=True)
 
 
 @app.command("next")
@@ -182,6 +180,7 @@ def record(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Record the outcome of a ticket, or a table of outcomes; repeating one is harmless."""
+    from tombola.cli.reading import parse_kind
     from tombola.errors import FeedbackError
     from tombola.persistence.session_csv import cost_columns, read_outcomes
     from tombola.persistence.session_events import Outcome
@@ -202,7 +201,7 @@ def record(
                 session.round_of,
                 assignment=session.assignment,
                 costs=cost_columns(session.budget),
-                unit=lambda name: _column_unit(session, name, _kind(losses=losses, scores=scores), limits),
+                unit=lambda name: _column_unit(session, name, parse_kind(losses=losses, scores=scores), limits),
                 outcome=outcome,
                 id_column=session.id_column,
                 own_columns=session.columns,
@@ -280,7 +279,7 @@ def status(
 ) -> None:
     """Print in plain words how it goes and how sure that is, then the details."""
     from tombola.cli.session_text import status_lines
-    from tombola.cli.units import Units
+    from tombola.readers.units import Units
 
     with _open(file) as session:
         now, units = session.status(), Units(*session.range, scores=session.kind == "scores")
@@ -355,16 +354,8 @@ def _instruction(session: "SessionFile | RemoteSession", assignment: "Assignment
     return f"play {assignment.action} on {assignment.id}"
 
 
-def _kind(*, losses: bool, scores: bool) -> "Kind | None":
-    from tombola.errors import ParameterError
-
-    if losses and scores:
-        raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
-    return "losses" if losses else "scores" if scores else None
-
-
 def _limits(text: str, default: tuple[float, float]) -> tuple[float, float]:
-    from tombola.cli.units import parse_range
+    from tombola.readers.units import parse_range
 
     return parse_range(text) if text else default
 

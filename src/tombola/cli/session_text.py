@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from tombola._formatting import format_number
 
 if TYPE_CHECKING:
-    from tombola.cli.units import Units
     from tombola.persistence.session_status import ActionStatus, Status
+    from tombola.readers.units import Units
 
 
 def status_lines(now: "Status", units: "Units", file: str) -> list[str]:
@@ -28,9 +28,10 @@ def status_lines(now: "Status", units: "Units", file: str) -> list[str]:
 def _progress(now: "Status") -> list[str]:
     share = 100 * now.answered / now.rows
     parts = [f"{now.answered:,} of {now.rows:,} rows have an outcome ({share:.0f} %)"]
-    parts += [f"{len(now.pending):,} are pending"] if now.pending else []
-    parts += [f"{now.cancelled:,} were cancelled"] if now.cancelled else []
-    parts += [f"{now.rows - now.played:,} are left" if now.played < now.rows else "none is left"]
+    left = now.rows - now.played
+    parts += [f"{len(now.pending):,} {'is' if len(now.pending) == 1 else 'are'} pending"] if now.pending else []
+    parts += [f"{now.cancelled:,} {'was' if now.cancelled == 1 else 'were'} cancelled"] if now.cancelled else []
+    parts += [f"{left:,} {'is' if left == 1 else 'are'} left" if left else "none is left"]
     return ["Done: " + ", ".join(parts) + "."]
 
 

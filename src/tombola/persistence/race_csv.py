@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tombola._formatting import csv_cell_matches
+from tombola._formatting import csv_cell_matches, join_names
 from tombola._types import Floats
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_csv import ID_COLUMNS, write_columns
+from tombola.persistence.session_csv import write_columns
 from tombola.racing.events import Call, Event
-from tombola.readers.cells import read_cells
-from tombola.readers.formats.delimited import text_table
+from tombola.readers.cells import id_place, read_cells
+from tombola.readers.columns import MISSING
+from tombola.readers.units import UNIT_LOSSES, Units
 
 # Values of the column `failed`, in lower case; pandas writes 1.0 and 0.0.
 FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
@@ -27,14 +28,17 @@ ANSWER_TYPES = {
 
 
 def read_answers(
-    path: Path, tickets: Mapping[tuple[str, str], int], call_of: Callable[[int], Call | None]
+    path: Path,
+    tickets: Mapping[tuple[str, str], int],
+    call_of: Callable[[int], Call | None],
+    range: tuple[float, float] = (0.0, 1.0),
 ) -> list[Event]:
     """Return the answers in a table of any format that `read_table` reads.
 
     `tickets` has the issued calls by (candidate, row). `call_of` returns the call of a ticket, with which the columns
-    candidate and row must agree; None if it is not known here.
+    candidate and row must agree; None if it is not known here. `range` has the smallest and the largest possible value.
 
-    Columns: ticket, or candidate and row; loss or score (1 - loss); optionally cost and failed. A row with neither
+    Columns: ticket, or candidate and row; loss or score; optionally cost and failed. A row with neither
     loss, score nor failed has no answer yet and is skipped.
     """
     table = read_cells(path)
@@ -49,7 +53,7 @@ def read_answers(
     answers = []
     for line, cells in zip(table.lines, table.rows, strict=True):
         values = {name: cells[position] for name, position in columns.items()}
-        loss, failed = _loss(path, line, values), _failed(path, line, values.get("failed", ""))
+        loss, failed = _loss(path, line, values, range), _failed(path, line, values.get("failed", ""))
         if loss is None and not failed:
             continue
         if loss is not None and failed:
@@ -68,52 +72,41 @@ def read_answers(
     return answers
 
 
-def read_known(path: Path, candidates: Sequence[str], rows: Sequence[str], column: str | None = None) -> Floats:
-    """Return the answers on file in a CSV or TSV table, NaN where blank.
+def read_known(
+    path: Path, candidates: Sequence[str], rows: Sequence[str], column: str | None = None, units: Units = UNIT_LOSSES
+) -> Floats:
+    """Return the answers on file in a table of any format that `read_table` reads, NaN where blank.
 
     The result has shape (rows, candidates).
 
     candidates, rows: of the race.
-    column: the column of row ids; None is `id`.
+    column: the column of row ids; None: `id`, or the only column with a usual name for ids.
+    units: direction and range of the numbers.
 
-    One column with the row ids (id, or `column`), and one column of losses in [0, 1] per candidate. Rows and candidates
-    may be left out; every row and column that is there must belong to the race.
+    Columns that are not called like a candidate are ignored, so that the list itself may have the answers. Rows and
+    candidates may be left out; every row that is there must belong to the race.
     """
-    text = text_table(path)
-    header, lines = text.header, text.rows
-    accepted = (column,) if column else ID_COLUMNS
-    places = [place for place, name in enumerate(header) if name in accepted and name not in candidates]
-    if len(places) != 1:
+    table = read_cells(path)
+    place = id_place(table, column)
+    columns = {at: name for at, name in enumerate(table.names) if name in candidates and at != place}
+    if not columns or len(set(columns.values())) < len(columns):
         raise TableError(
-            f"{path}: expected one column called {' or '.join(accepted)}, got {', '.join(header[:20])}; "
-            "write a header such as id,a,b."
-        )
-    columns = {place: name for place, name in enumerate(header) if place != places[0]}
-    unknown = [name for name in columns.values() if name not in candidates]
-    if unknown or not columns or len(set(columns.values())) < len(columns):
-        raise TableError(
-            f"{path}: expected one column of losses for each known candidate, got {', '.join(header[:20])}; "
-            f"use names among {', '.join(candidates[:6])}, each once."
+            f"{path}: expected one column for each known candidate, got {join_names(table.names, limit=20)}; "
+            f"use names among {join_names(candidates)}, each once."
         )
     index, seen = {name: number for number, name in enumerate(rows)}, set()
     known = np.full((len(rows), len(candidates)), math.nan)
-    for line, cells in lines:
-        row = cells[places[0]].strip()
+    for line, cells in zip(table.lines, table.rows, strict=True):
+        row = cells[place]
         if row not in index or row in seen:
             problem = "a second time" if row in seen else "which is not in the list"
             raise TableError(
                 f"{path}: expected rows of the list, each once, got {row!r} {problem} in line {line}; drop it."
             )
         seen.add(row)
-        for place, name in columns.items():
-            if cell := cells[place].strip():
-                loss = _number(path, line, cell)
-                if not 0.0 <= loss <= 1.0:
-                    raise TableError(
-                        f"{path}: expected a loss in [0, 1] in line {line}, got {cell!r}; "
-                        "rescale it, and write 1 - score if higher is better."
-                    )
-                known[index[row], candidates.index(name)] = loss
+        for at, name in columns.items():
+            if cells[at].lower() not in MISSING:
+                known[index[row], candidates.index(name)] = units.parse_loss(str(path), line, name, cells[at])
     return known
 
 
@@ -147,11 +140,14 @@ def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: Mapp
     return tickets[name]
 
 
-def _loss(path: Path, line: int, values: dict[str, str]) -> float | None:
+def _loss(path: Path, line: int, values: dict[str, str], range: tuple[float, float]) -> float | None:
     loss, score = values.get("loss", ""), values.get("score", "")
     if loss and score:
         raise TableError(f"{path}: expected a loss or a score in line {line}, got both; leave one out.")
-    return _number(path, line, loss) if loss else 1.0 - _number(path, line, score) if score else None
+    if not (loss or score):
+        return None
+    name = "score" if score else "loss"
+    return Units(*range, scores=bool(score)).parse_loss(str(path), line, name, loss or score)
 
 
 def _failed(path: Path, line: int, text: str) -> bool:

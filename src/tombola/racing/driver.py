@@ -27,6 +27,7 @@ from tombola.racing.events import Call, Event, EventSink
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.predictions import SideInformation
 from tombola.racing.strata import Strata
+from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
@@ -65,8 +66,8 @@ def race(
 
     candidates   the objects passed to `evaluate`, or a mapping from names to them
     rows         the objects passed to `evaluate` as rows: a list, or a data frame or series, whose index names the rows
-    evaluate     evaluate(candidate, row), plain or async; returns a loss in [0, 1], or (loss, cost). If it raises, the
-                 call has failed
+    evaluate     evaluate(candidate, row), plain or async; returns a loss in [0, 1], or (loss, cost); with kind="scores"
+                 and range=(0, 10) a score from 0 to 10. If it raises, the call has failed
     workers      calls in flight at a time
     log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
                  answers to are not made again
@@ -96,7 +97,9 @@ def race(
     side = SideInformation.of(names, ids, known, history)
     groups = None if strata is None else Strata.of(strata, len(ids))
     settings, sink = open_log(log, RaceSettings(names, **options), ids, side, groups)
-    driver = Driver(Race.restore(settings, ids, sink.replay(), side, groups), sink, Progress(show=progress))
+    driver = Driver(
+        Race.restore(settings, ids, sink.replay(), side, groups), sink, Progress(show=progress), settings.units
+    )
 
     def ask(call: Call) -> Any:
         return evaluate(by_name[call.candidate], row_at(call.row_index))
@@ -226,8 +229,8 @@ class Driver:
     should start anew. `drive` raises SessionError if the whole first row fails.
     """
 
-    def __init__(self, race: Race, log: EventSink, progress: "Progress") -> None:
-        self.race, self.log, self.progress = race, log, progress
+    def __init__(self, race: Race, log: EventSink, progress: "Progress", units: Units = UNIT_LOSSES) -> None:
+        self.race, self.log, self.progress, self._units = race, log, progress, units
         self._unanswered = deque(race.pending)
         self._held: list[Event] = []
 
@@ -259,7 +262,7 @@ class Driver:
     def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()
         if error is None:
-            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result()))
+            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result(), self._units))
         elif isinstance(error, Exception):
             answer = Event("answer", call.ticket, failed=True)
         else:
@@ -320,7 +323,9 @@ def progress_line(race: Race) -> str:
     """Return rows, active candidates, leader, calls and rows remaining in one line."""
     share = race.calls_saved / max(race.calls_made + race.calls_saved, 1)
     leader = race.leader
-    leading = f", {leader} leads with {race.mean_losses[leader]:.4g}" if leader is not None else ""
+    units = race.settings.units
+    mean = "" if leader is None else f"mean {units.quantity} {units.number(race.mean_losses[leader]):.4g}"
+    leading = f", {leader} leads with {mean}" if leader is not None else ""
     more = race.rows_remaining
     estimate = f", about {more:,} row{'s' * (more > 1)} to go" if more else ""
     return (
@@ -346,12 +351,18 @@ def run_lock(path: Path) -> Iterator[None]:
             lock_path.unlink(missing_ok=True)
 
 
-def loss_and_cost(call: Call, result: Any) -> tuple[float, float]:
+def loss_and_cost(call: Call, result: Any, units: Units = UNIT_LOSSES) -> tuple[float, float]:
     """Return the loss and the cost that an evaluation returned; FeedbackError if it is something else."""
     parts = result if isinstance(result, tuple) else (result, 0.0)
     if len(parts) != 2 or not all(isinstance(part, Real) for part in parts):
         raise FeedbackError(
-            f"race: evaluate must return a loss, or a loss and a cost, got {result!r} for {call.candidate} on row "
-            f"{call.row}; return a number in [0, 1]."
+            f"race: evaluate must return a {units.quantity}, or a {units.quantity} and a cost, got {result!r} for "
+            f"{call.candidate} on row {call.row}; return a number from {units.low:g} to {units.high:g}."
         )
-    return float(parts[0]), float(parts[1])
+    value = float(parts[0])
+    if units != UNIT_LOSSES and not units.low <= value <= units.high:
+        raise FeedbackError(
+            f"race: evaluate must return a {units.quantity} from {units.low:g} to {units.high:g}, got {value:g} for "
+            f"{call.candidate} on row {call.row}; give the true range, such as range=(0, 100)."
+        )
+    return units.loss(value), float(parts[1])

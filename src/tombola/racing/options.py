@@ -17,6 +17,8 @@ from tombola.racing.gate import Gate
 from tombola.racing.ranks import Place, Ranks
 from tombola.racing.top import Top
 from tombola.racing.within import Within
+from tombola.readers.names import Kind
+from tombola.readers.units import Units
 
 # A drawn seed is printed and typed again: 32 bits are enough for a shuffle, and short.
 SEED_BITS = 32
@@ -37,6 +39,9 @@ class RaceOptions(TypedDict, total=False):
     on_failure: Literal["worst", "stop"]
     question: Literal["best", "ranks"]
     candidate: str | None
+    kind: Kind
+    range: tuple[float, float]
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class RaceSettings:
     candidates      their names, at least two, all different
     seed            seed of the shuffle; None: drawn when the race starts, and stored with it
     level           probability that the answer may be wrong
-    within          tolerance: ask for a candidate with mean loss at most this much above the smallest
+    within          tolerance in the unit of `range`: ask for a candidate that is at most this much worse than the best
     top             ask for the best `top` candidates
     baseline        ask whether the others are better than this candidate, or, with `within`, not worse by more
     population      None: the answer is about this list; math.inf: about rows like these (i.i.d. draws)
@@ -59,6 +64,10 @@ class RaceSettings:
     on_failure      "worst": a failed call counts as loss 1; "stop": it ends the race
     question        "best", or "ranks": the order of all candidates, or of the first `top` if top > 1
     candidate       with question="ranks": ask only for the rank of this candidate
+    kind            "losses" (lower is better) or "scores" (higher is better): the values that `race` gets from
+                    `evaluate`, and the numbers in texts
+    range           the smallest and the largest possible value; they become losses 0 and 1, or 1 and 0
+    unit            the word for the values in texts, such as seconds; default: loss or score
     """
 
     candidates: tuple[str, ...]
@@ -74,12 +83,16 @@ class RaceSettings:
     on_failure: Literal["worst", "stop"] = "worst"
     question: Literal["best", "ranks"] = "best"
     candidate: str | None = None
+    kind: Kind = "losses"
+    range: tuple[float, float] = (0.0, 1.0)
+    unit: str = ""
 
     def __post_init__(self) -> None:
+        self._check_unit()
         object.__setattr__(self, "candidates", distinct_names("candidates", self.candidates))
         plain: dict[str, float] = {
             "level": _validate.real("Race", "level", self.level, above=0, below=1),
-            "within": _validate.real("Race", "within", self.within, least=0, below=1),
+            "within": _validate.real("Race", "within", self.within, least=0, below=self.units.gap(1.0)),
             "top": _validate.integer("Race", "top", self.top, least=1),
         }
         if self.seed is not None:
@@ -102,6 +115,19 @@ class RaceSettings:
             _reject("on_failure", "'worst' or 'stop'", self.on_failure, "on_failure='worst'")
         if self.population not in (None, math.inf):
             _reject("population", "None (this list) or math.inf (rows like these)", self.population, "math.inf")
+
+    @property
+    def units(self) -> Units:
+        """Conversion between losses in [0, 1] and values."""
+        return Units(*self.range, scores=self.kind == "scores", unit=self.unit)
+
+    def _check_unit(self) -> None:
+        if self.kind not in ("losses", "scores"):
+            _reject("kind", "'losses' or 'scores'", self.kind, "kind='scores'")
+        if not (isinstance(self.range, tuple | list) and len(self.range) == 2):
+            _reject("range", "two numbers", self.range, "range=(0, 10)")
+        low = _validate.real("Race", "range[0]", self.range[0])
+        object.__setattr__(self, "range", (low, _validate.real("Race", "range[1]", self.range[1], above=low)))
 
     def _check_question(self) -> None:
         k = len(self.candidates)
@@ -136,26 +162,28 @@ class RaceSettings:
         size = rows if self.population is None else self.population
         common: dict[str, Any] = {"candidates": len(self.candidates), "rows": rows, "population": size}
         common["level"] = self.level
+        within = self.within / self.units.gap(1.0)
         if self.candidate is not None:
             return Place(**common, candidate=self.candidates.index(self.candidate))
         if self.question == "ranks":
             return Ranks(**common, top=self.top if self.top > 1 else 0)
         if self.baseline is not None:
-            return Gate(**common, baseline=self.candidates.index(self.baseline), margin=self.within)
+            return Gate(**common, baseline=self.candidates.index(self.baseline), margin=within)
         if self.top > 1:
             return Top(**common, top=self.top)
-        return Within(**common, within=self.within) if self.within > 0 else Best(**common)
+        return Within(**common, within=within) if self.within > 0 else Best(**common)
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON data; an infinite population is written as "inf"."""
         infinite = {"population": "inf"} if self.population == math.inf else {}
-        return {**asdict(self), "candidates": list(self.candidates), **infinite}
+        return {**asdict(self), "candidates": list(self.candidates), "range": list(self.range), **infinite}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
         """Return the settings from the output of `to_json`."""
         population = math.inf if data.get("population") == "inf" else None
-        return cls(**{**data, "candidates": tuple(data["candidates"]), "population": population})
+        names, limits = tuple(data["candidates"]), tuple(data["range"])
+        return cls(**{**data, "candidates": names, "population": population, "range": limits})
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

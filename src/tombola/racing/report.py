@@ -13,6 +13,7 @@ from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.options import hash_of_rows
 from tombola.racing.verdict import is_exact, is_within_only, rank_text
+from tombola.readers.units import Units
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
@@ -125,6 +126,16 @@ class RaceReport:
             "tombola": __version__,
         }
 
+    def group_cells(self) -> list[dict[str, str]]:
+        """Return the answer of each group as text, for the terminal and the page; empty without groups."""
+        units = self.race.settings.units
+        return [
+            {"name": name, "rows": f"{result.rows_counted:,} of {result.rule.rows:,}", "answer": result.text,
+             "leader": result.leader or "–",
+             "mean": "–" if result.leader is None else f"{units.number(result.mean_losses[result.leader]):.4g}"}
+            for name, result in self.race.by_group.items()
+        ]  # fmt: skip
+
     def to_html(self) -> str:
         """Return the HTML page."""
         # Ranks have one wealth per pair: no curve per candidate.
@@ -137,9 +148,10 @@ class RaceReport:
             report=self,
             race=self.race,
             cards=_cards(self),
-            lines=[_table_row(one) for one in self.standings],
+            lines=[_table_row(one, self.race.settings.units) for one in self.standings],
             shown=MAX_TABLE_ROWS,
-            groups=_group_cells(self.race),
+            groups=self.group_cells(),
+            quantity=self.race.settings.units.quantity,
             ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
             ranks_shown=MAX_RANK_BARS,
             drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
@@ -151,9 +163,11 @@ def race_html(race: Race) -> str:
     report = RaceReport.from_race(race)
     rows = [
         (one["name"], one["mean_loss"], one["rows"], "in the race" if one["active"] else f"behind {one['against']}")
-        for one in (_table_row(standing) for standing in report.standings)
+        for one in (_table_row(standing, race.settings.units) for standing in report.standings)
     ]
-    table = HtmlTable(("candidate", "mean loss", "rows", "state"), [tuple(map(str, row)) for row in rows])
+    table = HtmlTable(
+        ("candidate", f"mean {race.settings.units.quantity}", "rows", "state"), [tuple(map(str, row)) for row in rows]
+    )
     return html_block(_title(race), _cards(report), [table], [f"{race.verdict}."])
 
 
@@ -208,16 +222,6 @@ def _groups_json(race: Race) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _group_cells(race: Race) -> list[dict[str, str]]:
-    """Return the answer of each group as text."""
-    return [
-        {"name": name, "rows": f"{result.rows_counted:,} of {result.rule.rows:,}", "answer": result.text,
-         "leader": result.leader or "–",
-         "mean": "–" if result.leader is None else f"{result.mean_losses[result.leader]:.4g}"}
-        for name, result in race.by_group.items()
-    ]  # fmt: skip
-
-
 def _rank_bar(race: Race, one: Standing) -> dict[str, str | float | bool]:
     """Return the bar of a rank set; positions in percent of the width."""
     first, last = one.ranks or (1, len(race.candidates))
@@ -225,7 +229,8 @@ def _rank_bar(race: Race, one: Standing) -> dict[str, str | float | bool]:
     k, width = len(race.candidates), max(last - first + 1, 0)
     return {
         "name": one.name, "ranks": rank_text((first, last)), "sure": first == last, "new_group": False,
-        "mean": f"{one.mean_loss:.4g}", "left": round(100 * (first - 1) / k, 2), "width": round(100 * width / k, 2),
+        "mean": f"{race.settings.units.number(one.mean_loss):.4g}",
+        "left": round(100 * (first - 1) / k, 2), "width": round(100 * width / k, 2),
     }  # fmt: skip
 
 
@@ -262,12 +267,12 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
     return cards
 
 
-def _table_row(one: Standing) -> dict[str, str | bool]:
+def _table_row(one: Standing, units: Units) -> dict[str, str | bool]:
     wealth = "certain" if math.isinf(one.wealth) else f"{one.wealth:,.3g}"
     return {
         "name": one.name,
         "active": one.active,
-        "mean_loss": f"{one.mean_loss:.4g}" if one.rows else "–",
+        "mean_loss": f"{units.number(one.mean_loss):.4g}" if one.rows else "–",
         "rows": f"{one.rows:,}",
         "drop_row": "in the race" if one.active else f"{one.rows:,}",
         "against": one.against or "–",

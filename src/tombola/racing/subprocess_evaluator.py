@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tombola import _validate
 from tombola.errors import ParameterError, TombolaError
 from tombola.racing.events import Call
+from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
@@ -42,6 +43,7 @@ class SubprocessEvaluator:
     timeout   seconds after which a command has failed
     retries   how often a failed command is run again
     shell     run the commands by /bin/sh
+    units     the unit of the numbers that commands print, with loss "stdout"
     """
 
     commands: Mapping[str, str]
@@ -50,6 +52,7 @@ class SubprocessEvaluator:
     timeout: float | None = None
     retries: int = 0
     shell: bool = False
+    units: Units = UNIT_LOSSES
 
     def __post_init__(self) -> None:
         if self.loss not in ("stdout", "exit", "seconds"):
@@ -133,7 +136,7 @@ class SubprocessEvaluator:
             raise CommandError(f"ended with status {status}" + (f" and printed {errors!r}" if errors else ""))
         if self.loss == "seconds":
             return min(1.0, seconds / (self.cap or 1.0)), seconds
-        return _parse_output(output)
+        return _parse_output(output, self.units)
 
     def hint(self, race: "Race") -> str:
         """Return advice if the cap is so large that it slows the race; else "".
@@ -150,8 +153,9 @@ class SubprocessEvaluator:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data."""
-        return {**asdict(self), "commands": dict(self.commands)}
+        """Return JSON data; the settings of the race have the unit."""
+        fields = {name: value for name, value in asdict(self).items() if name != "units"}
+        return {**fields, "commands": dict(self.commands)}
 
 
 def _as_variable(command: str) -> str:
@@ -189,16 +193,19 @@ def _update_quotes(open_quotes: list[str], sign: str, before: str) -> None:
         open_quotes.append(sign)
 
 
-def _parse_output(output: str) -> tuple[float, float]:
+def _parse_output(output: str, units: Units) -> tuple[float, float]:
     """Return (loss, cost) from the last non-empty line; cost 0 if it is missing."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     try:
-        loss, cost = [*map(float, lines[-1].split()), *([0.0] if len(lines[-1].split()) == 1 else [])]
-        if 0.0 <= loss <= 1.0 and 0.0 <= cost < math.inf:
-            return loss, cost
+        value, cost = [*map(float, lines[-1].split()), *([0.0] if len(lines[-1].split()) == 1 else [])]
+        if units.low <= value <= units.high and 0.0 <= cost < math.inf:
+            return units.loss(value), cost
     except (IndexError, ValueError):
         pass
-    raise CommandError(f"expected a loss in [0, 1] in the last line of its output, got {lines[-1:]}")
+    raise CommandError(
+        f"expected a {units.quantity} from {units.low:g} to {units.high:g} in the last line of its output, got "
+        f"{lines[-1:]}"
+    )
 
 
 async def _run(words: list[str], limit_seconds: float | None) -> tuple[int, str, str]:

@@ -13,6 +13,7 @@ from tombola.racing.options import RaceSettings
 from tombola.racing.ranks import Place, Ranks
 from tombola.racing.top import Top
 from tombola.racing.within import Within
+from tombola.readers.units import Units
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
@@ -285,7 +286,7 @@ def _open_text(result: Result) -> str:
         ahead = tuple(name for name in result.answer if means[name] < last - ROUNDING_SLACK)
         tied = tuple(name for name in result.answer if name not in ahead)
         behind = f", behind {_join(ahead)}" if ahead else ""
-        tie = f"{_join(tied)} have the same mean loss on all rows"
+        tie = f"{_join(tied)} have the same mean {result.settings.units.quantity} on all rows"
         return f"not separable on this list: {tie}{behind}{_confidence(result)}"
     target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
     words = f"{target} of {_candidates(result)} is among {_join(result.active)}{_confidence(result)}{_lead(result)}"
@@ -347,17 +348,18 @@ def _gate_text(result: Result, gate: Gate) -> str:
         if name != base:
             decision = gate.decisions.get(c)
             words = f"is {true}" if decision else f"is {false}" if decision is False else f"may be {true} or not"
-            parts.append(f"{name} {words} ({_difference(gate, c)})")
+            parts.append(f"{name} {words} ({_difference(gate, c, result.settings.units)})")
     return f"{', '.join(parts)}{_scope(result)}{_confidence(result)}"
 
 
-def _difference(gate: Gate, candidate: int) -> str:
+def _difference(gate: Gate, candidate: int, units: Units) -> str:
     advantage, rows = gate.advantage(candidate)
     if rows == 0:
         return "no row yet"
     if abs(advantage) <= ROUNDING_SLACK:
-        return f"the same mean loss on {rows:,} rows"
-    return f"mean loss {'higher' if advantage < 0 else 'lower'} by {abs(advantage):.3g} on {rows:,} rows"
+        return f"the same mean {units.quantity} on {rows:,} rows"
+    more = "higher" if (advantage > 0) == units.scores else "lower"
+    return f"mean {units.quantity} {more} by {units.gap(abs(advantage)):.3g} on {rows:,} rows"
 
 
 def _lead(result: Result) -> str:
@@ -367,7 +369,8 @@ def _lead(result: Result) -> str:
         return ""
     lead = (totals[1] - totals[0]) / result.rows_counted
     exact = "exactly " if result.rows_counted == result.rule.population else ""
-    return f", where {result.leader} leads by {exact}{lead:.3g} in mean loss"
+    units = result.settings.units
+    return f", where {result.leader} leads by {exact}{units.gap(lead):.3g} in mean {units.quantity}"
 
 
 def _candidates(result: Result) -> str:

@@ -86,7 +86,7 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
         return _read_lines(path, id_column)
     table = read_cells(path, sheet)
     check_unique_names(table.source, table.names)
-    place = _id_place(table, id_column)
+    place = id_place(table, id_column)
     blank = next((line for line, row in zip(table.lines, table.rows, strict=True) if not row[place]), None)
     if not table.rows or blank is not None:
         where = "no rows" if blank is None else f"an empty cell in line {blank}"
@@ -110,7 +110,8 @@ def _read_lines(path: Path, id_column: str | None) -> RowList:
     return RowList("id", ids, ("id",), tuple((id_,) for id_ in ids))
 
 
-def _id_place(table: CellTable, id_column: str | None) -> int:
+def id_place(table: CellTable, id_column: str | None) -> int:
+    """Return the position of the column of ids: the named one, or the one with a usual name for ids."""
     lower = [name.lower() for name in table.names]
     if id_column is not None:
         found = [place for place, name in enumerate(table.names) if name == id_column]

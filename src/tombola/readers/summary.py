@@ -106,7 +106,7 @@ class TableSummary(NamedTuple):
         if self.is_unfinished:
             out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"
             candidates = ",".join(f'"{name}"' if "," in name else name for name in self.parsed.names)
-            start = ["tombola", "race", "start", source, "--candidates", candidates, "--out", out]
+            start = ["tombola", "race", "start", source, "--candidates", candidates, "--file", out]
             return [("finish the table as a race, which needs only some of the missing cells", shlex.join(start))]
         kinds: tuple[Kind, ...] = (self.parsed.kind,) if self.parsed.kind else ("scores", "losses")
         return [

@@ -6,7 +6,7 @@ from tombola.errors import TableError
 
 
 class Units(NamedTuple):
-    """Numbers from `low` to `high`; lower is better, or higher if `scores`.
+    """Numbers from `low` to `high`; lower is better, or higher if `scores`; `unit` is the word for them.
 
     >>> points = Units(0, 100, scores=True)
     >>> points.loss(80), points.number(0.2), points.gap(0.05), points.interval(0.1, 0.3)
@@ -16,6 +16,7 @@ class Units(NamedTuple):
     low: float = 0.0
     high: float = 1.0
     scores: bool = False
+    unit: str = ""
 
     def loss(self, number: float) -> float:
         """Convert a value in table units to a loss in [0, 1]."""
@@ -29,6 +30,11 @@ class Units(NamedTuple):
     def gap(self, losses: float) -> float:
         """Convert a difference of losses to table units."""
         return losses * (self.high - self.low)
+
+    @property
+    def quantity(self) -> str:
+        """The word for the numbers: the unit, such as seconds, or loss or score."""
+        return self.unit or ("score" if self.scores else "loss")
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """Convert an interval of losses to table units, the smaller end first."""
@@ -51,6 +57,10 @@ class Units(NamedTuple):
                 f"{cell!r}; repair it, or give the range of the numbers with --range LOW,HIGH."
             )
         return self.loss(number)
+
+
+# Losses in [0, 1].
+UNIT_LOSSES = Units()
 
 
 def parse_range(text: str) -> tuple[float, float]:
