@@ -227,8 +227,10 @@ def _write_formula(writer, node, *, as_block):
     except SyntaxError as error:
         log.warning("formula %r: %s", node.astext(), error, location=node)
         raise nodes.SkipNode from error
-    # Browsers leave no space after a function name that is not followed by a parenthesis.
-    markup = re.sub(r"<mo>&ApplyFunction;</mo>(?!\s*(<mrow>\s*)?<mo)", '<mspace width="0.17em"></mspace>', markup)
+    # Browsers leave no space around the name of a function that has no parentheses.
+    space = '<mspace width="0.17em"></mspace>'
+    markup = re.sub(r"<mo>&ApplyFunction;</mo>(?!\s*(<mrow>\s*)?<mo)", space, markup)
+    markup = re.sub(r"(</m(?:i|n|row|sqrt|sub|sup|frac)>\s*)(?=<mi>(?:ln|log|max|min|exp)</mi>)", rf"\1{space}", markup)
     writer.body.append(f'<div class="formula">{markup}</div>' if as_block else markup)
     raise nodes.SkipNode
 
