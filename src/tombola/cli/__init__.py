@@ -1,1 +1,1 @@
-"""Commands: one file for each job of the command line; `tombola.cli.app` assembles them."""
+"""Commands: one file for each job; `tombola.cli.app` assembles them."""

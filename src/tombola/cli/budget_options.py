@@ -1,4 +1,4 @@
-"""Budget options of the command line: amounts, worst costs and prices by action name."""
+"""Budget options: amounts, worst costs and prices by action name."""
 
 import math
 from collections.abc import Sequence

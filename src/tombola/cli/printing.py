@@ -40,7 +40,10 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
 
 
 def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:
-    """Print the best action of each group; without a direction, the largest and the smallest mean."""
+    """Print the best action of each group.
+
+    Without a direction, print the largest and the smallest mean.
+    """
     first, second = ("best", "next") if ranked else ("highest", "lowest")
     table = new_table(by, "rows", first, quantity, second, quantity)
     for column in (1, 3, 5):

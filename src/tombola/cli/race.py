@@ -510,7 +510,10 @@ def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
 
 
 def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str], int], Callable[[int], Call | None]]":
-    """Return the tickets by candidate and row, and a function from tickets to calls; over HTTP the pending ones."""
+    """Return the tickets by candidate and row, and a function to their calls.
+
+    Over HTTP they are the pending ones.
+    """
     from tombola.persistence.race_file import RaceFile
 
     if isinstance(opened, RaceFile):

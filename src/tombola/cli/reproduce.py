@@ -27,7 +27,10 @@ def reproduce(
     workers: Workers = CORES,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Run the claims of the paper and print their verdicts. Exit code 1: a verdict is not as expected."""
+    """Run the claims of the paper and print their verdicts.
+
+    Exit code 1: a verdict is not as expected.
+    """
     from tombola.errors import ParameterError
     from tombola.paper import CLAIMS
     from tombola.paper.reproduce import reproduce as run
@@ -49,7 +52,7 @@ def reproduce(
 
 
 def _print_results(results: "Sequence[ClaimResult]") -> None:
-    """Print every claim, and then every fault, as a headline and an indented line of measured values."""
+    """Print every claim, and then every fault, with its measured values."""
     for result in results:
         note = "as expected" if result.as_expected else f"EXPECTED: {result.claim.expected}"
         show(f"{result.claim.name} ({result.claim.source}): {result.verdict.outcome} ({note})")

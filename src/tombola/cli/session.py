@@ -1,4 +1,4 @@
-"""Commands of `tombola session`: parse options, call one method of `SessionFile`, print."""
+"""Commands of `tombola session`: parse options, call `SessionFile`, print."""
 
 import json
 from pathlib import Path
@@ -131,7 +131,7 @@ def next_(
     reissue_after: ReissueAfter = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Issue tickets: print which action to play on which row, or write a list to work through."""
+    """Issue tickets: print action and row of each, or write a list to work through."""
     from tombola.persistence.session_csv import check_daily_list, write_daily_list
 
     with _open_at(file, url, token, reissue_after) as session:
@@ -229,7 +229,10 @@ def amend(
     token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Replace a wrong outcome; the old one stays in the log, and the learner replays everything."""
+    """Replace a wrong outcome; the learner replays everything.
+
+    The old one stays in the log.
+    """
     with _open_at(file, url, token) as session:
         before = session.amend(ticket, loss=_loss("session amend", session, loss, score, limits))
     if as_json:
@@ -246,7 +249,10 @@ def cancel(
     token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Cancel a ticket that will never be answered; if its action failed, record loss 1 instead."""
+    """Cancel a ticket that will never be answered.
+
+    If its action failed, record loss 1 instead.
+    """
     with _open_at(file, url, token) as session:
         new = session.cancel(ticket)
     if as_json:
@@ -361,7 +367,10 @@ def _limits(text: str, default: tuple[float, float]) -> tuple[float, float]:
 
 
 def _column_unit(session: "SessionFile | RemoteSession", name: str, given: "Kind | None", limits: str) -> "OutcomeUnit":
-    """Return the unit of a column of outcomes; raise if its direction is not stated, or stated twice."""
+    """Return the unit of a column of outcomes.
+
+    Raises if its direction is not stated, or stated twice.
+    """
     from tombola.errors import TableError
     from tombola.persistence.session_csv import OutcomeUnit
     from tombola.readers.names import direction_of
@@ -392,7 +401,7 @@ def _missing_direction(session: "SessionFile | RemoteSession") -> str:
 def _loss(
     owner: str, session: "SessionFile | RemoteSession", loss: str, score: str, limits: str
 ) -> "float | list[float]":
-    """Return the loss that --loss or --score states, in [0, 1]; a list with full feedback."""
+    """Return the loss of --loss or --score in [0, 1]; a list with full feedback."""
     from tombola.errors import FeedbackError
     from tombola.persistence.session_csv import OutcomeUnit
 

@@ -1,4 +1,7 @@
-"""`tombola session status` in plain words: progress, leader, confidence, pending tickets, next step."""
+"""`tombola session status` in plain words.
+
+It has progress, leader, confidence, pending tickets and next step.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def status_lines(now: "Status", units: "Units", file: str) -> list[str]:
-    """Return the status as sentences; a command to copy is on a line of its own, indented.
+    """Return the status as sentences.
+
+    A command to copy is on a line of its own, indented.
 
     now: the status.
     units: the unit of the outcomes, for means and differences.

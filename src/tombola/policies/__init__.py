@@ -1,4 +1,7 @@
-"""Context: policies that choose the action by row features, with a guard (docs/theory/context.md)."""
+"""Context: policies that choose the action by row features, with a guard.
+
+Theory: docs/theory/context.md.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,6 @@
-"""The stake guard: context costs at most `risk` rows against the safe learner, for every router (Theorem C3).
+"""The stake guard: routing costs at most `risk` rows (Theorem C3).
+
+The comparison is with the safe learner, and holds for every router.
 
 b_t and a_t are the losses of the safe learner and of the router in round t, both seen after the round (full
 information). d_t = b_t - a_t. The router is played with probability p_t = min(1, rate_t * C_t), where the capital C_t
@@ -28,7 +30,12 @@ CAPITAL, GAIN, SQUARES, ACCOUNT, PENDING = 0, 1, 2, 3, 4
 
 
 class Stakes(NamedTuple):
-    """The guard, round by round: the probability of the router, the capital before the round, the account `reserve`."""
+    """Hold the accounts of the guard, round by round.
+
+    probabilities: of playing the router.
+    capital: before the round.
+    reserve: the second account.
+    """
 
     probabilities: Floats
     capital: Floats
@@ -37,7 +44,10 @@ class Stakes(NamedTuple):
 
 @dataclass(frozen=True)
 class Guard:
-    """The stake guard with `risk` rows at risk on average, and `worst` rows at most on every order if it is given.
+    """Limit the cost of a router: `risk` rows on average, `worst` rows at most.
+
+    risk: rows at risk, averaged over the guard's draws.
+    worst: rows that routing may cost on every order; None for no such limit.
 
     With a constant delay, row n + 1 is settled as if it were played with the policies after n answers (Theorem C3'):
     then the mean over orders and draws is at most `risk` rows worse. `worst` adds the second account, which reserves
@@ -76,7 +86,11 @@ class Guard:
 
 
 def stake_of(state: Floats, reserved: float) -> float:
-    """Return the probability of the router now; `reserved` is the part of the capital that is at stake already."""
+    """Return the probability of the router now.
+
+    state: accounts, see `Guard.new_state`.
+    reserved: part of the capital that is at stake already.
+    """
     rate = min(max((PRIOR_GAIN + state[GAIN]) / (PRIOR_SQUARES + state[SQUARES]), MIN_RATE), MAX_RATE)
     stake = min(1.0, rate * (state[CAPITAL] - reserved))
     if state[ACCOUNT] - state[PENDING] < stake:
@@ -85,20 +99,34 @@ def stake_of(state: Floats, reserved: float) -> float:
 
 
 def settle(state: Floats, stake: float, difference: float) -> None:
-    """Book safe loss - router loss of a row with the stake it is settled with."""
+    """Add safe loss - router loss of a row to the capital, times its stake.
+
+    state: accounts, changed in place.
+    stake: with which the row is settled.
+    """
     state[CAPITAL] += stake * difference
     state[GAIN] += difference
     state[SQUARES] += difference * difference
 
 
 def answer(state: Floats, stake: float, difference: float) -> None:
-    """Release the stake of a row that was really played, and book its difference in the second account."""
+    """Release the stake of a row that was really played.
+
+    Its difference is added to the second account.
+
+    state: accounts, changed in place.
+    """
     state[PENDING] -= stake
     state[ACCOUNT] += stake * difference
 
 
 def run_guard(stakes: Any, state: Floats, settled: Floats, played: Floats, delay: int) -> None:
-    """Fill in the stakes of all rounds; round t (from 0) uses n = t - delay answers."""
+    """Fill in the stakes of all rounds; round t (from 0) uses t - delay answers.
+
+    stakes: output.
+    state: accounts, changed in place.
+    settled, played, delay: as in `Guard.stakes`.
+    """
     for t in range(settled.size):
         n = t - delay
         if n > 0:

@@ -1,4 +1,4 @@
-"""Routed in live use: decide on one row, settle one answered row, train at block starts.
+"""Routed in live use: decide on a row, settle an answered row, train.
 
 A ticket records the decision: the stake (probability of the router), the choices of router and safe learner, and the
 capital. A session that is opened again takes the router's choices from the record and recomputes everything else, so
@@ -44,12 +44,18 @@ if TYPE_CHECKING:
 # settles the row; it differs from `ROUTER` if models were trained while the row was in flight. A choice of NO_ROUTER
 # is that of the safe learner.
 STAKE, ROUTER, SAFE, CAPITAL_BEFORE, SETTLED, DECISION_WIDTH = 0, 1, 2, 3, 4, 5
+# Choice of the router while there is none.
 NO_ROUTER = -1
 LOGGED = 4  # numbers of a decision in a log; further ones are the choices of new models for the rows in flight
 
 
 class RouterState(NamedTuple):
-    """The guard and the model in use: capital, rows answered, rows trained on (0: none), name of the model."""
+    """Hold capital of the guard and the model in use.
+
+    answered: rows with an outcome.
+    trained_on: rows of the last training, 0 before it.
+    model: its name, None without a router.
+    """
 
     capital: float
     answered: int
@@ -58,7 +64,10 @@ class RouterState(NamedTuple):
 
 
 def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
-    """Return the seed of the safe learner, and the guard's generator, which no model and no learner sees."""
+    """Return the seed of the safe learner, and the guard's generator.
+
+    No model and no learner sees the guard's generator.
+    """
     safe, guard = np.random.SeedSequence([int(word) for word in rng]).spawn(2)
     return safe, new_rng(guard)
 
@@ -104,7 +113,7 @@ class RoutedFeedback(FullFeedback):
 
 
 class LiveRouter:
-    """One router in play; it writes tickets and decisions into the cells of a ticket table."""
+    """Play one router; tickets and decisions go into the cells of a ticket table."""
 
     mix, workspace = None, None
 
@@ -138,7 +147,10 @@ class LiveRouter:
         return RouterState(float(self.account[CAPITAL]), len(self.answered), rows, name)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
-        """Decide on a row; the round is TABLE_FULL if there is no free row."""
+        """Decide on a row; return round, action and probability.
+
+        The round is TABLE_FULL if there is no free row.
+        """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
         new_block = self._advance()
@@ -149,8 +161,13 @@ class LiveRouter:
         return self._decide(cells, features, int(router), choices)
 
     def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
-        """Decide as `act` did, with the router's choices of a record instead of a trained model.
+        """Decide as `act` did, with the router's choices of a record.
 
+        No trained model is needed.
+
+        cells: of the ticket table.
+        features: of the row.
+        decision: the record.
         force: take stake, safe choice and capital from the record too, because an answer was amended since.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
@@ -168,7 +185,10 @@ class LiveRouter:
         return type(number) is float and number.is_integer() and NO_ROUTER <= number < len(self.losses)
 
     def decision(self, cells: Floats, round: int) -> list[float]:
-        """Return the record of a round: stake, router's and safe choice, capital; new choices for rows in flight."""
+        """Return the record of a round.
+
+        It has stake, choices of router and safe learner, capital, and new choices for rows in flight.
+        """
         logged: list[float] = cells[round, self.shown : self.shown + LOGGED].tolist()
         return logged + self.choices.get(round, [])
 
@@ -213,7 +233,7 @@ class LiveRouter:
         return [float(one) for one in self._route(cells[rounds, self.shown + DECISION_WIDTH :])]
 
     def _safe(self) -> int:
-        """Return the choice of the safe learner after the present number of answers; it is drawn once."""
+        """Return the choice of the safe learner now; it is drawn once per answer."""
         n = len(self.answered)
         if self.safe_after != n:
             self.safe_action, self.safe_after = int(self.safe.act(n)[0]), n

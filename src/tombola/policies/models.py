@@ -1,4 +1,4 @@
-"""Models of row-centred losses: scikit-learn's extremely randomised trees, and ridge regression.
+"""Models of row-centred losses: randomised trees, and ridge regression.
 
 A model predicts loss - (mean of the row over actions): the difficulty of a row says nothing about the choice. `fit`
 returns a fitted model with `predict(features)` and `out_of_bag`, the predictions for the training rows by parts that
@@ -24,7 +24,10 @@ class Fitted(Protocol):
 
     @property
     def out_of_bag(self) -> Floats:
-        """The predictions for the training rows by parts of the model that did not see them."""
+        """The out-of-bag predictions for the training rows.
+
+        They come from parts of the model that did not see the row.
+        """
 
     def predict(self, features: Floats) -> Floats:
         """Return the predicted centred losses of rows with these features."""
@@ -34,12 +37,19 @@ class Model(Protocol):
     """A model family with its parameters."""
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
-        """Fit the model to rows x features and rows x actions."""
+        """Fit the model.
+
+        features: shape (rows, features).
+        centred: losses minus their row means, shape (rows, actions).
+        seed: of the model.
+        """
 
 
 @dataclass(frozen=True)
 class Trees:
-    """Extremely randomised trees of scikit-learn (Geurts, Ernst and Wehenkel 2006), with bootstrap.
+    """Extremely randomised trees of scikit-learn, with bootstrap.
+
+    Geurts, Ernst and Wehenkel 2006.
 
     Fitted trees are flattened into arrays and walked by one compiled kernel, because scikit-learn takes milliseconds
     for one row. `min_leaf` is the smallest number of rows in a leaf.
@@ -50,7 +60,11 @@ class Trees:
     max_features: float = 1 / 3
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
-        """Fit the forest; one process and a fixed seed, so that the same versions give the same bits."""
+        """Fit the forest; the same versions and seed give the same bits.
+
+        features: shape (rows, features).
+        centred: losses minus their row means, shape (rows, actions).
+        """
         try:
             from sklearn.ensemble import ExtraTreesRegressor
         except ImportError:
@@ -83,10 +97,16 @@ class FittedTrees:
 
 @dataclass(frozen=True)
 class Ridge:
-    """Ridge regression on standardised features; the penalty with the least leave-one-out error of a fixed grid."""
+    """Ridge regression on standardised features.
+
+    The penalty is that of a fixed grid with the least leave-one-out error.
+    """
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
-        """Fit by one decomposition of the smaller Gram matrix; leave-one-out residuals are exact."""
+        """Fit by one decomposition of the smaller Gram matrix; `seed` is unused.
+
+        Leave-one-out residuals are exact.
+        """
         filler = _medians(features)
         filled = _fill(features, filler)
         shift, scale = filled.mean(axis=0), filled.std(axis=0)
@@ -140,7 +160,9 @@ class FittedMean:
 
 
 def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the singular value decomposition by the smaller Gram matrix, four times as fast as LAPACK's own.
+    """Return the singular value decomposition by the smaller Gram matrix.
+
+    It is four times as fast as that of LAPACK.
 
     Directions below RELATIVE_RANK of the largest are dropped: the least penalty shrinks them to nothing.
     """
@@ -154,20 +176,28 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def fit_models(models: tuple[Model, ...], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
-    """Fit all models, and their mean if there are several, to the row-centred losses."""
+    """Fit all models, and their mean if there are several, to centred losses.
+
+    features: shape (rows, features).
+    losses: shape (rows, actions); centred here.
+    """
     centred = losses - losses.mean(axis=1, keepdims=True)
     return with_mean([model.fit(features, centred, seed) for model in models])
 
 
 def with_mean(fitted: list[Fitted]) -> list[Fitted]:
-    """Return the fitted models, and the mean of their predictions if there are several."""
+    """Return the fitted models, and their mean if there are several."""
     if len(fitted) < 2:
         return fitted
     return [*fitted, FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0))]
 
 
 def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
-    """Return the model with the least out-of-bag loss, and that loss; None if no model beats the best fixed action.
+    """Return the model with the least out-of-bag loss, and that loss.
+
+    The model is None if none beats the best fixed action.
+
+    losses: of the training rows, shape (rows, actions).
 
     Predictions that are not finite count as the largest possible loss.
     """
@@ -181,12 +211,17 @@ def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
 
 
 def actions_of(predictions: Floats) -> "np.typing.NDArray[np.int64]":
-    """Return the action with the smallest prediction in each row; a NaN never wins against a number."""
+    """Return the action with the smallest prediction in each row.
+
+    A NaN never wins against a number.
+    """
     return np.asarray(np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64)
 
 
 def _out_of_bag(flat: FlatTrees, samples: Any, features: Rows, centred: Floats) -> Floats:
-    """Return predictions by the trees that did not draw a row; rows drawn by every tree get the mean of the others.
+    """Return predictions by the trees that did not draw a row.
+
+    Rows drawn by every tree get the mean of the others.
 
     samples: the rows drawn by each tree.
     """
@@ -201,7 +236,7 @@ def _out_of_bag(flat: FlatTrees, samples: Any, features: Rows, centred: Floats) 
 
 
 def _medians(features: Floats) -> Floats:
-    """Return the median of each feature over the rows that have it; 0 where no row has it."""
+    """Return the median of each feature, 0 where all rows lack it."""
     known = np.isfinite(features)
     empty = ~known.any(axis=0)
     safe = np.where(known, features, np.nan)
@@ -214,7 +249,10 @@ def _fill(features: Floats, filler: Floats) -> Floats:
 
 
 def check_models(owner: str, models: Any) -> tuple[Model, ...]:
-    """Return the models as a tuple, if each has `fit`."""
+    """Return the models as a tuple; raise if one has no `fit`.
+
+    owner: named in the error message.
+    """
     found = tuple(models)
     _validate.integer(owner, "number of models", len(found), least=1)
     for one in found:

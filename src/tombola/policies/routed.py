@@ -1,4 +1,6 @@
-"""Routed: choose the action by features, on average at most `risk` rows worse than the safe learner.
+"""Routed: choose the action by features, guarded by a safe learner.
+
+On average it is at most `risk` rows worse than the safe learner.
 
 At block starts (growth 1.5) models are fitted to the rows answered, and the one with the least out-of-bag loss becomes
 the router of the block, or no router if none beats the best fixed action. This is the template of the paper: train on
@@ -84,7 +86,10 @@ class Routed:
     def play(
         self, pool: Pool, features: Any = None, *, order: str = "random", delay: int = 0, seed: Seed
     ) -> "RoutedTrace":
-        """Play the whole list once; the safe learner meets the same order. Default features: those of the pool."""
+        """Play the whole list once; the safe learner meets the same order.
+
+        features: shape (rows, features); None for those of the pool.
+        """
         table = as_features("Routed", features, pool)
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
@@ -111,7 +116,7 @@ class Routed:
     def _route(
         self, losses: Floats, features: Floats, safe: Rounds, delay: int
     ) -> tuple[Rounds, Rounds, "tuple[Block, ...]"]:
-        """Return the router's action on row n + 1 after n answers, and in every round as it is really played."""
+        """Return the router's actions: on row n + 1 after n answers, and as played."""
         rounds = len(losses)
         late_safe = safe[np.maximum(np.arange(rounds) - delay, 0)]
         settled, played, blocks = safe.copy(), late_safe.copy(), []
@@ -131,7 +136,10 @@ class Routed:
 
 @dataclass(frozen=True)
 class Block:
-    """One training: the rows answered at its start, the chosen model (None: no router), its out-of-bag loss."""
+    """Hold one training: rows answered at its start, model, out-of-bag loss.
+
+    model: None without a router.
+    """
 
     start: int
     end: int
@@ -141,7 +149,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class RoutedTrace:
-    """One pass over the list: losses of the safe learner, the router and their guarded mixture.
+    """Hold one pass over the list: losses of safe learner, router and mixture.
 
     `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
     """
@@ -192,7 +200,10 @@ class RoutedTrace:
 
     @property
     def share_of_gap(self) -> float:
-        """The part of the gap between the best fixed action and the best action of every row that was closed."""
+        """The part of the gap that was closed.
+
+        The gap is between the best fixed action and the best action of every row.
+        """
         fixed, oracle = float(self.losses.sum(axis=0).min()), float(self.losses.min(axis=1).sum())
         return (fixed - self.expected_loss) / (fixed - oracle) if fixed > oracle else 0.0
 
@@ -204,7 +215,9 @@ class RoutedTrace:
 
 
 def block_starts(rounds: int, growth: float) -> list[int]:
-    """Return the numbers of answered rows at which models are trained: 16, 24, 36, ... below `rounds`.
+    """Return the numbers of answered rows at which models are trained.
+
+    They are 16, 24, 36, ... below `rounds`.
 
     >>> block_starts(60, 1.5)
     [16, 24, 36, 54]
@@ -238,7 +251,11 @@ def _ordered(pool: Pool, rows: Order) -> Pool:
 
 
 def as_features(owner: str, features: Any, pool: Pool) -> Floats:
-    """Return features as rows x numbers, those of the pool if None; a single column may be given flat."""
+    """Return features as an array, shape (rows, features).
+
+    owner: named in the error message.
+    features: None for those of the pool; a single column may be given flat.
+    """
     given, rows = pool.features if features is None else features, pool.rows
     if given is None:
         raise ParameterError(f"{owner}: expected features, got none; write Pool(losses, features=...).")

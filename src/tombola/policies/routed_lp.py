@@ -1,4 +1,6 @@
-"""RoutedLP: routing by features under a hard budget, one linear program over actions, null and routers (Theorem C6).
+"""RoutedLP: routing by features under a hard budget (Theorem C6).
+
+It solves one linear program over actions, null and routers.
 
 At solve times (rows seen grow by `growth`) the program chooses a mix of columns for the budget left per row left. The
 columns are the k actions, the null action, and for each model two routers: argmin of predicted loss + price x
@@ -38,6 +40,7 @@ from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
 
 BISECTIONS = 40  # halvings of the price interval; the two last prices differ by less than 1e-9 of the largest
+# Models are trained again when the rows seen have grown by this factor.
 TRAINING_GROWTH = 1.5
 DEFAULT_MODELS: tuple[Model, ...] = (Trees(10), Ridge())
 
@@ -53,7 +56,9 @@ class Router(NamedTuple):
 
 @dataclass(frozen=True)
 class RoutedLP:
-    """Route by features under a hard budget with one resource; full rows with costs are seen after each play.
+    """Route by features under a hard budget with one resource.
+
+    Full rows with costs are seen after each play.
 
     models: scikit-learn style models of losses and costs.
     growth: the factor of rows seen after which the program is solved again.
@@ -104,7 +109,7 @@ class RoutedLP:
     def _columns(
         self, run: "_Run", models: list[Fitted], seen: int, end: int, rate: float, fits: Floats
     ) -> tuple[Rounds, Floats]:
-        """Return the action of every column in the rounds seen..end, and the mix of columns."""
+        """Return the action of every column in rounds seen..end, and the mix."""
         k = run.losses.shape[1]
         fixed = np.tile(np.arange(k), (end - seen, 1))
         if seen == 0:
@@ -133,19 +138,34 @@ class RoutedLP:
 def fit_with_costs(
     models: tuple[Model, ...], features: Floats, losses: Floats, costs: Floats, seed: int
 ) -> list[Fitted]:
-    """Fit each model, and their mean, to losses and costs, rows x 2k; not centred, because null has a known loss."""
+    """Fit each model, and their mean, to losses and costs, shape (rows, 2k).
+
+    They are not centred, because null has a known loss.
+    """
     return with_mean([model.fit(features, np.concatenate([losses, costs], axis=1), seed) for model in models])
 
 
 def route(predictions: Floats, price: float, fits: Floats) -> Rounds:
-    """Return argmin of loss + price x cost over the actions that fit; predictions have losses first, then costs."""
+    """Return argmin of loss + price x cost over the actions that fit.
+
+    predictions: losses first, then costs, shape (rows, 2k).
+    price: of one unit of cost, in losses.
+    fits: 1 for each affordable action.
+    """
     k = predictions.shape[1] // 2
     total = predictions[:, :k] + price * predictions[:, k:]
     return np.asarray(np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64)
 
 
 def routers_at(model: Fitted, losses: Floats, costs: Floats, rate: float, fits: Floats) -> list[Router]:
-    """Return the routers at the two prices around the rate, measured by their out-of-bag choices."""
+    """Return the routers at the two prices around the rate.
+
+    They are measured by their out-of-bag choices.
+
+    losses, costs: of the training rows.
+    rate: budget per row.
+    fits: 1 for each affordable action.
+    """
     index = np.arange(len(losses))
 
     def measured(price: float) -> Router:
@@ -180,7 +200,7 @@ class _Run:
         return np.array(self.tracker.fits)
 
     def play(self, start: int, end: int, fits: Floats, columns: Rounds, mix: Floats) -> int:
-        """Draw a column for each round and play its action; return the round at which the block ended."""
+        """Draw a column per round and play its action; return the last round."""
         work = (np.zeros(self.losses.shape[1]), np.zeros(self.losses.shape[1]), np.zeros(1))
         table = (columns, mix, self.costs[start:end], self.actions[start:end])
         arguments = (self.tracker, self.rng, fits, *table, *work)
@@ -191,7 +211,9 @@ def play_columns(
     tracker: Any, rng: RngState, fits: Floats, columns: Rounds, mix: Floats, costs: Floats, actions: Rounds,
     one_hot: Floats, played: Floats, reserved: Floats,
 ) -> int:  # fmt: skip
-    """Play rounds of one block: draw a column, reserve the largest cost of its action, charge the true one.
+    """Play rounds of one block; return the number of rounds played.
+
+    A round draws a column, reserves the largest cost of its action, and charges the true one.
 
     Return the number of rounds played: all of the block, or those before an action stopped fitting.
     """
@@ -214,7 +236,10 @@ def play_columns(
 
 @dataclass(frozen=True, eq=False)
 class BudgetedRoutedTrace:
-    """One pass under a budget; with an added null action the last column of `losses` is 1 and of `costs` 0."""
+    """Hold one pass under a budget.
+
+    With an added null action, the last column of `losses` is 1 and of `costs` 0.
+    """
 
     order: Order
     losses: Floats
@@ -237,7 +262,10 @@ class BudgetedRoutedTrace:
 
 
 def _with_null(pool: Pool, rows: Order, *, added: bool) -> tuple[Floats, Floats]:
-    """Return losses and costs in the order of arrival; an added null action has loss 1 and cost 0."""
+    """Return losses and costs in the order of arrival.
+
+    An added null action has loss 1 and cost 0.
+    """
     losses = np.asarray(pool.losses[rows], np.float64)
     costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[rows]
     if not added:

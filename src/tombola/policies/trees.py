@@ -16,7 +16,13 @@ LEAF = -1  # the mark of a leaf in `left`
 
 
 class Nodes(NamedTuple):
-    """All nodes of all trees: children, the feature and threshold of a split, and the values of leaves."""
+    """All nodes of all trees, as arrays.
+
+    roots: first node of each tree.
+    left, right: children, LEAF in `left` for a leaf.
+    feature, threshold: of a split.
+    value: of a leaf.
+    """
 
     roots: Rounds
     left: Rounds
@@ -33,7 +39,10 @@ class FlatTrees:
     nodes: Nodes
 
     def predict(self, features: Floats) -> Floats:
-        """Return the predictions, shape (rows, outputs); features are compared as float32, as scikit-learn does."""
+        """Return the predictions, shape (rows, outputs).
+
+        Features are compared as float32, as scikit-learn does.
+        """
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
         out = np.zeros((rows.shape[0], self.nodes.value.shape[1]))
         loop = compile_loop(walk_trees, (self.nodes, rows, out))
@@ -41,7 +50,7 @@ class FlatTrees:
         return out
 
     def sum_unseen(self, features: Any, unseen: Any) -> tuple[Floats, Floats]:
-        """Return for each row the sum of predictions by trees that did not draw it, and their number.
+        """Return sum and number of the predictions by trees that did not draw a row.
 
         unseen: trees x rows, True where the tree did not draw the row.
         """
@@ -53,7 +62,12 @@ class FlatTrees:
 
 
 def walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Floats) -> None:
-    """Add the leaf values of the trees that did not draw a row."""
+    """Add the leaf values of the trees that did not draw a row; a kernel.
+
+    rows: features.
+    unseen: shape (trees, rows).
+    total, count: output, sum and number of values.
+    """
     for i in range(rows.shape[0]):
         for tree in range(nodes.roots.size):
             if unseen[tree, i]:
@@ -67,7 +81,7 @@ def walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Flo
 
 
 def walk_trees(nodes: Any, rows: Floats, out: Floats) -> None:
-    """Add the leaf values of all trees for each row, and divide by the number of trees."""
+    """Write the mean leaf value of all trees for each row into `out`."""
     for i in range(rows.shape[0]):
         for tree in range(nodes.roots.size):
             node = nodes.roots[tree]

@@ -102,7 +102,10 @@ class Plan:
 
     @property
     def by_group(self) -> "dict[str, Plan]":
-        """A plan for each group, with its answers and rates; calls and costs are those of the whole race."""
+        """A plan for each group, with its answers and rates.
+
+        Calls and costs are those of the whole race.
+        """
         names, sizes = ((), ()) if self.strata is None else (self.strata.names, self.strata.sizes)
         return {
             name: replace(
@@ -251,7 +254,7 @@ def _call_costs(pool: Pool, settings: RaceSettings) -> Rows | None:
 
 
 def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
-    """Return the cells of a finished table that are taken as known; None if there are none."""
+    """Return the cells of a finished table that are taken as known, or None."""
     rows = [str(row) for row in range(pool.rows)]
     if known is None:
         return None if history is None else SideInformation.of(pool.actions, rows, None, history)
@@ -310,7 +313,10 @@ def _play_parts(settings: RaceSettings, job: Job, order: Order) -> list[Eliminat
 
 
 def _used_cells(job: Job, rules: list[Elimination], order: Order) -> NDArray[np.bool_]:
-    """Return the cells whose losses a rule has used, (rows, k), with the rows in shuffled order."""
+    """Return the cells whose losses a rule has used, shape (rows, k).
+
+    Rows are in shuffled order.
+    """
     used = np.zeros(job.parts[0].table.shape, bool)
     for rule, part in zip(rules, job.parts, strict=True):
         members = part.position[order] >= 0
@@ -320,7 +326,10 @@ def _used_cells(job: Job, rules: list[Elimination], order: Order) -> NDArray[np.
 
 
 def _affordable(costs: Floats, settings: RaceSettings) -> int:
-    """Return how many calls, made one at a time in this order, `max_cost` allows (see `Race.limit_reached`)."""
+    """Return how many calls `max_cost` allows, made one at a time in this order.
+
+    See `Race.limit_reached`.
+    """
     assert settings.max_cost is not None
     before = np.concatenate([[0.0], np.cumsum(costs)[:-1]])[: costs.size]
     largest = np.concatenate([[0.0], np.maximum.accumulate(costs)[:-1]])[: costs.size]

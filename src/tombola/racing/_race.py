@@ -44,7 +44,7 @@ COST_ROUNDING = 1e-12
 
 
 class Race(ProcessBound):
-    """Race of candidates on a list of rows.
+    """Race candidates on a list of rows, with few calls.
 
     The best candidate is ever dropped with probability at most `level`. `rows` are the names of the rows, or their
     number. The race shuffles them. Options and questions: see `RaceSettings`. When `max_calls` or `max_cost` is
@@ -98,7 +98,12 @@ class Race(ProcessBound):
         side: SideInformation | None = None,
         strata: Strata | None = None,
     ) -> "Race":
-        """Return a race with these settings, rows, answers on file and groups, after applying the events in order."""
+        """Return a race with these settings after applying the events in order.
+
+        rows: names of the rows, or their number.
+        side: answers on file.
+        strata: groups of the rows.
+        """
         race, names = cls.__new__(cls), row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
         for event in events:
@@ -253,7 +258,10 @@ class Race(ProcessBound):
 
     @property
     def rows_counted(self) -> int:
-        """The number of rows that count: all before the first incomplete one, without rows that nothing needs."""
+        """The number of rows that count.
+
+        These are all rows before the first incomplete one, without rows that nothing needs.
+        """
         return self._n_counted
 
     @property
@@ -329,7 +337,10 @@ class Race(ProcessBound):
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """The answer for the whole list; while the question is open, the candidates that may be it."""
+        """The answer for the whole list.
+
+        While the question is open, the candidates that may be it.
+        """
         return self.whole.answer
 
     @property
@@ -376,7 +387,7 @@ class Race(ProcessBound):
         return len(needed) if self._n_counted else None
 
     def __await__(self) -> Generator[Any, None, "Race"]:
-        """Return the race itself, so that `await race(...)` works with and without a running event loop."""
+        """Return the race itself, so that `await race(...)` works everywhere."""
         return self
         yield  # a generator function, as awaitables must be
 
@@ -387,7 +398,9 @@ class Race(ProcessBound):
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the wealth of the bets over rows, or the candidates left over calls; return the figure.
+        """Draw the wealth of the bets, or the candidates left; return the figure.
+
+        curve: "wealth" over rows, or "survivors" over calls.
 
         The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches.
         """

@@ -41,7 +41,11 @@ class Best(Elimination):
 
 
 def bet_and_drop(state: Any, losses: Floats) -> None:
-    """Update all bettors with one row, count it, and drop candidates (Theorem 1)."""
+    """Update all bettors with one row, count it, and drop candidates (Theorem 1).
+
+    state: an `EliminationState`, changed in place.
+    losses: of the row, shape (k,).
+    """
     leader, runner = best_two(state)
     below = 0
     for b in range(losses.size):
@@ -60,7 +64,10 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
 
 
 def drop_hopeless(state: Any) -> None:
-    """Drop the candidates that can no longer catch up with the one of the smallest possible total."""
+    """Drop the candidates that can no longer catch up.
+
+    They are compared with the one of the smallest possible total.
+    """
     leader = smallest_bound(state)
     for b in range(state.total_loss.size):
         if (

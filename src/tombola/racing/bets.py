@@ -38,7 +38,12 @@ ROUNDING_SLACK = 1e-9
 
 @no_inline
 def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) -> float:
-    """Update one bettor with the next difference d, and return its total wealth.
+    """Update one bettor with the next difference d; return its total wealth.
+
+    state: an `EliminationState`, changed in place.
+    bettor: row of `state.wealth`.
+    lead: sum of the differences before this row.
+    shift: bound of the null hypothesis.
 
     `lead` is the sum of the differences before this row; `shift` is the bound of the null hypothesis.
     """
@@ -65,7 +70,12 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
 
 
 def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> float:
-    """Update one bettor against "L(b) - L(o) <= shift", and return its total wealth.
+    """Update one bettor against "L(b) - L(o) <= shift"; return its total wealth.
+
+    state: an `EliminationState`, changed in place.
+    bettor: row of `state.wealth`.
+    b, o: candidate and opponent.
+    lead, d: sum of the differences before this row, and the next one.
 
     With predictions (8 strategies instead of 4) the second half of the stake bets on adjusted losses.
     """
@@ -118,7 +128,10 @@ def shrunk_edge(excess: float, count: float, variance: float) -> float:
 
 
 def kelly(edge: float, variance: float) -> float:
-    """Return the bet with the largest expected log growth, to second order."""
+    """Return the bet with the largest expected log growth, to second order.
+
+    edge, variance: of the difference.
+    """
     return edge / (variance + edge * edge)
 
 
@@ -143,7 +156,11 @@ def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen:
 
 
 def is_impossible(lead: float, shift: float, population: float, rows_seen: float) -> bool:
-    """Return whether the remaining rows cannot make the null true, even with d = -1."""
+    """Return whether the remaining rows cannot make the null true.
+
+    lead: sum of the differences over `rows_seen` rows.
+    shift: bound of the null hypothesis.
+    """
     if population == math.inf:
         return False
     return bool(lead - population * shift > population - rows_seen + ROUNDING_SLACK * population)

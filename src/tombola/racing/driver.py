@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
     from tombola.racing.subprocess_evaluator import SubprocessEvaluator
 
+# Function of a candidate and a row; returns a loss, or loss and cost.
 Evaluate: TypeAlias = Callable[[Any, Any], Any]
+# Receives lines of text.
 Log: TypeAlias = Callable[[str], None]
 
 # Seconds between two updates of the progress line.
@@ -223,7 +225,7 @@ def _run_to_end(driver: "Driver", work: Any) -> None:
 
 
 class Driver:
-    """Makes the calls of a race, a limited number at a time, and logs every answer.
+    """Make the calls of a race, a limited number at a time, and log answers.
 
     While every answer is a failure, answers are held back: the set-up is probably broken, and after a repair the race
     should start anew. `drive` raises SessionError if the whole first row fails.
@@ -235,7 +237,11 @@ class Driver:
         self._held: list[Event] = []
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
-        """Make calls until the race is over."""
+        """Make calls until the race is over.
+
+        ask: makes one call.
+        workers: calls in flight at a time.
+        """
         tasks: dict[asyncio.Future[Any], Call] = {}
         try:
             with self.progress:
@@ -284,7 +290,10 @@ class Driver:
 
 
 class Progress:
-    """Progress of a race: a live line on a terminal or in a notebook, else a line per row to `log`."""
+    """Show the progress of a race.
+
+    On a terminal or in a notebook it is a live line, else a line per row to `log`.
+    """
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
         self._notebook = show and log is None and in_notebook()

@@ -85,7 +85,7 @@ class OpenQuestion(NamedTuple):
 
 
 class Elimination(ABC):
-    """Elimination rule for k candidates on a list.
+    """Base class of elimination rules for k candidates on a list.
 
     `population` is the length of the list, or infinite if rows are i.i.d. draws.
     """
@@ -119,7 +119,13 @@ class Elimination(ABC):
     def initial_state(
         self, *, bettors: int, threshold: float, margin: float = 0.0, rule_parameter: float = 0.0, pairs: int = 1
     ) -> EliminationState:
-        """Return a state with all candidates active and this many bettors of wealth 1."""
+        """Return a state with all candidates active and bettors of wealth 1.
+
+        bettors: their number.
+        threshold: wealth at which a bet decides.
+        margin, rule_parameter: as in `EliminationState`.
+        pairs: rows of the accounts of `Within`.
+        """
         k, zeros = self.candidates, np.zeros(self.candidates)
         weights, copies = (MIXTURE_WEIGHTS, 2) if self.has_predictions else (STRATEGY_WEIGHTS, 1)
         return EliminationState(
@@ -199,12 +205,18 @@ class Elimination(ABC):
 
 
 def update_row(memory: Floats, losses: Floats) -> None:
-    """Process one row; `memory` is the flat state vector."""
+    """Process one row of losses; `memory` is the flat state vector."""
     step(view(memory), losses)  # noqa: F821
 
 
 def play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
-    """Process rows in order until the race is over, and return the number of calls."""
+    """Process rows in order until the race is over; return the number of calls.
+
+    memory: flat state vector.
+    table: losses, shape (rows, k).
+    order: row indices.
+    row: scratch space, shape (k,).
+    """
     state = view(memory)  # noqa: F821
     calls = 0
     for i in range(order.size):
@@ -221,6 +233,8 @@ def play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
 def best_two(state: Any) -> tuple[int, int]:
     """Return leader and runner-up by total loss, -1 if there is none.
 
+    state: an `EliminationState`.
+
     Among equals the lowest numbers.
     """
     first, second = -1, -1
@@ -234,7 +248,12 @@ def best_two(state: Any) -> tuple[int, int]:
 
 
 def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
-    """Drop a candidate; infinite wealth means that the outcome is certain."""
+    """Drop a candidate; infinite wealth means that the outcome is certain.
+
+    state: an `EliminationState`, changed in place.
+    against: opponent.
+    wealth: of the bet that dropped it.
+    """
     state.active[candidate] = 0.0
     state.drop_row[candidate] = state.rows_seen[0]
     state.dropped_against[candidate] = against
@@ -242,7 +261,7 @@ def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
 
 
 def count_row(state: Any, losses: Floats) -> None:
-    """Add a row to the total losses of the active candidates."""
+    """Add a row to the total losses of the active candidates, in place."""
     for a in range(losses.size):
         if state.active[a] > 0.0:
             state.total_loss[a] += losses[a]

@@ -76,6 +76,9 @@ class Gate(Elimination):
 def decide(state: Any, c: int, base: int, d: float) -> None:
     """Update both bettors of candidate c, and decide if possible.
 
+    state: an `EliminationState`, changed in place.
+    base: the baseline.
+
     d is the loss of the baseline minus the loss of c.
     """
     k = state.total_loss.size
@@ -100,6 +103,8 @@ def decide(state: Any, c: int, base: int, d: float) -> None:
 
 def holds_on_list(lead: float, margin: float, population: float) -> bool:
     """Return whether the statement is true on the whole list.
+
+    lead: total loss of the baseline minus that of the candidate.
 
     Margin 0: strictly better; else not worse by more than the margin.
     """

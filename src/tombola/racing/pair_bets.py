@@ -1,4 +1,4 @@
-"""Bets on one pair of candidates: the strategies of a race, and one that aims at the last row.
+"""Bets on one pair of candidates, with one strategy for the last row.
 
 On a list every pair without a tie is certain after the last row. Rows that are a sample never make a pair certain: it
 counts only if the wealth reaches the threshold by the last row. `bet_on_pair` therefore gives HORIZON_SHARE of the
@@ -27,7 +27,12 @@ MIN_SHARE = 1e-12
 
 
 def pair_weights(population: float, horizon_share: float = HORIZON_SHARE) -> Floats:
-    """Return the initial wealth by strategy: 4 strategies on a list, 5 for rows that are a sample.
+    """Return the initial wealth by strategy.
+
+    There are 4 strategies on a list, 5 for rows that are a sample.
+
+    population: number of rows, or infinite.
+    horizon_share: wealth of the fifth strategy.
 
     >>> pair_weights(100).size, pair_weights(math.inf).tolist()
     (4, [0.25, 0.125, 0.0625, 0.0625, 0.5])
@@ -38,7 +43,10 @@ def pair_weights(population: float, horizon_share: float = HORIZON_SHARE) -> Flo
 
 
 def share_of_goal(threshold: float, horizon_share: float = HORIZON_SHARE) -> float:
-    """Return 1 / goal of the strategy that aims at the last row, which starts with `horizon_share`.
+    """Return 1 / goal of the strategy that aims at the last row.
+
+    threshold: wealth that decides.
+    horizon_share: initial wealth of the strategy.
 
     >>> round(1.0 / share_of_goal(20.0, 1.0), 1)
     48.9
@@ -47,7 +55,10 @@ def share_of_goal(threshold: float, horizon_share: float = HORIZON_SHARE) -> flo
 
 
 def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
-    """Update one bettor against "the mean of d is at most 0", and return its total wealth.
+    """Update one bettor against "the mean of d is at most 0"; return its wealth.
+
+    state: an `EliminationState`, changed in place.
+    bettor: row of `state.wealth`.
 
     `lead` is the sum of the differences before this row.
     """
@@ -60,7 +71,10 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
 
 
 def horizon_bet(share: float, variance_left: float) -> float:
-    """Return the bet of the next row; `share` is the wealth over its goal, the variance that of the rows left.
+    """Return the bet of the strategy that aims at the last row.
+
+    share: wealth over its goal.
+    variance_left: variance of the sum over the rows left.
 
     >>> horizon_bet(1.0, 50.0), round(horizon_bet(0.5, 50.0), 4), horizon_bet(1e-9, 50.0) < horizon_bet(1e-9, 40.0)
     (0.0, 0.1128, True)
@@ -73,7 +87,9 @@ def horizon_bet(share: float, variance_left: float) -> float:
 
 
 def isoperimetric(q: float) -> float:
-    """Return phi(Phi^-1(q)) for 0 < q < 1, by the quantile of Abramowitz and Stegun 26.2.23.
+    """Return phi(Phi^-1(q)) for 0 < q < 1.
+
+    The quantile is that of Abramowitz and Stegun 26.2.23.
 
     >>> round(isoperimetric(0.5), 4), round(isoperimetric(0.001), 4)
     (0.3989, 0.0034)

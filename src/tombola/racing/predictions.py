@@ -116,7 +116,10 @@ class RowsLeft:
         self._known_loss, self._n_known = self._known.sum(axis=0), self._is_known.sum(axis=0)
 
     def begin_row(self, state: Any, row: int) -> None:
-        """Write the sums of the known losses, and of 1 - loss, over the rows after this one."""
+        """Write the sums of known losses over the rows after this one.
+
+        Also the sums of 1 - loss. The state of the rule is changed in place.
+        """
         if self._predictor is not None:
             self._predictor.begin_row(state, row)
         self._known_loss -= self._known[row]
@@ -189,7 +192,7 @@ class Predictor:
 
 
 def principal_components(history: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return components (rows, q) of unit variance, and mean and scale of the loadings."""
+    """Return components (rows, q) of unit variance, mean, and scale of loadings."""
     centred = history - history.mean(axis=0)
     if not ((history >= 0.0) & (history <= 1.0)).all():
         # Features in other units have no loadings in units of the loss.

@@ -28,7 +28,7 @@ class RunTimes(NamedTuple):
 
 
 def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]:
-    """Return the run times of all candidates, in their order, from the answers of a race on seconds.
+    """Return the run times of all candidates, in their order.
 
     The candidates of a race answer different rows, so compare PAR10 only of those that ran to the end.
 

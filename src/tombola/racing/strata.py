@@ -38,7 +38,14 @@ class Strata(NamedTuple):
 
     @classmethod
     def of(cls, labels: Iterable[Any], rows: int, title: str = "group") -> "Strata":
-        """Return the strata from a label per row; ParameterError unless there are two groups or more."""
+        """Return the strata from a label per row.
+
+        Raises ParameterError unless there are two groups or more.
+
+        labels: one per row.
+        rows: number of rows.
+        title: the word for a group.
+        """
         _validate.not_text("Race", "strata", labels)
         index: dict[str, int] = {}
         of_row = tuple(index.setdefault(str(label).strip(), len(index)) for label in labels)

@@ -74,7 +74,10 @@ def update_pairs(state: Any, losses: Floats) -> None:
 
 
 def mean_of_smallest(state: Any, b: int) -> float:
-    """Return E_b of Theorem 3: the mean of the k - m smallest wealths against b."""
+    """Return E_b of Theorem 3: the mean of the k - m smallest wealths against b.
+
+    state: an `EliminationState`.
+    """
     k, rule_values = state.total_loss.size, state.rule_values
     for a in range(k):
         rule_values[a] = total_wealth(state.wealth[a * k + b]) if a != b else -1.0
@@ -92,7 +95,12 @@ def mean_of_smallest(state: Any, b: int) -> float:
 
 
 def drop_beaten(state: Any, leader: int) -> None:
-    """Drop candidates with a wealth of m / level or more, largest first, until m are left."""
+    """Drop candidates with a wealth of m / level or more, until m are left.
+
+    The largest wealth comes first.
+
+    state: an `EliminationState`, changed in place.
+    """
     while n_active(state) > state.rule_parameter:
         worst = -1
         for b in range(state.current_wealth.size):

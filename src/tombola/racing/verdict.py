@@ -142,7 +142,7 @@ def is_proved(rule: Elimination) -> bool | None:
 
 
 def _possible_top(rule: Ranks) -> list[int]:
-    """Return the candidates that may be among the first `top`, in order of their rank sets."""
+    """Return the candidates that may be among the first `top`, by rank sets."""
     first, last = rule.rank_sets().T
     possible = [a for a in range(rule.candidates) if first[a] <= rule.top]
     return sorted(possible, key=lambda a: (first[a], last[a]))

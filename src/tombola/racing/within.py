@@ -65,7 +65,13 @@ class Within(Elimination):
 
 
 def update_accounts(state: Any, losses: Floats) -> None:
-    """Bet on this row in all accounts for candidates within the tolerance of the leader."""
+    """Bet on this row in the accounts for candidates near the leader.
+
+    An account of b for a bets against "a is worse than b by the tolerance or more".
+
+    state: an `EliminationState`, changed in place.
+    losses: of the row, shape (k,).
+    """
     leader, _ = best_two(state)
     for a in range(losses.size):
         close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.margin
@@ -94,7 +100,10 @@ def account(k: int, a: int, b: int) -> int:
 
 
 def close_accounts(state: Any) -> None:
-    """Move the deposits for candidates dropped in this row to the accounts for those left."""
+    """Move the deposits for candidates dropped in this row to other accounts.
+
+    Each holder moves them to its accounts for the candidates left. The state is changed in place.
+    """
     for a in range(state.total_loss.size):
         if state.drop_row[a] == state.rows_seen[0]:
             for b in range(state.total_loss.size):
@@ -118,7 +127,10 @@ def redistribute(state: Any, a: int, b: int) -> None:
 
 
 def choose(state: Any) -> None:
-    """End the race if a candidate is settled; of several, take the smallest loss."""
+    """End the race if a candidate is settled; of several, take the smallest loss.
+
+    state: an `EliminationState`, changed in place.
+    """
     chosen = -1
     for a in range(state.total_loss.size):
         settled = state.active[a] > 0.0 and is_settled(state, a)
@@ -130,7 +142,10 @@ def choose(state: Any) -> None:
 
 
 def is_settled(state: Any, a: int) -> bool:
-    """Return whether a is settled against every other active candidate."""
+    """Return whether a is settled: every other active candidate has proved it.
+
+    An account for a that reached 2 / level proves that a is within the tolerance of its holder.
+    """
     settled = True
     for b in range(state.total_loss.size):
         if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0:

@@ -1,4 +1,7 @@
-"""Ranks of candidates with their uncertainty: rank sets, ties, pairs (docs/theory/ranks.md)."""
+"""Ranks of candidates with their uncertainty: rank sets, ties, pairs.
+
+Theory: docs/theory/ranks.md.
+"""
 
 from tombola.ranking._rank import rank
 from tombola.ranking.report import MetricsRanking, Ranking, Reading

@@ -12,7 +12,10 @@ MAX_NOTEBOOK_ROWS = 30  # a notebook cell shows the first candidates; the page h
 
 
 def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
-    """Return a self-contained HTML page with one section per reading, and per metric if there are several."""
+    """Return a self-contained HTML page of a ranking.
+
+    It has one section per reading, and per metric if there are several.
+    """
     metrics = ranking.metrics if isinstance(ranking, MetricsRanking) else {"": ranking}
     first = next(iter(metrics.values()))
     lead = f"{len(first.names)} candidates, {first.population:,} rows"
@@ -44,7 +47,9 @@ def _section(ranking: Ranking, one: Reading, metric: str) -> dict[str, Any]:
 
 
 def _pair_runs(one: Reading, order: list[int]) -> list[dict[str, Any]]:
-    """Return the matrix of pairs, candidates by mean, as horizontal runs of equal cells.
+    """Return the matrix of pairs as horizontal runs of equal cells.
+
+    Candidates are ordered by mean.
 
     Runs keep the picture of 240 candidates small. Class "ahead": the row is proved before the column; "behind": after.
     """
@@ -91,6 +96,6 @@ def table_html(ranking: Ranking) -> str:
 
 
 def metrics_html(ranking: MetricsRanking) -> str:
-    """Return the Pareto front and the rank sets by every metric as HTML for a notebook."""
+    """Return the Pareto front and all rank sets as HTML for a notebook."""
     front = "".join(f"<p>{escape(sentence)}</p>" for sentence in ranking.front_sentences())
     return front + "".join(f"<h4>{escape(name)}</h4>{table_html(one)}" for name, one in ranking.metrics.items())

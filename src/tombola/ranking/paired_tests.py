@@ -1,4 +1,4 @@
-"""One-sided paired tests of "L(a) <= L(b)" for rows that are a sample of rows like these.
+"""One-sided paired tests of "L(a) <= L(b)" for rows that are a sample.
 
 p[a, b] is the p-value of H_ab: "the mean loss of a is at most that of b". A small value proves "b before a".
 """
@@ -16,7 +16,9 @@ ORDERS = 8  # e-values are averaged over this many orders fixed by a seed; more 
 
 
 def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
-    """Return the p-value of H_ab for every ordered pair, shape (k, k); 1 on the diagonal.
+    """Return the p-value of H_ab for every ordered pair, shape (k, k).
+
+    H_ab is "the mean loss of a is at most that of b". The diagonal is 1.
 
     Losses of 0 and 1 get the exact conditional binomial test (McNemar): of m rows on which a and b differ, a alone
     loses w, p = P(Bin(m, 1/2) >= w). Other losses get 1 / E with E a betting e-value for independent rows, because
@@ -40,7 +42,9 @@ def _binomial_pvalues(losses: Floats) -> Floats:
 
 
 def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
-    """Return betting e-values of all H_ab for independent rows, averaged over random orders, shape (k, k).
+    """Return betting e-values of all H_ab, shape (k, k).
+
+    Rows are independent; e-values are averaged over random orders.
 
     The bets aim at rejecting at level / number of pairs; the e-values are valid at any level.
     """

@@ -1,4 +1,4 @@
-"""Results of `rank`: rank sets, groups of ties and pairs, for both readings of a table."""
+"""Results of `rank`: rank sets, groups of ties and pairs, by reading."""
 
 import math
 from dataclasses import dataclass
@@ -60,7 +60,9 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Candidates with their means and rank sets; `readings` holds one reading, or both for a full table.
+    """Hold candidates with their means and rank sets.
+
+    `readings` holds one reading, or both for a full table.
 
     >>> from tombola import rank
     >>> result = rank([[0, 1, 1], [0, 1, 0], [0, 0, 1]] * 20, names=["a", "b", "c"], kind="losses")
@@ -96,7 +98,10 @@ class Ranking:
         return [int(a) for a in np.argsort(self.means, kind="stable")]
 
     def groups(self, reading: str | None = None) -> list[list[str]]:
-        """Return the groups that are fully separated: every member of one is proved before every member of the next."""
+        """Return the groups that are fully separated.
+
+        Every member of one is proved before every member of the next.
+        """
         before, order = self.reading(reading).before, self.order()
         found: list[list[str]] = [[]]
         for position, a in enumerate(order):
@@ -106,7 +111,10 @@ class Ranking:
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
-        """Return one sentence about two candidates: the proved order, or the rows that would probably separate them."""
+        """Return one sentence about two candidates.
+
+        It has the proved order, or the rows that would probably separate them.
+        """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         for better, worse in ((a, b), (b, a)):
             if one.before[better, worse]:
@@ -119,7 +127,9 @@ class Ranking:
         return f"{first} and {second} are not separated by {one.rows:,} rows; about {needed:,.0f} would do it."
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
-        """Return the number of rows that would probably separate two candidates, if their means stay as they are.
+        """Return the number of rows that would probably separate two candidates.
+
+        Their means are assumed to stay as they are.
 
         With D the difference of the means and v the variance of the paired differences, n = 2 v ln(goal) / D^2 rows for
         independent rows, and n / (1 + n / N) on a list of N rows. A rule of thumb, not a guarantee.
@@ -137,7 +147,9 @@ class Ranking:
         return high - loss * (high - low) if self.kind == "scores" else low + loss * (high - low)
 
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
-        """Return the interval of the mean of a candidate, by its index, in the unit of the table.
+        """Return the interval of the mean of a candidate, in the unit of the table.
+
+        candidate: its index.
 
         It holds for this candidate alone with probability 1 - level of the reading; the first reading by default.
         """
@@ -152,7 +164,9 @@ class Ranking:
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the rank set of every candidate as a bar, the best mean first; return the figure.
+        """Draw the rank set of every candidate as a bar; return the figure.
+
+        The best mean comes first.
 
         The dot is the rank by mean. The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is
         in inches.
@@ -199,7 +213,10 @@ class Ranking:
         }  # fmt: skip
 
     def lines(self, reading: Reading, max_candidates: int | None = None) -> list[str]:
-        """Return the table of one reading as lines of text, best candidates first."""
+        """Return the table of one reading as lines of text, best candidates first.
+
+        max_candidates: the number of candidates listed; None for all.
+        """
         one, shown = reading, self.order()[:max_candidates]
         width = min(32, max(len("candidate"), *(len(self.names[a]) for a in shown)))
         word = "score" if self.kind == "scores" else "loss"
@@ -241,7 +258,9 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class MetricsRanking:
-    """Rankings by several metrics at one shared level, and the candidates that may be on the Pareto front.
+    """Hold rankings by several metrics at one shared level.
+
+    `front` has the candidates that may be on the Pareto front.
 
     >>> from tombola import rank
     >>> error, price = [[0, 1, 1]] * 40, [[1, 0, 1]] * 40

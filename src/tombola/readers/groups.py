@@ -10,7 +10,7 @@ from tombola.readers.names import Kind
 
 
 class GroupRow(NamedTuple):
-    """One group: its rows and filled cells, and its best and second action by mean value.
+    """One group: its rows, filled cells, and best and second action by mean.
 
     Without a direction, `best` has the largest mean and `second` the smallest.
     """

@@ -78,7 +78,10 @@ class TableSummary(NamedTuple):
         return self.parsed.unit or {"losses": "loss", "scores": "score", None: "value"}[self.parsed.kind]
 
     def by_group(self) -> list[GroupRow]:
-        """Return the best action of each group, in the unit of the table; empty without groups."""
+        """Return the best action of each group, in the unit of the table.
+
+        Empty without groups.
+        """
         parsed = self.parsed
         return [] if parsed.strata is None else group_rows(parsed.values, parsed.strata, parsed.names, parsed.kind)
 

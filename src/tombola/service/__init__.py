@@ -1,4 +1,6 @@
-"""HTTP service: sessions and races behind a JSON API and a page, with tokens; `tombola serve` starts it.
+"""HTTP service: sessions and races behind a JSON API and a page.
+
+It has tokens; `tombola serve` starts it.
 
 | module | content |
 |---|---|

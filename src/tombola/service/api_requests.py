@@ -1,4 +1,7 @@
-"""Requests of the clients as data, without input or output: shared by the sync and the async clients."""
+"""Requests of the clients as data, without input or output.
+
+The sync and the async clients share them.
+"""
 
 import json
 import random
@@ -32,7 +35,10 @@ T = TypeVar("T")
 
 
 class IssuedCalls(NamedTuple):
-    """Calls of a race to make, and whether the race is done; no call and not done: other answers must come first."""
+    """Calls of a race to make, and whether the race is done.
+
+    No call and not done: other answers must come first.
+    """
 
     calls: list[Call]
     done: bool
@@ -40,7 +46,9 @@ class IssuedCalls(NamedTuple):
 
 @dataclass(frozen=True)
 class ApiRequest(Generic[T]):
-    """One request: method, path below that of the file, JSON body, and the parser of the reply.
+    """One request: method, path, JSON body, and the parser of the reply.
+
+    path: below that of the file.
 
     A `key` makes the request idempotent: all its repetitions carry the same one.
     """
@@ -81,7 +89,12 @@ class Retries:
         self._deadline, self._delay = time.monotonic() + patience, FIRST_RETRY
 
     def next_delay(self, problem: str) -> float:
-        """Return the seconds to wait before the next attempt; SessionError if the patience is over."""
+        """Return the seconds to wait before the next attempt.
+
+        Raises SessionError if the patience is over.
+
+        problem: named in the error message.
+        """
         if time.monotonic() + self._delay > self._deadline:
             raise SessionError(
                 f"Client: expected a reply of {self._url} within {self._patience:g} s, got {problem}; "
@@ -97,7 +110,7 @@ def new_key() -> str:
 
 
 def overview() -> ApiRequest[dict[str, Any]]:
-    """Request the name and role of the caller, and the sessions and races of the server."""
+    """Request name and role of the caller, and the files of the server."""
     return ApiRequest("GET", "/v1", _json)
 
 
@@ -111,7 +124,12 @@ def path_of(kind: str, name: str) -> str:
 
 
 def only_name(kind: str, found: dict[str, Any]) -> str:
-    """Return the name of the only session or race of an overview; ParameterError if there are others."""
+    """Return the name of the only session or race of an overview.
+
+    Raises ParameterError if there are others.
+
+    kind: "sessions" or "races".
+    """
     names = [one["name"] for one in found[kind]]
     if len(names) != 1:
         listed = f" ({', '.join(names[:10])})" if names else ""

@@ -54,7 +54,7 @@ Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
 class Service:
-    """The files, the tokens, and the checks that every request passes.
+    """Hold the files and the tokens, and check every request.
 
     - `sessions`, `races`: open files by name; no path of a request reaches the disk.
     - `outcomes`: texts of the buttons of an outcome, with their values; empty: yes and no.
@@ -98,7 +98,12 @@ class Service:
             raise problem_from(error, self.tokens.path) from None
 
     def identify(self, request: Request, token: str | None = None) -> Identity:
-        """Return the owner of a token, or of that of the request; 401 if it is unknown, 429 after many wrong ones."""
+        """Return the owner of a token.
+
+        401 if it is unknown, 429 after many wrong ones.
+
+        token: None for that of the request.
+        """
         try:
             n_tokens = len(self.tokens)
         except TombolaError as error:
@@ -193,7 +198,7 @@ def create_app(service: Service) -> ASGIApp:
 
 
 class HeadersAndLog:
-    """Middleware: security headers on every reply, and one JSON line per request in the log."""
+    """Middleware: security headers, and one JSON line per request in the log."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,6 @@
-"""Clients of `tombola serve`: the methods of `SessionFile` and `RaceFile` over HTTP, with retries.
+"""Clients of `tombola serve`: `SessionFile` and `RaceFile` over HTTP.
+
+They retry requests.
 
 `Client` and `RaceClient` block; `AsyncClient` and `AsyncRaceClient` have the same methods for async functions.
 """
@@ -39,7 +41,7 @@ class _Connection:
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
 
     def _new_http(self, type_name: str, transport: Any) -> Any:
-        """Return a client of httpx; ParameterError if it is not installed, or the address is malformed."""
+        """Return a client of httpx; raise if it is missing or the address malformed."""
         try:
             import httpx
         except ImportError:
@@ -134,7 +136,10 @@ class _SyncConnection(_Connection):
 
 
 class _AsyncConnection(_Connection):
-    """Requests of async functions, with retries; parameters as in the blocking clients."""
+    """Requests of async functions, with retries.
+
+    Parameters are those of the blocking clients.
+    """
 
     def __init__(
         self,
@@ -220,7 +225,10 @@ class Client(_SyncConnection):
     kind = "sessions"
 
     def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
-        """Issue the next tickets; `reissue_after` offers pending ones of so many seconds ago first."""
+        """Issue the next tickets.
+
+        reissue_after: offer pending tickets of so many seconds ago first.
+        """
         return self._run(api_requests.next_tickets(count, reissue_after))
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
@@ -248,7 +256,7 @@ class Client(_SyncConnection):
         return self._run(api_requests.pending_tickets())
 
     def ranking(self) -> dict[str, Any]:
-        """Return the actions, the best first, with confidence intervals of their mean losses."""
+        """Return the actions, the best first, with intervals of their mean losses."""
         return self._run(api_requests.ranking())
 
     def assignment(self, round: int) -> Assignment:
@@ -271,7 +279,10 @@ class AsyncClient(_AsyncConnection):
     kind = "sessions"
 
     async def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
-        """Issue the next tickets; `reissue_after` offers pending ones of so many seconds ago first."""
+        """Issue the next tickets.
+
+        reissue_after: offer pending tickets of so many seconds ago first.
+        """
         return await self._run(api_requests.next_tickets(count, reissue_after))
 
     async def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
@@ -296,7 +307,7 @@ class AsyncClient(_AsyncConnection):
         return self._run(api_requests.pending_tickets())
 
     async def ranking(self) -> dict[str, Any]:
-        """Return the actions, the best first, with confidence intervals of their mean losses."""
+        """Return the actions, the best first, with intervals of their mean losses."""
         return await self._run(api_requests.ranking())
 
     async def assignment(self, round: int) -> Assignment:
@@ -309,7 +320,9 @@ class AsyncClient(_AsyncConnection):
 
 
 class RaceClient(_SyncConnection):
-    """A race behind `tombola serve`, with the methods of `RaceFile`; parameters as in `Client`.
+    """A race behind `tombola serve`, with the methods of `RaceFile`.
+
+    Parameters are those of `Client`.
 
     with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
         for call in race.calls():
@@ -319,7 +332,10 @@ class RaceClient(_SyncConnection):
     kind = "races"
 
     def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
-        """Issue the next calls, or all that the next row needs; none if the race is done or waits for answers."""
+        """Issue the next calls, or all that the next row needs.
+
+        None is issued if the race is done or waits for answers.
+        """
         return self.next(count, reissue_after=reissue_after).calls
 
     def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
@@ -340,7 +356,7 @@ class RaceClient(_SyncConnection):
         return self._run(api_requests.pending_calls())
 
     def verdict(self) -> dict[str, Any]:
-        """Return the answer with its confidence, the candidates left, the leader and the calls saved."""
+        """Return the answer, its confidence, candidates left, leader, calls saved."""
         return self._run(api_requests.verdict())
 
 
@@ -350,7 +366,10 @@ class AsyncRaceClient(_AsyncConnection):
     kind = "races"
 
     async def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
-        """Issue the next calls, or all that the next row needs; none if the race is done or waits for answers."""
+        """Issue the next calls, or all that the next row needs.
+
+        None is issued if the race is done or waits for answers.
+        """
         return (await self.next(count, reissue_after=reissue_after)).calls
 
     async def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
@@ -367,9 +386,12 @@ class AsyncRaceClient(_AsyncConnection):
 
     @property
     def pending(self) -> Awaitable[list[Call]]:
-        """The issued calls without an answer whose candidates are still in the race; an awaitable."""
+        """The issued calls without an answer; an awaitable.
+
+        Calls of dropped candidates are left out.
+        """
         return self._run(api_requests.pending_calls())
 
     async def verdict(self) -> dict[str, Any]:
-        """Return the answer with its confidence, the candidates left, the leader and the calls saved."""
+        """Return the answer, its confidence, candidates left, leader, calls saved."""
         return await self._run(api_requests.verdict())

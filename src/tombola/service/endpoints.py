@@ -113,7 +113,10 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
 
 
 async def read_lease(request: Request, default: int | None) -> tuple[int | None, float | None, str]:
-    """Return count, reissue_after and idempotency key of a request for tickets or calls."""
+    """Return count, reissue_after and idempotency key of a request.
+
+    default: the count if none is given.
+    """
     fields = await parsing.read_json(request, optional=["count", "reissue_after"])
     count = None if "count" not in fields else parsing.integer("count", fields["count"], 1, parsing.MAX_COUNT)
     reissue = fields.get("reissue_after")
@@ -125,7 +128,10 @@ async def read_lease(request: Request, default: int | None) -> tuple[int | None,
 
 
 def tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str, Any]]:
-    """Return tickets as plain data, each with the other columns of its row that are not blank."""
+    """Return tickets as plain data, each with the columns of its row.
+
+    Blank cells are left out.
+    """
     return [
         {**ticket.to_json(), "columns": cells_of(file, row)}
         for ticket, row in zip(tickets, file.rows_of(tickets), strict=True)
@@ -138,7 +144,10 @@ def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
 
 
 async def record(service: "Service", request: Request, identity: Identity) -> Response:
-    """Record outcomes, all or none; the same outcome again is ignored, a different one is a conflict."""
+    """Record outcomes, all or none.
+
+    The same outcome again is ignored, a different one is a conflict.
+    """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["outcomes"])
     outcomes = parsing.outcomes(fields["outcomes"])
@@ -171,7 +180,7 @@ async def status(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def ranking(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the actions by their mean losses, the best first, with confidence intervals."""
+    """Return the actions by mean loss, the best first, with intervals."""
     hosted = service.session(request)
     now = await hosted.cached("status", hosted.file.status)
     known = sorted(now.actions, key=lambda action: action.mean if action.known else math.inf)
@@ -264,7 +273,10 @@ async def _event_stream(
 
 
 def session_counts(file: SessionFile) -> dict[str, int]:
-    """Return the numbers of rows, and of issued, answered, pending and cancelled tickets."""
+    """Return the numbers of rows, and of tickets by state.
+
+    States are issued, answered, pending and cancelled.
+    """
     view = file.view()
     answered, cancelled = view.answered, len(view.cancelled)
     pending = view.round - answered - cancelled

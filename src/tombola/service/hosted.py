@@ -20,7 +20,7 @@ STATUS_LIFETIME = 1.0
 
 
 class Hosted(Generic[File]):
-    """An open file, the only thread that uses it, and the listeners to its changes.
+    """An open file, the only thread that uses it, and listeners to its changes.
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
     """
@@ -46,7 +46,10 @@ class Hosted(Generic[File]):
             raise problem_from(error, self.path) from None
 
     async def write(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function that appends events, and wake the listeners; 423 while the file is paused."""
+        """Call a function that appends events, and wake the listeners.
+
+        423 while the file is paused.
+        """
         if self.paused:
             raise ProblemError(423, "paused", f"{self.name}: expected a running list, got a paused one; ask an admin.")
         result = await self.read(function, *arguments)
@@ -61,7 +64,10 @@ class Hosted(Generic[File]):
         self.paused = paused
 
     async def cached(self, key: str, function: Callable[[], T]) -> T:
-        """Return the result of a function, reused for STATUS_LIFETIME at most, and until the next change."""
+        """Return the result of a function, reused until the next change.
+
+        It is reused for STATUS_LIFETIME at most.
+        """
         at, changes, value = self._cached.get(key, (0.0, -1, None))
         if changes == self.changes and time.monotonic() - at < STATUS_LIFETIME:
             found: T = value

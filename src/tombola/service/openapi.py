@@ -1,4 +1,7 @@
-"""The OpenAPI document of the JSON API, from the table of operations and the schemas below."""
+"""The OpenAPI document of the JSON API.
+
+It is built from the table of operations and the schemas below.
+"""
 
 import inspect
 import re
@@ -88,7 +91,10 @@ def _reply(reply: Schema | tuple[str, ...]) -> dict[str, Any]:
 
 
 def _object(required: Schema, optional: Schema | None = None, *, closed: bool = True) -> Schema:
-    """Return the schema of an object; replies are open, so that fields may be added in a later version."""
+    """Return the schema of an object.
+
+    Replies are open, so that fields may be added in a later version.
+    """
     properties = {**required, **(optional or {})}
     return {
         "type": "object",

@@ -1,4 +1,4 @@
-"""Pages for people: the next row with its action, buttons for the outcome, corrections, and progress.
+"""Pages for people: next row, buttons for the outcome, corrections, progress.
 
 Pages are rendered on the server and work without a script; the script adds shortcuts and live numbers. A form is
 answered by a redirect, so that reloading a page sends nothing twice.
@@ -40,7 +40,10 @@ PageHandler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
 class WorkerView(NamedTuple):
-    """Tickets of one worker: the current one with its columns, those of today, and the numbers of all workers."""
+    """Tickets of one worker.
+
+    They are the current one, the last answered ones with their losses, and the number answered.
+    """
 
     current: Assignment | None
     columns: dict[str, str]
@@ -75,7 +78,10 @@ def page_routes(service: "Service") -> list[Route]:
 
 
 def _as_page(service: "Service", role: str | None, handler: PageHandler) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint whose problems are pages; without a token it leads to the login."""
+    """Return an endpoint whose problems are pages.
+
+    Without a token it leads to the login.
+    """
     checked = service.endpoint(role, handler)
 
     async def run(request: Request) -> Response:
@@ -312,7 +318,10 @@ def _ticket(fields: dict[str, str]) -> int:
 
 
 def _outcome(hosted: Hosted[SessionFile], fields: dict[str, str]) -> Outcome:
-    """Return the outcome of a form in the unit of the session, one per action with full feedback, and costs."""
+    """Return the outcome of a form.
+
+    It is a score in [0, 1], one per action with full feedback, and costs.
+    """
     model, unit = hosted.file.feedback_model, unit_of(hosted.file)
     if model.full_feedback:
         loss: Any = [_loss(unit, fields.get(f"outcome-{index}", "")) for index in range(model.n_listed_actions)]

@@ -161,7 +161,10 @@ def _number(name: str, value: Any) -> float | None:
 
 
 def _numbers(name: str, value: Any) -> Any:
-    """Return a number, a list of numbers, or None; the feedback model checks ranges and lengths."""
+    """Return a number, a list of numbers, or None.
+
+    The feedback model checks ranges and lengths.
+    """
     items = value if type(value) is list else [value]
     if value is not None and not all(type(item) in (int, float) for item in items):
         raise invalid(name, "a number or a list of numbers", f"{value!r:.100}", "change it")

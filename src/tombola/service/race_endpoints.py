@@ -35,7 +35,10 @@ async def next_calls(service: "Service", request: Request, identity: Identity) -
 
 
 async def record(service: "Service", request: Request, identity: Identity) -> Response:
-    """Record answers, all or none; the same answer again is ignored, a different one is a conflict."""
+    """Record answers, all or none.
+
+    The same answer again is ignored, a different one is a conflict.
+    """
     hosted = service.race(request)
     fields = await parsing.read_json(request, required=["answers"])
     answers = parsing.answers(fields["answers"])
@@ -48,7 +51,7 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the verdict, the standings of the candidates, the pending calls and the settings."""
+    """Return verdict, standings, pending calls and settings of the race."""
     hosted = service.race(request)
     now = await hosted.cached("status", lambda: race_status(hosted.file))
     return json_reply({**now, "paused": hosted.paused})
@@ -73,7 +76,7 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 
 
 def race_status(file: RaceFile) -> dict[str, Any]:
-    """Return the report of a race with its pending calls, the candidates left and the leader."""
+    """Return the report of a race with pending calls, candidates left, leader."""
     race = file.race
     return {
         **RaceReport.from_file(file, race).to_json(),

@@ -1,4 +1,7 @@
-"""The page of a race: verdict, candidates left, leader, calls saved; it updates live."""
+"""The page of a race: verdict, candidates left, leader, calls saved.
+
+It updates live.
+"""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,7 @@
-"""Run the commands of a served race on this machine; several machines may do so at the same time."""
+"""Run the commands of a served race on this machine.
+
+Several machines may do so at the same time.
+"""
 
 import asyncio
 import contextlib
@@ -128,7 +131,7 @@ class RemoteWorker:
 
 
 async def _check_evaluator(client: AsyncRaceClient, evaluator: SubprocessEvaluator) -> None:
-    """Reject commands for other candidates, and another definition of the loss than that of the race."""
+    """Reject commands for other candidates, or another definition of the loss."""
     name = await client.name()
     found = next((one for one in (await client.overview())["races"] if one["name"] == name), None)
     if found is None:

@@ -71,7 +71,9 @@ def _swaps() -> Evidence:
 
 @erratum(41, 704, "false", "at most")
 def _radius() -> Evidence:
-    """Error after 190 of 1024 rows of a rule that is right on them and wrong on the rest, all rules allowed (d = 1024).
+    """Return the error after 190 of 1024 rows, with all rules allowed (d = 1024).
+
+    The rule is right on these rows and wrong on the rest.
 
     Printed: ½(√(8d/n ln(2en/d)) + √(8/n ln(2/δ))) for every d
     Correct: √(4(d ln(2en/d) + ln(4/δ))/n) for d ≤ n, by this proof, whose own last display (L765) asks for more than is
