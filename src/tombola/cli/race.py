@@ -450,7 +450,7 @@ def _strata(labels: "Sequence[str] | None", rows: int, by: str) -> "Strata | Non
 
 
 def _known_cells(known: Path | None, table: "ReadTable") -> Any:
-    """Return the cells of a finished table that --known has answers for; None without it."""
+    """Return the cells of a finished table that --known has answers for, or None."""
     import numpy as np
 
     from tombola.persistence.race_csv import read_known

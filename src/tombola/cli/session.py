@@ -179,7 +179,7 @@ def record(
     token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Record the outcome of a ticket, or a table of outcomes; repeating one is harmless."""
+    """Record the outcome of a ticket, or a table of them; repeating is harmless."""
     from tombola.cli.reading import parse_kind
     from tombola.errors import FeedbackError
     from tombola.persistence.session_csv import cost_columns, read_outcomes

@@ -361,7 +361,13 @@ def run_lock(path: Path) -> Iterator[None]:
 
 
 def loss_and_cost(call: Call, result: Any, units: Units = UNIT_LOSSES) -> tuple[float, float]:
-    """Return the loss and the cost that an evaluation returned; FeedbackError if it is something else."""
+    """Return the loss and the cost that an evaluation returned.
+
+    Raises FeedbackError if it is something else.
+
+    result: a loss, or loss and cost.
+    units: of the loss.
+    """
     parts = result if isinstance(result, tuple) else (result, 0.0)
     if len(parts) != 2 or not all(isinstance(part, Real) for part in parts):
         raise FeedbackError(
