@@ -11,6 +11,7 @@ from tombola import Pool
 from tombola.advice import CompareRequest, compare_page, run_comparison
 from tombola.advice.default_learners import Conditions
 from tombola.advice.routing import MAX_REPETITIONS, MIN_REPETITIONS, run_routing, skip_reason
+from tombola.budget.optimum import best_per_row, optimum
 from tombola.cli.compare import show_report
 from tombola.policies import Ridge, Routed, RoutedLP
 from tombola.readers.to_pool import Table
@@ -47,6 +48,42 @@ def test_useful_features_are_recommended_with_the_promise() -> None:
     assert "on average over the guard's draws at most 3 rows worse than not routing" in routing.sentence
     assert "averaged over the guard's draws 0." in routing.detail
     assert ", realised 0." in routing.detail
+
+
+@pytest.mark.parametrize("useful", [True, False])
+def test_target_is_reached_for_less(useful: bool) -> None:
+    """The expensive action is right on all rows, the cheap one on one side."""
+    rng = np.random.default_rng(0)
+    side = rng.integers(0, 2, 900)
+    losses, prices = np.stack([side, 0 * side], axis=1), np.tile([1.0, 10.0], (900, 1))
+    features = side if useful else rng.random(900)
+    pool = Pool(losses, ["small", "large"], costs=prices, features=features, feature_names=["side"])
+    routing = run_routing(Table(pool, None, []), request(target=0.1))
+    assert routing.helps is useful
+    if useful:
+        assert "(target 0.1) for" in routing.sentence
+        assert "% less than the cheapest fixed mix that reaches the target" in routing.sentence
+    else:
+        assert routing.sentence.startswith("Features do not help here: the cheapest fixed mix that reaches the target")
+    assert "aimed at, not guaranteed" in routing.detail
+    assert 0.0 < routing.share_of_gap.value < 1.0 or not useful
+
+
+def test_share_under_a_budget_is_of_the_best_choice_within_it() -> None:
+    """The oracle keeps to the budget too: with half of the money it cannot play the right action on every row."""
+    one = table(900, costs=True)
+    asked = request(amounts=(900.0,))
+    routing = run_routing(one, asked)
+    mix, best = 1 - optimum(one.pool, asked.budget(one.pool)).value, best_per_row(one.pool, asked.budget(one.pool))
+    assert best > np.asarray(one.pool.losses).min(axis=1).mean() + 0.1
+    routed = routing.rows[0].mean_loss.value
+    assert routing.share_of_gap.value == pytest.approx((mix - routed) / (mix - best))
+
+
+def test_bandit_feedback_adds_the_index() -> None:
+    names = [row.name for row in run_routing(table(), request("bandit")).rows]
+    assert "LinearIndex, bandit feedback" in names
+    assert "LinearIndex, bandit feedback" not in [row.name for row in run_routing(table(), request()).rows]
 
 
 def test_figures_are_those_of_the_traces() -> None:
@@ -97,7 +134,6 @@ def test_delay_states_the_mean_over_orders() -> None:
     ("options", "delays", "reason"),
     [
         ({}, np.arange(300), "rows have delays of their own"),
-        ({"target": 0.3}, None, "features are not used with target"),
         ({"amounts": (1.0, 2.0)}, None, "one budget only"),
     ],
 )

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import format_estimate, format_number, option_text
+from tombola._formatting import format_estimate, format_number
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
-from tombola.budget.optimum import optimum
+from tombola.budget.optimum import best_per_row, optimum
+from tombola.budget.target import target_regret
 from tombola.delay import RowDelays
 from tombola.parallel.parallel_map import parallel_map
+from tombola.policies.linear_index import LinearIndex
 from tombola.policies.routed import Routed
 from tombola.policies.routed_lp import RoutedLP
 from tombola.pool import Pool
@@ -51,7 +53,8 @@ class Routing:
 
     policy: "Routed", or "RoutedLP" under a budget.
     fixed: the name of the best fixed action, or the description of the best fixed mix.
-    gain: mean loss of that minus mean loss of routing (averaged over the guard's draws), paired over the orders.
+    gain: mean loss of that minus mean loss of routing (averaged over the guard's draws), paired over the orders. With a
+        target: mean cost saved, less twice the price of each loss above the target.
     share_of_gap: the part of the gap to the best action of every row that was closed.
     against_safe: rows by which routing is worse than the safe learner, averaged over the guard's draws; None under a
         budget.
@@ -70,6 +73,7 @@ class Routing:
     delay: int
     budget: float | None
     n_features: int
+    target: float | None = None
 
     @cached_property
     def helps(self) -> bool:
@@ -79,6 +83,8 @@ class Routing:
     @cached_property
     def sentence(self) -> str:
         """The answer in one sentence."""
+        if self.target is not None:
+            return self._target_sentence
         if self.budget is not None:
             routed = next(row for row in self.rows if row.name == self.policy)
             cost = f"within the budget of {format_number(self.budget)}"
@@ -96,15 +102,31 @@ class Routing:
             )
         return f"Features do not help here: {self.fixed}."
 
+    @property
+    def _target_sentence(self) -> str:
+        routed, mix = self.rows[:2]
+        assert routed.spent is not None
+        assert mix.spent is not None
+        if not self.helps:
+            return f"Features do not help here: the cheapest fixed mix that reaches the target ({self.fixed})."
+        saved = 100 * (1 - routed.spent.value / mix.spent.value)
+        return (
+            f"Route by features: a mean loss of {format_estimate(routed.mean_loss)} (target {self.target:g}) for "
+            f"{format_estimate(routed.spent)}, {saved:.0f} % less than the cheapest fixed mix that reaches the target, "
+            "known in advance."
+        )
+
     @cached_property
     def detail(self) -> str:
         """The figures behind the answer, and the feedback that routing needs."""
         count = self.gain.repetitions
         share = f"{100 * self.share_of_gap.value:.0f} % of the gap to the best action of every row"
-        if self.budget is not None:
+        if self.budget is not None or self.target is not None:
+            limit = "the target is aimed at, not guaranteed" if self.budget is None else "the budget is never exceeded"
+            within = "at the same target" if self.target is not None else "within the budget"
             return (
-                f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders; the budget is "
-                "never exceeded. It sees whole rows with their costs after each round."
+                f"{self.policy} with {self.n_features:,} features closes {share} {within}, over {count} orders; "
+                f"{limit}. It sees whole rows with their costs after each round."
             )
         assert self.against_safe is not None
         averaged, realised = (next(r for r in self.rows if r.name.endswith(end)) for end in ("averaged", "realised"))
@@ -129,7 +151,7 @@ class Routing:
         """Return plain data for JSON."""
         return {
             "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
-            "fixed": self.fixed, "features": self.n_features, "risk": self.risk if self.budget is None else None,
+            "fixed": self.fixed, "features": self.n_features, "risk": None if self.against_safe is None else self.risk,
             "gain": _data(self.gain), "share_of_gap": _data(self.share_of_gap), "rows_worse": _data(self.against_safe),
             "repetitions": self.gain.repetitions,
             "losses": {row.name: {"mean_loss": _data(row.mean_loss), "cost": _data(row.spent)} for row in self.rows},
@@ -142,8 +164,6 @@ def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
         return "features are not used: rows have delays of their own, and the guard needs a constant one"
     if request.conditions.switching_price > 0:
         return "features are not used: routing ignores the switching price"
-    if request.target is not None:
-        return f"features are not used with {option_text('target')}"
     if len(request.amounts) > 1:
         return "features are not used: routing has one budget only"
     return None
@@ -163,10 +183,10 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     """
     count = min(MAX_REPETITIONS, max(MIN_REPETITIONS, request.repetitions))
     seeds = [(seed,) for seed in repetition_seeds(request.seed, count)]
-    one = _budgeted_run if request.amounts else _full_run
+    one = _budgeted_run if request.has_budget else _full_run
     runs = list(parallel_map(partial(one, table.pool, request), seeds, workers=workers, label="routing by features"))
     columns = {name: np.array([run[name] for run in runs]) for name in runs[0]}
-    return (_budgeted_routing if request.amounts else _full_routing)(table.pool, request, columns)
+    return (_budgeted_routing if request.has_budget else _full_routing)(table.pool, request, columns)
 
 
 def _full_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, Any]:
@@ -177,13 +197,20 @@ def _full_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, An
         "averaged": trace.expected_loss, "realised": trace.loss, "safe": trace.safe_loss, "router": trace.router_loss,
         "fixed": float(trace.losses[:, pool.best].sum()), "oracle": float(trace.losses.min(axis=1).sum()),
         "won": won[_curve_rounds(pool.rows) - 1],
+        **({"index": _index_loss(pool, request, seed)} if request.conditions.feedback == "bandit" else {}),
     }  # fmt: skip
+
+
+def _index_loss(pool: Pool, request: "CompareRequest", seed: Seed) -> float:
+    """Return the loss of LinearIndex, which sees only the loss of the action it plays."""
+    return LinearIndex().play(pool, order=request.orders[0], delay=request.conditions.delay, seed=seed).loss
 
 
 def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]) -> Routing:
     router, name = Routed(), pool.actions[pool.best]
     lines = {
         "Routed, averaged": "averaged", "Routed, realised": "realised", "router without guard": "router",
+        **({"LinearIndex, bandit feedback": "index"} if "index" in runs else {}),
         f"safe: {type(router.safe).__name__}": "safe", f"always {name}": "fixed", "best action of every row": "oracle",
     }  # fmt: skip
     gap = np.maximum(runs["fixed"] - runs["oracle"], 1e-12)
@@ -207,23 +234,27 @@ def _budgeted_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Flo
 
     budget = request.budget(pool)
     assert budget is not None
-    best = optimum(pool, budget)
-    mix = 1.0 - best.value
-    routed = _statistics.mean(runs["loss"] / pool.rows)
-    # The gap to losing nothing that any action can avoid; the oracle ignores the budget, so that the share is modest.
-    oracle = float(np.asarray(pool.losses).min(axis=1).mean())
-    gains = mix - runs["loss"] / pool.rows
-    exact = np.full(len(gains), mix)
+    best, oracle = optimum(pool, budget), best_per_row(pool, budget)
+    losses, costs = runs["loss"] / pool.rows, runs["spent"] / pool.rows
+    targeted = target_regret(pool, budget)
+    mix_loss = float(pool.means @ best.mix[: pool.k] + best.mix[pool.k :].sum())
+    if targeted is None:
+        gains, gap = mix_loss - losses, mix_loss - oracle
+        shares = gains / max(gap, 1e-12)
+    else:
+        gains = -targeted.regret(np.full(len(losses), pool.rows), runs["loss"], runs["spent"]) / pool.rows
+        shares = (targeted.cost - costs) / max(targeted.cost - oracle, 1e-12)
+    exact = np.ones(len(gains))
     return Routing(
-        "RoutedLP", mix_text(pool, best), _statistics.mean(gains), _statistics.mean(gains / max(mix - oracle, 1e-12)),
-        None,
+        "RoutedLP", mix_text(pool, best), _statistics.mean(gains), _statistics.mean(shares), None,
         (
-            RoutingRow("RoutedLP", routed, _statistics.mean(runs["spent"])),
+            RoutingRow("RoutedLP", _statistics.mean(losses), _statistics.mean(runs["spent"])),
             RoutingRow(
-                "best fixed mix", _statistics.mean(exact), _statistics.mean(0 * exact + pool.rows * best.cost[0])
+                "best fixed mix", _statistics.mean(mix_loss * exact), _statistics.mean(pool.rows * best.cost[0] * exact)
             ),
         ),
-        np.zeros(0), np.zeros((len(gains), 0)), Routed().risk, 0, float(request.amounts[0]), len(pool.feature_names),
+        np.zeros(0), np.zeros((len(gains), 0)), Routed().risk, 0,
+        float(request.amounts[0]) if request.amounts else None, len(pool.feature_names), request.target,
     )  # fmt: skip
 
 

@@ -30,6 +30,8 @@ OUT_OF_REACH = (
 )
 Program: TypeAlias = tuple[Floats, Floats, Floats]  # rewards, costs, rates
 _programs = threading.local()
+# Prices that are searched: this factor to both sides of (largest value / largest cost), by halvings of the exponent.
+PRICE_RANGE, PRICE_HALVINGS = 1e6, 60
 
 
 class UnreachableError(ParameterError):
@@ -91,6 +93,56 @@ def optimum(pool: Pool, budget: Budget) -> Optimum:
         rewards, costs = np.append(rewards, 0.0), np.vstack([costs, np.zeros(costs.shape[1])])
     mix, _ = best_mix(rewards, costs, rates)
     return Optimum(float(rewards @ mix), mix, costs.T @ mix, (rewards, costs, rates))
+
+
+def best_per_row(pool: Pool, budget: Budget) -> float:
+    """Return the least mean loss of any choice of an action per row within the budget.
+
+    With a target, the least mean cost of any such choice with a mean loss of at most that. One resource only.
+
+    It is the optimum of the linear program over all rows, which counts the costs: no router within the budget has less
+    loss. By duality it is the largest value over prices p of mean over rows of min_a (loss + p cost) - p rate.
+
+    >>> pool = Pool([[1.0, 0.0], [0.0, 0.0]], costs=[[0.0, 1.0], [0.0, 1.0]])
+    >>> best_per_row(pool, Budget(1.0)), optimum(pool, Budget(1.0)).value
+    (0.0, 0.75)
+    >>> best_per_row(pool, Budget(target=0.0)), float(optimum(pool, Budget(target=0.0)).cost[0])
+    (0.5, 1.0)
+    """
+    limits = budget.resolve(pool.k, n_resources(pool), pool.costs)
+    if n_resources(pool) != 1:
+        raise ParameterError(
+            f"best_per_row: expected costs of one resource, got {n_resources(pool)}; give one cost for each action."
+        )
+    losses, costs = np.asarray(pool.losses, np.float64), np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)
+    if limits.target < math.inf:
+        return _least_mean(costs, losses, limits.target)
+    if limits.added:
+        losses, costs = np.column_stack([losses, np.ones(pool.rows)]), np.column_stack([costs, np.zeros(pool.rows)])
+    return _least_mean(losses, costs, float(limits.amounts[0]) / pool.rows)
+
+
+def _least_mean(values: Floats, limited: Floats, limit: float) -> float:
+    """Return the least mean value of choices per row with a limited mean of at most `limit`; NaN if there is none."""
+    index = np.arange(len(values))
+
+    def at_price(price: float) -> tuple[float, float]:
+        chosen = (values + price * limited).argmin(axis=1)
+        return float(values[index, chosen].mean()), float(limited[index, chosen].mean())
+
+    if float(limited.min(axis=1).mean()) > limit:
+        return math.nan
+    value, other = at_price(0.0)
+    if other <= limit:
+        return value
+    scale = max(float(values.max()), 1e-300) / float(limited.max())
+    low, high = scale / PRICE_RANGE, scale * PRICE_RANGE
+    for _ in range(PRICE_HALVINGS):
+        # Geometric steps: useful prices span several orders of magnitude.
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if at_price(middle)[1] > limit else (low, middle)
+    value, other = at_price(high)
+    return value + high * (other - limit)
 
 
 def _reaching(program: Program, pool: Pool, target: float) -> Floats:

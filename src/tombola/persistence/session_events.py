@@ -95,7 +95,8 @@ def _act_again(session: "Session", rest: list[Any], features: Any, *, check: boo
     """
     model = session.feedback_model
     if not model.n_decision:
-        return (session.act(rest) if model.n_features else session.act()), True
+        given = rest if features is None else features
+        return (session.act(given) if model.n_features else session.act()), True
     decision, *own = rest
     if not (type(decision) is list and all(type(number) is float for number in decision)):
         raise ValueError("malformed decision")

@@ -10,6 +10,8 @@ from tombola.learners.spec import register
 
 if TYPE_CHECKING:
     from tombola.policies.guard import Guard as Guard
+    from tombola.policies.linear_index import IndexTrace as IndexTrace
+    from tombola.policies.linear_index import LinearIndex as LinearIndex
     from tombola.policies.models import Ridge as Ridge
     from tombola.policies.models import Trees as Trees
     from tombola.policies.routed import Routed as Routed
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Guard": "guard",
+    "IndexTrace": "linear_index",
+    "LinearIndex": "linear_index",
     "Ridge": "models",
     "Routed": "routed",
     "RoutedLP": "routed_lp",
@@ -25,7 +29,7 @@ _MODULES = {
     "Trees": "models",
 }
 
-__all__ = ["Guard", "Ridge", "Routed", "RoutedLP", "RoutedTrace", "Trees"]
+__all__ = ["Guard", "IndexTrace", "LinearIndex", "Ridge", "Routed", "RoutedLP", "RoutedTrace", "Trees"]
 
 # Sessions store routers and models by name.
 register("tombola.policies", _MODULES)

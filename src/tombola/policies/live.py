@@ -99,17 +99,21 @@ class RoutedFeedback(FullFeedback):
         return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
 
     def encode_features(self, given: Any) -> Floats:
-        """Return the features of a row; a missing one is NaN or None."""
-        try:
-            row = np.atleast_1d(np.array(given, dtype=np.float64))
-        except (TypeError, ValueError):
-            row = np.zeros(0)
-        if row.shape != (self.features,) or np.isinf(row).any():
-            raise FeedbackError(
-                f"Session.act: features must be {self.features} number{'s' * (self.features > 1)}, NaN for a missing "
-                f"one, got {given!r}; write act(features), or give Session the number of features."
-            )
-        return row
+        return as_feature_row(self.features, given)
+
+
+def as_feature_row(count: int, given: Any) -> Floats:
+    """Return the features of a row; a missing one is NaN or None."""
+    try:
+        row = np.atleast_1d(np.array(given, dtype=np.float64))
+    except (TypeError, ValueError):
+        row = np.zeros(0)
+    if row.shape != (count,) or np.isinf(row).any():
+        raise FeedbackError(
+            f"Session.act: features must be {count} number{'s' * (count > 1)}, NaN for a missing one, got {given!r}; "
+            "write act(features), or give Session the number of features."
+        )
+    return row
 
 
 class LiveRouter:

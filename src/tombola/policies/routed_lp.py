@@ -9,9 +9,12 @@ true costs. All columns are measured with true losses and costs; routers by thei
 they were trained on. The budget tracker is asked with the largest possible cost of the action, so no router can
 overspend.
 
+With a target, loss and cost exchange their roles: the cheapest mix of columns with a mean loss that still reaches it.
+
 Out-of-bag measurement has no bound; Theorem C6 is for halves. The budget is never exceeded in either case.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,8 +23,8 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, Order, RngState, Rounds, Seed
 from tombola.bounds.empirical_lp import next_solve
-from tombola.budget.budget import Balance, Budget, BudgetRun, n_resources
-from tombola.budget.optimum import best_mix_one_resource
+from tombola.budget.budget import Balance, Budget, BudgetRun, ResolvedBudget, n_resources
+from tombola.budget.optimum import UnreachableError, best_mix, best_mix_one_resource, target_as_budget
 from tombola.budget.tracker import (
     BudgetTracker,
     balance_of,
@@ -69,6 +72,9 @@ class RoutedLP:
     >>> trace = RoutedLP(models=(Ridge(),)).play(pool, easy[:, None], Budget(300.0), seed=1)
     >>> trace.loss < 60, trace.balance.left[0] >= 0
     (True, True)
+    >>> trace = RoutedLP(models=(Ridge(),)).play(pool, easy[:, None], Budget(target=0.1), seed=1)
+    >>> trace.loss / 600 < 0.11, trace.spent / 600 < 0.5
+    (True, True)
     """
 
     models: tuple[Model, ...] = DEFAULT_MODELS
@@ -81,7 +87,7 @@ class RoutedLP:
     def play(
         self, pool: Pool, features: Any = None, budget: Budget | None = None, *, order: str = "random", seed: Seed
     ) -> "BudgetedRoutedTrace":
-        """Play the whole list once within the budget."""
+        """Play the whole list once within the budget, or at the least cost for its target."""
         if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
             raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")
         streams = RngStreams(seed)
@@ -90,41 +96,46 @@ class RoutedLP:
         tracker, _ = new_tracker(BudgetRun(resolved, "fits", mixed=False), pool.rows)
         losses, costs = _with_null(pool, rows, added=resolved.added)
         run = _Run(losses, costs, as_features("RoutedLP", features, pool)[rows], tracker, streams.learner(self))
-        self._play_blocks(run, float(resolved.amounts[0]))
+        self._play_blocks(run, resolved)
         return BudgetedRoutedTrace(rows, losses, costs, run.actions, balance_of(tracker, resolved.amounts))
 
-    def _play_blocks(self, run: "_Run", amount: float) -> None:
+    def _play_blocks(self, run: "_Run", limits: ResolvedBudget) -> None:
         rounds, seen, trained = len(run.losses), 0, FIRST_BLOCK
-        models: list[Fitted] = []
+        amount, models = float(limits.amounts[0]), list[Fitted]()
         while seen < rounds:
             if seen >= trained:
                 models = fit_with_costs(self.models, run.features[:seen], run.losses[:seen], run.costs[:seen], seen)
                 trained = max(seen + 1, int(seen * TRAINING_GROWTH))
             end = min(rounds, next_solve(seen, rounds, self.growth) if seen else 1)
-            left = max(0.0, amount - run.spent())
+            rate = max(0.0, amount - run.spent()) / (rounds - seen)
+            enough = (limits.target * rounds - run.lost(seen)) / (rounds - seen)  # infinite without a target
             fits = run.affordable()
+            usable = fits.copy()
+            if limits.added and limits.target < math.inf:
+                usable[limits.null] = 0.0  # an added null action has loss 1, and does not help to reach a target
+            columns, mix = self._columns(run, models, seen, end, Rates(rate, enough), usable)
             # The block ends early when an action that fitted at its start no longer does.
-            seen = run.play(seen, end, fits, *self._columns(run, models, seen, end, left / (rounds - seen), fits))
+            seen = run.play(seen, end, fits, columns, mix)
 
     def _columns(
-        self, run: "_Run", models: list[Fitted], seen: int, end: int, rate: float, fits: Floats
+        self, run: "_Run", models: list[Fitted], seen: int, end: int, rates: "Rates", fits: Floats
     ) -> tuple[Rounds, Floats]:
         """Return the action of every column in rounds seen..end, and the mix."""
         k = run.losses.shape[1]
         fixed = np.tile(np.arange(k), (end - seen, 1))
-        if seen == 0:
+        if seen == 0 or not fits.any():
             mix = np.zeros(k)
             mix[run.tracker.null] = 1.0
             return fixed, mix
         n = models[0].out_of_bag.shape[0] if models else 0
         routers = [
-            router for model in models for router in routers_at(model, run.losses[:n], run.costs[:n], rate, fits)
+            router for model in models for router in routers_at(model, run.losses[:n], run.costs[:n], rates, fits)
         ]
         mean_losses = np.append(run.losses[:seen].mean(axis=0), [one.loss for one in routers])
         mean_costs = np.append(run.costs[:seen].mean(axis=0), [one.cost for one in routers])
         usable = np.flatnonzero(np.append(fits > 0, np.ones(len(routers), bool)))
         mix = np.zeros(mean_losses.size)
-        mix[usable] = best_mix_one_resource(1.0 - mean_losses[usable], mean_costs[usable], rate)
+        mix[usable] = rates.best_mix(mean_losses[usable], mean_costs[usable])
         actions = [fixed]
         for number, one in enumerate(routers):
             # Only columns in the mix are predicted.
@@ -157,31 +168,47 @@ def route(predictions: Floats, price: float, fits: Floats) -> Rounds:
     return np.asarray(np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64)
 
 
-def routers_at(model: Fitted, losses: Floats, costs: Floats, rate: float, fits: Floats) -> list[Router]:
-    """Return the routers at the two prices around the rate.
-
-    They are measured by their out-of-bag choices.
-
-    losses, costs: of the training rows.
-    rate: budget per row.
-    fits: 1 for each affordable action.
-    """
+def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fits: Floats) -> list[Router]:
+    """Return the routers at the two prices around the rate, measured by their out-of-bag choices."""
     index = np.arange(len(losses))
 
     def measured(price: float) -> Router:
         chosen = route(model.out_of_bag, price, fits)
         return Router(model, price, float(losses[index, chosen].mean()), float(costs[index, chosen].mean()))
 
-    free = measured(0.0)
-    if free.cost <= rate:
+    free, scale = measured(0.0), float(costs.max())
+    if scale == 0.0 or not rates.may_save(free):
         return [free]
-    scale = float(costs.max())
-    low, high = free, measured(1e6 / scale if scale > 0 else 1.0)
+    low, high = free, measured(1e6 / scale)
     for _ in range(BISECTIONS):
         # Geometric steps from a small price: useful prices span several orders of magnitude.
         middle = measured(np.sqrt(max(low.price, 1e-6 / scale) * high.price))
-        low, high = (middle, high) if middle.cost > rate else (low, middle)
+        low, high = (middle, high) if rates.may_save(middle) else (low, middle)
     return [low, high]
+
+
+class Rates(NamedTuple):
+    """The limits of a row to come: mean cost, and mean loss if there is a target (else infinite)."""
+
+    cost: float
+    loss: float
+
+    def may_save(self, router: Router) -> bool:
+        """Return whether a higher price is of use: the budget is exceeded, or the target is reached."""
+        return router.loss < self.loss if self.loss < math.inf else router.cost > self.cost
+
+    def best_mix(self, losses: Floats, costs: Floats) -> Floats:
+        """Return the cheapest mix that reaches the target, or the best mix within the budget if none does."""
+        if self.loss < math.inf:
+            try:
+                return best_mix(*target_as_budget(losses, costs[:, None], np.array([self.cost]), self.loss)[0])[0]
+            except UnreachableError:
+                pass
+        within = costs <= self.cost
+        # Without a null action every mix may be too dear: then the cheapest column.
+        if not within.any():
+            return np.asarray(np.arange(costs.size) == costs.argmin(), np.float64)
+        return best_mix_one_resource(1.0 - losses, costs, self.cost)
 
 
 class _Run:
@@ -193,6 +220,9 @@ class _Run:
 
     def spent(self) -> float:
         return float(self.tracker.spent[0] / self.tracker.unit_ticks[0])
+
+    def lost(self, seen: int) -> float:
+        return float(self.losses[np.arange(seen), self.actions[:seen]].sum())
 
     def affordable(self) -> Floats:
         """Return 1 for each action with a largest cost that fits now, else 0."""

@@ -1,0 +1,183 @@
+"""Routing by features on real tables: share of the gap, budgets, delays, bandit feedback, speed and memory.
+
+    python benchmarks/context.py full POOLS --orders 10      share of the gap, rows against the safe learner
+    python benchmarks/context.py delay POOLS --orders 4      the same with feedback 50 and 200 rows late
+    python benchmarks/context.py budget POOLS --orders 5     share from the best fixed mix to the best choice per row
+    python benchmarks/context.py bandit POOLS --orders 8     one loss is seen a row
+    python benchmarks/context.py speed POOLS                 time a row, a live decision, memory at 40,000 rows
+
+POOLS is a folder of tables as .npz with `loss`, `X` and, for budgets, `cost`. "share" is (best fixed action - learner)
+/ (best fixed action - best action of every row), in per cent, over the whole list, averaged over the guard's draws.
+"""
+
+import argparse
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tombola import Budget, Pool, Session, play
+from tombola.budget.optimum import best_per_row, optimum
+from tombola.learners import EmpiricalLP, Thrifty
+from tombola.policies import LinearIndex, Routed, RoutedLP
+
+TABLES = (
+    "aslib_asp_potassco", "aslib_graphs_2015", "aslib_qbf_2014", "aslib_sat11_indu", "aslib_sat12_indu",
+    "frugalml_command", "frugalml_rafdb", "frugalml_yelp", "m3_forecasts", "routellm_gsm8k", "routellm_mmlu",
+    "alpacaeval_v2", "swebench_bash",
+)  # fmt: skip
+DELAYED = ("aslib_asp_potassco", "aslib_qbf_2014")
+BUDGETED = (
+    "bank_calls", "frugalml_yelp", "frugalml_command", "frugalml_rafdb", "routellm_mmlu", "alpacaeval_v2",
+    "routellm_gsm8k", "swebench_bash",
+)  # fmt: skip
+MAX_ROWS, BUDGET_ROWS, BANDIT_ROWS = 40_000, 5_000, 3_000
+BUDGET_SHARES = (0.1, 0.3, 0.6)
+
+
+def read(folder: Path, name: str, rows: int, seed: int = 0) -> Pool:
+    """Return a table with features; at most `rows` rows, drawn at random, because some files are sorted."""
+    with np.load(folder / f"{name}.npz") as file:
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(file["loss"]))[:rows])
+        costs = file["cost"][chosen].astype(np.float64) if "cost" in file.files else None
+        features = file["X"][chosen].astype(np.float64)
+        return Pool(file["loss"][chosen].astype(np.float64), costs=costs, features=features)
+
+
+def share(pool: Pool, loss: float) -> float:
+    """Return the share of the gap that a total loss closes, in per cent."""
+    fixed, oracle = float(pool.means.min()), float(np.asarray(pool.losses).min(axis=1).mean())
+    return 100 * (fixed - loss / pool.rows) / (fixed - oracle)
+
+
+def full(pools: Path, orders: int, names: tuple[str, ...], delays: tuple[int, ...] = (0,)) -> None:
+    """Print the share of Routed, and the rows by which it is worse than the safe learner in the worst order."""
+    print(f"{'table':22} {'delay':>5} {'guarded':>8} {'router':>8} {'safe':>8} {'rows worse':>10}   {orders} orders")
+    for name in names:
+        pool = read(pools, name, MAX_ROWS)
+        for delay in delays:
+            traces = [Routed().play(pool, delay=delay, seed=seed) for seed in range(orders)]
+            means = [np.mean([share(pool, x) for x in one]) for one in zip(
+                *((t.expected_loss, t.router_loss, t.safe_loss) for t in traces), strict=True
+            )]  # fmt: skip
+            worse = max(t.expected_loss - t.safe_loss for t in traces)
+            print(f"{name:22} {delay:5} {means[0]:8.1f} {means[1]:8.1f} {means[2]:8.1f} {worse:10.2f}", flush=True)
+
+
+def one_price_loss(losses: Any, costs: Any, rate: float) -> float:
+    """Return the least mean loss of argmin loss + price x cost at one price with a mean cost of at most the rate.
+
+    Where all rows have the same costs, it may leave much of the budget unspent, and so is above `best_per_row`.
+    """
+    index, found = np.arange(len(losses)), 1.0
+    for price in np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 600) / costs.max()]):
+        chosen = (losses + price * costs).argmin(axis=1)
+        if costs[index, chosen].mean() <= rate:
+            found = min(found, float(losses[index, chosen].mean()))
+    return found
+
+
+def budget(pools: Path, orders: int, names: tuple[str, ...]) -> None:
+    """Print losses under budgets, and the share from the best fixed mix to the best choice per row.
+
+    Two comparators per row: the exact one (a linear program over all rows), and the best single price.
+    """
+    print(f"{'table':18} budget  mix   EmpLP  routed  share exact / one price  overspent   {orders} orders")
+    for name in names:
+        for part in BUDGET_SHARES:
+            figures, overspent = [], 0
+            for seed in range(orders):
+                pool = read(pools, name, BUDGET_ROWS, seed)
+                costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)
+                amount = part * float(costs[:, pool.best].sum())
+                limits = Budget(amount, null="add")
+                routed = RoutedLP().play(pool, budget=limits, seed=seed)
+                overspent += routed.spent > amount * (1 + 1e-9)
+                plain = play(EmpiricalLP(), pool, budget=limits, seed=seed)
+                losses = np.column_stack([pool.losses, np.ones(pool.rows)])
+                priced = one_price_loss(
+                    losses, np.column_stack([costs, np.zeros(pool.rows)]), amount / pool.rows
+                )  # fmt: skip
+                figures.append((
+                    1 - optimum(pool, limits).value, plain.loss / pool.rows, routed.loss / pool.rows,
+                    best_per_row(pool, limits), priced,
+                ))  # fmt: skip
+            mix, lp, loss, exact, priced = np.mean(figures, axis=0)
+            shares = [100 * (mix - loss) / (mix - oracle) for oracle in (exact, priced)]
+            print(
+                f"{name:18} {part:4.0%}  {mix:.4f} {lp:.4f} {loss:.4f}  {shares[0]:5.1f} / {shares[1]:5.1f}"
+                f"  {overspent:5}", flush=True,
+            )  # fmt: skip
+
+
+def bandit(pools: Path, orders: int, names: tuple[str, ...]) -> None:
+    """Print the share of LinearIndex and of Thrifty, which ignores features."""
+    print(f"{'table':22} {'LinearIndex':>11} {'+-':>5} {'Thrifty':>8}   {orders} orders")
+    means = []
+    for name in names:
+        pool = read(pools, name, BANDIT_ROWS)
+        index = [share(pool, LinearIndex().play(pool, seed=seed).loss) for seed in range(orders)]
+        plain = [share(pool, play(Thrifty(), pool, seed=seed).loss) for seed in range(orders)]
+        means.append((np.mean(index), np.mean(plain)))
+        error = np.std(index, ddof=1) / np.sqrt(orders)
+        print(f"{name:22} {means[-1][0]:11.1f} {error:5.1f} {means[-1][1]:8.1f}", flush=True)
+    print(f"{'mean':22} {np.mean(means, axis=0)[0]:11.1f} {'':5} {np.mean(means, axis=0)[1]:8.1f}")
+
+
+def speed(pools: Path) -> None:
+    """Print processor time a row, the time of a live decision, and the memory of a play of 40,000 rows."""
+    for name in ("aslib_sat12_indu", "aslib_graphs_2015"):
+        pool = read(pools, name, MAX_ROWS)
+        Routed().play(read(pools, name, 200), seed=0)  # compile
+        began = time.process_time()
+        Routed().play(pool, seed=0)
+        print(f"{name}: {1e3 * (time.process_time() - began) / pool.rows:.2f} ms a row, {pool.rows} rows")
+    pool = read(pools, "aslib_asp_potassco", 900)
+    features, losses = np.asarray(pool.features), np.asarray(pool.losses)
+    for label, router in (("50 trees", Routed(models=Routed().models[:1])), ("default models", Routed())):
+        session = Session(router, pool.k, pool.rows, features=features.shape[1], seed=0)
+        taken = []
+        for row, loss in zip(features, losses, strict=True):
+            before = (session.state.trained_on, time.perf_counter())
+            ticket = session.act(row)
+            taken.append((time.perf_counter() - before[1], session.state.trained_on == before[0]))
+            session.observe(ticket, loss=loss)
+        after = [seconds for seconds, same in taken[100:] if same]
+        print(
+            f"live act, {label}: median {1e6 * np.median(after):.0f} us, 95 % {1e6 * np.quantile(after, 0.95):.0f} us"
+        )
+    pool = read(pools, "frugalml_command", MAX_ROWS)
+    before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.process_time()
+    Routed().play(pool, seed=0)
+    after_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f"frugalml_command, {pool.rows} rows: {1e3 * (time.process_time() - began) / pool.rows:.2f} ms a row; "
+        f"peak memory {after_kb / 1024:.0f} MB, {before_kb / 1024:.0f} MB before"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["full", "delay", "budget", "bandit", "speed"])
+    parser.add_argument("pools", type=Path)
+    parser.add_argument("--orders", type=int, default=3)
+    parser.add_argument("--tables", default="", help="names, separated by commas")
+    given = parser.parse_args()
+    names = tuple(name for name in given.tables.split(",") if name)
+    if given.what == "full":
+        full(given.pools, given.orders, names or TABLES)
+    elif given.what == "delay":
+        full(given.pools, given.orders, names or DELAYED, (0, 50, 200))
+    elif given.what == "budget":
+        budget(given.pools, given.orders, names or BUDGETED)
+    elif given.what == "bandit":
+        bandit(given.pools, given.orders, names or TABLES)
+    else:
+        speed(given.pools)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,323 @@
+"""LinearIndex: choose by features from bandit feedback; one ridge regression for each action, with optimism.
+
+The index of an action is its predicted loss minus `bonus` standard errors, sqrt(z' A^-1 z) (LinUCB: Li, Chu, Langford
+and Schapire 2010). Slopes have a heavy penalty, so that features count only where many rows agree; the intercept has a
+light one. Features are standardised by the rows answered before a block (growth 1.5). It has no guarantee of its own.
+
+With `risk` it is guarded (Theorem C5): a learner over fixed actions, which learns on its own turns only, gives a lower
+bound `low` of the best fixed action's mean loss; the index plays a row only if its losses so far, with this row and all
+rows in flight counted as 1, are at most risk + (its turns) x low. With probability 1 - `level` its turns then cost at
+most `risk` rows more than the best fixed action on as many average rows. That takes long lists: the index waits until
+the lower bound is closer to the best mean than its own gain.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from tombola import _validate
+from tombola._types import Floats, Order, RngState, Rounds, Seed
+from tombola.budget.budget import BudgetRun
+from tombola.confidence import Betting
+from tombola.engine.compiler import compile_step
+from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, is_pending, mark_answered, ticket_cells, write_ticket
+from tombola.errors import ParameterError
+from tombola.feedback import BanditFeedback, make_feedback_model
+from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels
+from tombola.learners import UCB1
+from tombola.order import as_order_model
+from tombola.policies.live import as_feature_row
+from tombola.policies.routed import as_features, short_repr_of
+from tombola.pool import Pool
+from tombola.rng import RngStreams
+
+# Two pseudo-rows with loss 0: an action with few rows looks good. With one, an unlucky first row can end an action.
+INTERCEPT_PENALTY = 2.0
+FIRST_BLOCK = 4  # answered rows before features are standardised for the first time
+MAX_SCORE = 3.0  # standardised features are clipped: run times and sizes have long tails
+
+
+class Ridges(NamedTuple):
+    """One regression for each action: inverse of the penalised Gram matrix, sums of z x loss, weights, rows."""
+
+    inverse: Floats
+    target: Floats
+    weights: Floats
+    counts: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class IndexFeedback(BanditFeedback):
+    """Features before the decision, the loss of the action played after the delay."""
+
+    features: int = 1
+
+    @classmethod
+    def for_learner(
+        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
+    ) -> Self:
+        if budget_run is not None:
+            raise ParameterError("budget: expected none with LinearIndex, got one; leave it out.")
+        return cls(actions, horizon, _validate.integer("Session", "features", features, least=1))
+
+    @property
+    def n_features(self) -> int:
+        return self.features
+
+    def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
+        index = LiveIndex(learner, self.actions, self.horizon, self.features, rng)
+        return LiveKernels(index.act, index.observe_fast, index.observe, index)
+
+    def encode_features(self, given: Any) -> Floats:
+        return as_feature_row(self.features, given)
+
+
+@dataclass(frozen=True, repr=False)
+class LinearIndex:
+    """A ridge regression for each action, with optimism; for bandit feedback.
+
+    penalty: of slopes, in rows.
+    bonus: standard errors by which an index is below the prediction.
+    growth: of the rows answered, after which features are standardised again.
+    risk: rows that its turns may cost against the best fixed action, or None for no guard.
+    safe: with `risk`, the learner over fixed actions that plays the other turns.
+    level: probability that the promise of `risk` fails.
+
+    >>> import numpy as np
+    >>> side = np.arange(600) % 2
+    >>> pool = Pool(np.stack([side, 1 - side], axis=1), features=side)
+    >>> LinearIndex().play(pool, seed=1).loss < 60
+    True
+    """
+
+    feedback: ClassVar[type[IndexFeedback]] = IndexFeedback
+    plans: ClassVar[bool] = True  # sessions never interpret the kernels: k p^2 numbers a round
+
+    penalty: float = 100.0
+    bonus: float = 0.2
+    growth: float = 1.5
+    risk: float | None = None
+    safe: Any = field(default_factory=UCB1)
+    level: float = 0.05
+
+    def __post_init__(self) -> None:
+        _validate.real("LinearIndex", "penalty", self.penalty, above=0)
+        _validate.real("LinearIndex", "bonus", self.bonus, least=0)
+        _validate.real("LinearIndex", "growth", self.growth, above=1)
+        _validate.real("LinearIndex", "level", self.level, above=0, below=1)
+        if self.risk is not None:
+            _validate.real("LinearIndex", "risk", self.risk, least=0)
+
+    def __repr__(self) -> str:
+        return short_repr_of(self)
+
+    def play(
+        self, pool: Pool, features: Any = None, *, order: str = "random", delay: int = 0, seed: Seed
+    ) -> "IndexTrace":
+        """Play the whole list once; the loss of the action played is seen `delay` rounds later."""
+        streams = RngStreams(seed)
+        rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
+        table = as_features("LinearIndex", features, pool)[rows]
+        losses = np.asarray(pool.losses[rows], np.float64)
+        index = LiveIndex(self, pool.k, pool.rows, table.shape[1], streams.learner(self))
+        actions = np.zeros(pool.rows, np.int64)
+        for t in range(pool.rows):
+            if t > delay:
+                past = t - delay - 1
+                index.learn(past + 1, int(actions[past]), table[past], float(losses[past, actions[past]]))
+            actions[t], _ = index.choose(table[t])
+        return IndexTrace(rows, losses, actions, np.array(index.own[1:], bool))
+
+
+@dataclass(frozen=True, eq=False)
+class IndexTrace:
+    """One pass over the list; `own` marks the rounds that the index played, the others are of the safe learner."""
+
+    order: Order
+    losses: Floats
+    actions: Rounds
+    own: "np.typing.NDArray[np.bool_]"
+
+    @property
+    def loss(self) -> float:
+        """The total loss."""
+        return float(self.losses[np.arange(len(self.losses)), self.actions].sum())
+
+    @property
+    def excess(self) -> float:
+        """Rows that the turns of the index cost more than the best fixed action on as many average rows."""
+        own = self.losses[self.own, self.actions[self.own]]
+        return float(own.sum() - own.size * self.losses.mean(axis=0).min())
+
+    def __repr__(self) -> str:
+        return f"IndexTrace({len(self.losses)} rows, loss {self.loss:.4g}, {int(self.own.sum())} by the index)"
+
+
+class IndexState(NamedTuple):
+    """The guard of an index: rows answered, turns of the index, their losses, lower bound of the best mean loss."""
+
+    answered: int
+    turns: int
+    loss: float
+    low: float
+
+
+class LiveIndex:
+    """An index in play, with the safe learner and the lower bound of the guard."""
+
+    mix, workspace = None, None
+
+    def __init__(self, index: LinearIndex, actions: int, horizon: int, n_features: int, rng: RngState) -> None:
+        self.index, self.k = index, actions
+        self.rows: list[tuple[int, Floats, float]] = []  # answered: action, features, loss
+        self.next_block, self.shift, self.scale = FIRST_BLOCK, np.zeros(n_features), np.zeros(n_features)
+        self.scores = np.zeros(n_features + 1)
+        self.ridges = self._new_ridges()
+        self._choose = compile_step(least_index, (self.ridges, self.scores, float(index.bonus)))
+        self._update = compile_step(add_row, (self.ridges, self.scores, 0, 0.0))
+        self.own: list[bool] = [False]  # by round, whether the turn is the index's; round 0 does not exist
+        self.turns, self.pending, self.loss, self.low = 0, 0, 0.0, 0.0
+        self.safe: Any = None
+        if index.risk is not None:
+            model = make_feedback_model(index.safe, horizon, actions=actions)
+            if not isinstance(model, BanditFeedback):
+                raise ParameterError(
+                    f"LinearIndex: expected a safe learner for bandit feedback, got {index.safe!r}; write UCB1()."
+                )
+            self.safe = model.step_runner(index.safe, rng)
+            # No union over actions: the least of the lower bounds is at most that of the best action (Theorem C5).
+            self.bounds = Betting(population=horizon, level=index.level, actions=actions)
+            self.probabilities: dict[int, float] = {}
+
+    @property
+    def state(self) -> IndexState:
+        """The guard: rows answered, turns of the index, their losses, and the lower bound."""
+        return IndexState(len(self.rows), self.turns, self.loss, self.low)
+
+    def choose(self, features: Floats) -> tuple[int, float]:
+        """Return the action of the next round and its probability; the turn is decided before the features."""
+        own = self._is_own_turn()
+        self.own.append(own)
+        if not own:
+            action, probability = self.safe.act(len(self.own) - 2)
+            self.probabilities[len(self.own) - 1] = probability
+            return int(action), float(probability)
+        self.turns += 1
+        self.pending += 1
+        self._standardise(features)
+        return int(self._choose(self.ridges, self.scores, float(self.index.bonus))), 1.0
+
+    def learn(self, round: int, action: int, features: Floats, loss: float) -> None:
+        """Add an answered row; the safe learner and its bounds see rows of their own turns only."""
+        if self.own[round]:
+            self.pending -= 1
+            self.loss += loss
+        else:
+            self.safe.learn(round, action, self.probabilities.pop(round), (loss,))
+            self.bounds.extend([loss], [action])
+            self.low = max(self.low, float(self.bounds.lows.min()))
+        self.rows.append((action, features, loss))
+        if len(self.rows) >= self.next_block:
+            self._start_block()
+        else:
+            self._standardise(features)
+            self._update(self.ridges, self.scores, action, loss)
+
+    def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
+        """Choose an action and write its ticket."""
+        if cells[0, ROUNDS] >= len(cells) - 1:
+            return TABLE_FULL, 0, 0.0
+        action, probability = self.choose(features)
+        round_ = write_ticket(cells, action, probability)
+        cells[round_, OUTCOME_START + 1 :] = features
+        return round_, action, probability
+
+    def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+        """Leave all feedback to `observe`."""
+        return False
+
+    def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
+        """Observe an encoded outcome."""
+        action, probability = ticket_cells(cells, index)
+        if not is_pending(cells, index, action, probability) or not 0.0 <= outcome[0] <= 1.0:
+            return False
+        cells[index, OUTCOME_START] = outcome[0]
+        mark_answered(cells, index)
+        self.learn(index, action, cells[index, OUTCOME_START + 1 :].copy(), outcome[0])
+        return True
+
+    def _is_own_turn(self) -> bool:
+        risk = self.index.risk
+        # Rows in flight count as loss 1, and so does the row to come.
+        return risk is None or self.loss + self.pending + 1.0 <= risk + (self.turns + 1) * self.low
+
+    def _start_block(self) -> None:
+        """Standardise by the rows answered so far, and fit all regressions again."""
+        self.next_block = max(len(self.rows) + 1, int(self.index.growth * len(self.rows)))
+        table = np.array([features for _, features, _ in self.rows])
+        known = np.isfinite(table)
+        count = np.maximum(known.sum(axis=0), 1)
+        self.shift = np.where(known, table, 0.0).sum(axis=0) / count
+        spread = np.sqrt((np.where(known, table - self.shift, 0.0) ** 2).sum(axis=0) / count)
+        self.scale = np.where(spread > 0, 1.0 / np.where(spread > 0, spread, 1.0), 0.0)
+        self.ridges = self._new_ridges()
+        for action, features, loss in self.rows:
+            self._standardise(features)
+            self._update(self.ridges, self.scores, action, loss)
+
+    def _new_ridges(self) -> Ridges:
+        size = self.scores.size
+        prior = np.full(size, 1.0 / self.index.penalty)
+        prior[0] = 1.0 / INTERCEPT_PENALTY
+        inverse = np.zeros((self.k, size, size))
+        inverse[:, np.arange(size), np.arange(size)] = prior
+        return Ridges(inverse, np.zeros((self.k, size)), np.zeros((self.k, size)), np.zeros(self.k))
+
+    def _standardise(self, features: Floats) -> None:
+        """Write 1 and the standardised features into `scores`; a missing feature is its mean."""
+        self.scores[0] = 1.0
+        scores = (features - self.shift) * self.scale
+        self.scores[1:] = np.where(np.isfinite(scores), np.clip(scores, -MAX_SCORE, MAX_SCORE), 0.0)
+
+
+def least_index(ridges: Any, scores: Floats, bonus: float) -> int:
+    """Return the action with the least index; one without an answered row first."""
+    best, least = 0, math.inf
+    for action in range(ridges.counts.size):
+        if ridges.counts[action] == 0.0:
+            return action
+        mean, square = 0.0, 0.0
+        for i in range(scores.size):
+            row = 0.0
+            for j in range(scores.size):
+                row += ridges.inverse[action, i, j] * scores[j]
+            square += scores[i] * row
+            mean += ridges.weights[action, i] * scores[i]
+        index = mean - bonus * math.sqrt(max(square, 0.0))
+        if index < least:
+            best, least = action, index
+    return best
+
+
+def add_row(ridges: Any, scores: Floats, action: int, loss: float) -> None:
+    """Update the regression of an action by one row (Sherman and Morrison 1950)."""
+    inverse, target, weights = ridges.inverse[action], ridges.target[action], ridges.weights[action]
+    scale = 1.0
+    for i in range(scores.size):
+        row = 0.0
+        for j in range(scores.size):
+            row += inverse[i, j] * scores[j]
+        weights[i] = row  # scratch: the weights are written below
+        scale += scores[i] * row
+    for i in range(scores.size):
+        target[i] += loss * scores[i]
+        for j in range(scores.size):
+            inverse[i, j] -= weights[i] * weights[j] / scale
+    for i in range(scores.size):
+        row = 0.0
+        for j in range(scores.size):
+            row += inverse[i, j] * target[j]
+        weights[i] = row
+    ridges.counts[action] += 1.0
