@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -83,21 +83,36 @@ def test_compare_without_relabelling_equals_play() -> None:
         assert runs.cell(name).plays.tolist() == plays
 
 
+@dataclass(frozen=True)
+class FirstLabel(FixedAction):
+    """Plays the action with label 0, whichever column that is."""
+
+    action: int = 0
+    names_actions: ClassVar[bool] = False
+
+
 def test_relabelling_hides_the_first_action() -> None:
     first_is_best = Pool([[0.0, 1.0, 1.0]] * 10)
-    told = compare(first_is_best, [FixedAction(0)], repetitions=20, relabel=False, seed=0)
-    assert told.regrets("FixedAction").tolist() == [0.0] * 20
-    hidden = compare(first_is_best, [FixedAction(0)], repetitions=20, seed=0)
-    assert set(hidden.regrets("FixedAction").tolist()) == {0.0, 10.0}
-    assert (hidden.cell("FixedAction").plays.sum(axis=1) == 10).all()
-    played_best = hidden.cell("FixedAction").plays[:, 0] == 10
-    assert np.array_equal(played_best, hidden.regrets("FixedAction") == 0.0)
+    told = compare(first_is_best, [FirstLabel()], repetitions=20, relabel=False, seed=0)
+    assert told.regrets("FirstLabel").tolist() == [0.0] * 20
+    hidden = compare(first_is_best, [FirstLabel()], repetitions=20, seed=0)
+    assert set(hidden.regrets("FirstLabel").tolist()) == {0.0, 10.0}
+    assert (hidden.cell("FirstLabel").plays.sum(axis=1) == 10).all()
+    played_best = hidden.cell("FirstLabel").plays[:, 0] == 10
+    assert np.array_equal(played_best, hidden.regrets("FirstLabel") == 0.0)
+
+
+def test_fixed_action_is_a_column_of_the_table() -> None:
+    """A learner whose parameter names an action is not relabelled."""
+    runs = compare(Pool([[1.0, 0.0, 1.0]] * 10), [FixedAction(1)], repetitions=20, seed=0)
+    assert runs.regrets("FixedAction").tolist() == [0.0] * 20
+    assert (runs.cell("FixedAction").plays == [0, 10, 0]).all()
 
 
 def test_labels_are_uniform() -> None:
     """The share of 1/3 is left by 5 standard deviations with probability below 1e-6."""
-    runs = compare(Pool([[0.0, 1.0, 1.0]]), [FixedAction(1)], repetitions=900, seed=1)
-    counts = runs.cell("FixedAction").plays.sum(axis=0)
+    runs = compare(Pool([[0.0, 1.0, 1.0]]), [FirstLabel()], repetitions=900, seed=1)
+    counts = runs.cell("FirstLabel").plays.sum(axis=0)
     assert np.abs(counts - 300).max() < 5 * math.sqrt(900 * 2 / 9)
 
 

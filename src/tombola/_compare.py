@@ -191,11 +191,13 @@ def _play_all(comparison: Comparison, pool_index: int, model_index: int, seed: S
     pool, budget_run = comparison.pools[pool_index], comparison.budget_runs[pool_index]
     streams = RngStreams(seed)
     rows = comparison.models[model_index].arrange(pool.rows, streams.order())
-    columns = _columns(pool, streams, relabel=comparison.relabel)
+    labels = _columns(pool, streams, relabel=comparison.relabel)
     marks = np.union1d(_marks(comparison.marks, rows.size), slice_ends(rows.size))
     cells = []
     for recipe in comparison.recipes.values():
         learner = _learner(recipe, rows.size)
+        # The action that a parameter names is a column of the table, under any labels.
+        columns = np.arange(labels.size) if getattr(learner, "names_actions", False) else labels
         sums, _ = run_learner(
             learner, pool, rows, columns, comparison.delay, streams, budget_run, marks=marks, per_round=False
         )

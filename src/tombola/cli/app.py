@@ -44,19 +44,21 @@ def tombola(
     """Online learning over a finite list of rows in random order."""
 
 
-app.command()(reproduce)
-app.command()(describe)
-app.command()(compare)
-app.command()(rank)
-app.command()(demo)
-app.command()(learners)
-app.command()(claims)
-app.command()(certify)
-app.command("check-order")(check_order)
-app.command()(audit)
-app.command()(serve)
-app.add_typer(race_app, name="race")
-app.add_typer(session_app, name="session")
+# Commands by purpose, in the order of a first use.
+TABLE_PANEL, LIVE_PANEL, EVIDENCE_PANEL, PAPER_PANEL = "A table", "Live work", "Evidence", "The paper and this package"
+app.command(rich_help_panel=TABLE_PANEL)(describe)
+app.command(rich_help_panel=TABLE_PANEL)(compare)
+app.command(rich_help_panel=TABLE_PANEL)(rank)
+app.command(rich_help_panel=TABLE_PANEL)(demo)
+app.add_typer(race_app, name="race", rich_help_panel=LIVE_PANEL)
+app.add_typer(session_app, name="session", rich_help_panel=LIVE_PANEL)
+app.command(rich_help_panel=LIVE_PANEL)(serve)
+app.command(rich_help_panel=EVIDENCE_PANEL)(certify)
+app.command(rich_help_panel=EVIDENCE_PANEL)(audit)
+app.command("check-order", rich_help_panel=EVIDENCE_PANEL)(check_order)
+app.command(rich_help_panel=PAPER_PANEL)(reproduce)
+app.command(rich_help_panel=PAPER_PANEL)(claims)
+app.command(rich_help_panel=PAPER_PANEL)(learners)
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """`tombola demo`: write an example table, then print and run three commands on it."""
 
+import json
 import shlex
 import sys
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola.cli.options import Seeds
+from tombola.cli.options import Json, Seeds
 from tombola.cli.printing import show
 
 if TYPE_CHECKING:
@@ -30,9 +31,13 @@ ROWS = 400
 def demo(
     example: Annotated[str, typer.Argument(help=f"{', '.join(OPTIONS)} (needs scikit-learn).")] = "call_list",
     out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("demo.csv"),
+    as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
 ) -> None:
-    """Write an example table as CSV, then print and run three commands on it."""
+    """Write an example table as CSV, then print and run three commands on it.
+
+    With --json the commands are printed, not run.
+    """
     from tombola._files import write_atomic
     from tombola.errors import ParameterError
 
@@ -40,11 +45,19 @@ def demo(
         raise ParameterError(f"demo: expected one of {', '.join(OPTIONS)}, got {example!r}; write one of those.")
     table, description = _example(example, seed)
     write_atomic(out, _csv(table))
-    show(f"Wrote {out}: {description}.")
     name = str(out)
-    _run(["describe", name, "--losses"])
-    _run(["check-order", name, "--seed", str(seed)])
-    _run(["compare", name, "--losses", "--repetitions", "10", "--seed", str(seed), *OPTIONS[example]])
+    commands = [
+        ["describe", name, "--losses"],
+        ["check-order", name, "--seed", str(seed)],
+        ["compare", name, "--losses", "--repetitions", "10", "--seed", str(seed), *OPTIONS[example]],
+    ]
+    if as_json:
+        texts = [f"tombola {shlex.join(words)}" for words in commands]
+        typer.echo(json.dumps({"table": name, "rows": table.pool.rows, "description": description, "commands": texts}))
+        return
+    show(f"Wrote {out}: {description}.")
+    for words in commands:
+        _run(words)
     show("\nNext, on a table of your own:")
     show("  tombola compare losses.csv --out page.html", soft=True)
 

@@ -65,6 +65,7 @@ class Learner(ABC):
 
     feedback: ClassVar[Feedback]
     learns: ClassVar[bool] = True  # False for a baseline, and for one that needs thousands of rounds
+    names_actions: ClassVar[bool] = False  # True if a parameter is the number of an action; `compare` keeps its labels
 
     @abstractmethod
     def init(self, actions: int, horizon: int) -> Any:

@@ -29,6 +29,7 @@ class FixedAction(Learner):
     action: int
     feedback: ClassVar[Feedback] = "full"
     learns: ClassVar[bool] = False
+    names_actions: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _validate.integer("FixedAction", "action", self.action, least=0)
