@@ -9,7 +9,7 @@ import pytest
 
 from tombola.paper import CLAIMS, EXTENSIONS, Claim
 from tombola.paper.claims.birthday import Birthday
-from tombola.paper.claims.constraints import POOLS
+from tombola.paper.claims.constraints import COROLLARY, POOLS
 from tombola.paper.extensions.empirical_lp import PLAY_MODES
 from tombola.paper.extensions.minimax import LEARNERS
 from tombola.paper.faults import FaultResult
@@ -34,7 +34,11 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
         *({"pool": "split", "T": 2**12, "d": d, "plays": 20} for d in (1, 10)),
         *({"pool": "hard", "T": 2**i, "d": 4, "plays": 16} for i in (7, 9, 11)),
     ],
-    "constraints": [{"T": 2**16, "pool": "flipping", "plays": 5}, *({"m": m, "d": 7} for m in (1, 2))],
+    "constraints": [
+        {"T": 2**16, "pool": "flipping", "plays": 5},
+        *({"m": m, "d": 7} for m in (1, 2)),
+        *({"rate": rate, "T": T, "plays": 3} for rate, T in COROLLARY),
+    ],
     "impossibility": [{"T": 8, "plays": 0}, *({"T": T, "plays": 10} for T in (256, 1024, 4096))],
     "switching": [
         *({"T": T, "gap": gap, "plays": 60} for T in (2**10, 2**11, 2**12) for gap in (0.5, 8.0, 16.0)),

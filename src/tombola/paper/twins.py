@@ -292,6 +292,62 @@ def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
     return float(expected - losses.sum(axis=0).min())
 
 
+def budget_simulation_spending(
+    losses: Floats, costs: Floats, rate: float, delta: float, margin: float, delay: int, rng: RngState
+) -> Floats:
+    """Return the expected costs of every round, shape (T, m), of Simulation under budgets (L427-L581).
+
+    losses, costs: rows in the order of play, shapes (T, k) and (T, k, m), costs in [0, 1]; action 0 is null.
+    rate: budget per round and resource.
+    delta, margin, delay: parameters of the learner.
+    rng: copy of the learner's generator, so that draws are the same.
+
+    >>> from tombola.rng import RngStreams
+    >>> rows, costs = np.array([[1.0, 0.0]] * 9), np.tile([0.0, 1.0], (9, 1))[:, :, None]
+    >>> spent = budget_simulation_spending(rows, costs, 1.0, 0.9, 0.0, 0, RngStreams(0).learner(None))
+    >>> bool(spent[0, 0] == 0 < spent[8, 0] < 1)
+    True
+    """
+    T, k, m = costs.shape
+    spent, past, block = np.zeros((T, m)), [0], 0
+    while (start := 2**block + (block + 1) * delay) < T:
+        epsilon = math.sqrt(6 / 2**block * math.log(m * k * math.log2(T) / delta))
+        rounds = range(start, min(T, start + 2**block))
+        if rate - margin * epsilon >= rate / 2:
+            with np.errstate(over="ignore"):  # 64-bit words of the generator wrap around
+                drawn = [past[integers(rng, len(past))] for _ in range(2**block)]
+            mix = primal_dual_mix(losses[drawn], costs[drawn], rate - margin * epsilon)
+            spent[list(rounds)] = np.einsum("a,taj->tj", mix, costs[list(rounds)])
+        past += rounds
+        block += 1
+    return spent
+
+
+def primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
+    """Return the average mix of two exponential weights with the strict stop; action 0 is null.
+
+    >>> primal_dual_mix(np.array([[1.0, 0.0]] * 4), np.zeros((4, 2, 1)), rate=1.0).round(3).tolist()
+    [0.271, 0.729]
+    """
+    n, k, m = costs.shape
+    eta_p = math.sqrt(8 * math.log(k) / n) / (1 + 1 / rate)
+    eta_d = rate * math.sqrt(8 * math.log(m + 1) / n)
+    charges, overuse, spent, total = np.zeros(k), np.zeros(m + 1), np.zeros(m), np.zeros(k)
+    for t in range(n):
+        if (rate * n - spent < 1).any():
+            total[0] += n - t
+            break
+        mix = np.exp(-eta_p * (charges - charges.min()))
+        mix /= mix.sum()
+        prices = np.exp(eta_d * (overuse - overuse.max()))
+        prices /= rate * prices.sum()
+        charges += losses[t] + costs[t] @ prices[:m]
+        use = mix @ costs[t]
+        overuse[:m] += (use - rate) / rate
+        spent, total = spent + use, total + mix
+    return np.asarray(total / n)
+
+
 def agrees(value: float, formula: float) -> bool:
     """Return whether a computed value equals its formula up to rounding.
 

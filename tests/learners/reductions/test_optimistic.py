@@ -77,9 +77,9 @@ def test_simulated_losses_have_the_mean_of_the_index() -> None:
 
 
 @each_case(OPTIMISTIC)
-@pytest.mark.parametrize("delay", [0, 3])
-def test_the_simulation_does_what_its_theorem_says(case: Case, delay: int) -> None:
-    """Every action, against plain Python with the same rng; ties, constants, T < k, T = 1."""
+@pytest.mark.parametrize(("delay", "answered"), [(0, 40), (3, 40), (0, 9)])
+def test_the_simulation_does_what_its_theorem_says(case: Case, delay: int, answered: int) -> None:
+    """Every action, against plain Python with the same rng; ties, constants, T < k, T = 1, and lost answers."""
     generator = np.random.default_rng(5)
     tables = [
         generator.random((40, 3)),
@@ -89,7 +89,8 @@ def test_the_simulation_does_what_its_theorem_says(case: Case, delay: int) -> No
         np.eye(4)[:3],
     ]
     for losses in [*tables, np.ones((1, 2)), np.ones((9, 1))]:
-        follow(case, losses, after(len(losses), delay), seed=2)
+        arrivals = [some if t < answered else [] for t, some in enumerate(after(len(losses), delay))]
+        follow(case, losses, arrivals, seed=2)
 
 
 Seen = tuple[tuple[float, ...], ...]

@@ -7,10 +7,13 @@ doing nothing. The bounds hold with probability 1 - delta, so plays that miss th
 stop rule is a miss too, since the margin should prevent it. On the second pool the better action alternates between
 blocks of the list: irrelevant in random order, misleading in given order.
 
-The bounds are several times the regret, so three values are compared with exact ones. Spending is added up in rational
+The bounds are several times the regret, so four values are compared with exact ones. Spending is added up in rational
 numbers, with several resources, several rates, delayed feedback, and costs that are no multiples of a tick. The
 first round of BudgetSimulation that is not null follows from its margin, and grows like 1/rho^2. In its last block it
-spends at most its reduced rate, up to the deviation of the theorem.
+spends at most its reduced rate, up to the deviation of the theorem. Every round of it is compared with a twin.
+
+Corollary 4.8 is a rate: 1/rho^2 + sqrt(T)/rho. It is measured where both terms are attained. A play earns 1 and costs
+rho on average, so that OPT = 1, and a rate of rho - 2 epsilon earns 2 epsilon/rho less.
 """
 
 import math
@@ -33,14 +36,17 @@ from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
 from tombola.paper.curves import mean_band
 from tombola.paper.source_faults import SourceFault
+from tombola.paper.twins import budget_simulation_spending
 from tombola.pool import Pool
 from tombola.report.chart import Chart
-from tombola.rng import repetition_seeds
+from tombola.rng import RngStreams, repetition_seeds
 
 # Budget per round, failure probability of the bounds, and actions of the pools.
 RATE, DELTA, ACTIONS = 0.8, 0.05, 3
 # Resources and delays of the exact comparisons; rates of those of the first play, and their rounds.
 RESOURCES, DELAYS, RATES, EXACT_ROUNDS = (1, 2, 5), (0, 7), (0.8, 0.4), 2**14
+# Rounds of the comparison with the twin; rates and horizons of the corollary.
+TWIN_ROUNDS, COROLLARY = 2**12, ((0.8, 2**13), (0.8, 2**15), (0.8, 2**17), (0.4, 2**17), (0.2, 2**17))
 # Rounds in which a mix may happen to have neither rewards nor costs.
 SILENT_ROUNDS = 16
 # Printed and corrected margin.
@@ -122,6 +128,28 @@ def several_resources(T: int, m: int, seed: Seed) -> Pool:
     """
     first, *others = (three_actions(T, seed=child) for child in repetition_seeds(seed, m))
     return Pool(first.losses, costs=np.concatenate([pool.costs for pool in (first, *others)], axis=2))
+
+
+def attaining(T: int, rate: float, *, seed: Seed) -> Pool:
+    """Return rows in which both actions earn 1, at a cost of 1 in a share `rate` of the rows each.
+
+    >>> attaining(10, 0.2, seed=0).costs.sum(axis=0).ravel().tolist()
+    [0.0, 2.0, 2.0]
+    """
+    dear = np.repeat((np.arange(T) < round(rate * T)).astype(np.float64)[:, None], 2, axis=1)
+    costs = np.column_stack([np.zeros(T), np.random.default_rng(seed).permuted(dear, axis=0)])
+    return Pool.from_rewards(np.tile([0.0, 1.0, 1.0], (T, 1)), costs=costs)
+
+
+def margins_formula(T: int, rate: float) -> float:
+    """Return the sum of 2^i epsilon_i / rho over all blocks that are played: the second term of the corollary.
+
+    >>> round(margins_formula(2**18, 0.8) / margins_formula(2**16, 0.8), 2)
+    2.25
+    """
+    first, log = first_play_formula(T, 1, rate, 2.0, 0) - 1, math.log(ACTIONS * math.log2(T) / DELTA)
+    sizes = [2**i for i in range(int(math.log2(first)), math.ceil(math.log2(T)))]
+    return sum(math.sqrt(6 * size * log) for size in sizes) / rate
 
 
 def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -> int:
@@ -223,16 +251,18 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     """Regret and spending of BudgetSimulation and two linear programs, rate 0.8.
 
     Title: A budget that is never exceeded
-    Source: Theorem 4.5 (L458)
-    Statement: With a budget for each of m resources, Simulation has regret Õ(√T) and zero violation in random
-        order.
+    Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
+    Statement: With a budget of ρ T for each of m resources, Simulation has regret Õ(1/ρ² + √T/ρ) and zero violation in
+        random order.
     Meaning: Work through a list under a dollar cap. The cap is never exceeded, in any run. The paper's algorithm
         plays the null action for a long time first; solving the linear program of the rows seen, again and again,
         with the budget left, loses almost nothing.
     Limits: from the theorem: each learner's own bound, below T OPT at these horizons, is missed by at most 5 % of the
         plays, as is the stop (binomial); no play overspends, and every affordable play is made (rational numbers; 1, 2
-        and 5 resources, with delay); the exact first play of Simulation, of order 1/ρ²; in its last block it spends its
-        reduced rate, up to ε of the theorem
+        and 5 resources, with delay); all rounds of Simulation against a twin (same sizes); the exact first play of
+        Simulation, of order 1/ρ²; in every block it spends its reduced rate, up to ε of the theorem, which costs
+        (2 ± 1) Σ 2^i ε_i / ρ, of order √T/ρ (binomial); slopes in T and 1/ρ (Student). The bounds are 3 to 70 times the
+        regret
     """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
@@ -241,13 +271,16 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     overdraft: float = 1.0
 
     def units(self, *, full: bool) -> list[Unit]:
-        sizes = {2**16: 40, 2**18: 20, 2**20: 10} if full else {2**16: 10}
+        sizes = {2**16: 40, 2**18: 20, 2**20: 10} if full else {2**16: 8}
         exact: list[Unit] = [{"m": m, "d": d} for m in RESOURCES for d in DELAYS]
-        return exact + [{"T": T, "pool": pool, "plays": plays} for T, plays in sizes.items() for pool in POOLS]
+        rates: list[Unit] = [{"rate": rate, "T": T, "plays": 20 if full else 4} for rate, T in COROLLARY]
+        return exact + rates + [{"T": T, "pool": pool, "plays": plays} for T, plays in sizes.items() for pool in POOLS]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if "m" in unit:
             return exact_rows(unit["m"], unit["d"], seed)
+        if "rate" in unit:
+            return [corollary_row(unit["T"], unit["rate"], child) for child in repetition_seeds(seed, unit["plays"])]
         T = unit["T"]
         rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
@@ -259,11 +292,13 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
-        computed, rows = [[row for row in rows if (row["pool"] is None) == kind] for kind in (True, False)]
+        kinds = (None, "attaining", *POOLS)
+        computed, rates, *others = [[row for row in rows if row["pool"] == kind] for kind in kinds]
+        rows = [row for own in others for row in own]
         differ = sum(not 0 <= row["value"] - row["exact"] <= row["slack"] for row in computed)
         over = sum(bool(row["overspent"]) for row in rows)
         settings = sorted({(row["T"], row["pool"], row["learner"]) for row in rows if row["learner"] in self.bounds})
-        checks, shares = [pvalues.exact(over == 0), pvalues.exact(differ == 0)], []
+        checks, shares = [pvalues.exact(over == 0), pvalues.exact(differ == 0), *_rate_checks(rates)], []
         for T, pool, name in settings:
             where = {"T": T, "pool": pool, "learner": name}
             regrets, bound = select(rows, "regret", **where), self.bounds[name](T)
@@ -278,13 +313,14 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         lost = {name: 100 * _share(rows, name, last) for name in self.learners}
         measured = (
             f"{over} of {len(rows)} runs overspent; {differ} of {len(computed)} exact values differ; regret at most "
-            f"{max(shares):.2f} of the bounds; "
+            f"{max(shares):.2f} of the bounds; the √T/ρ term of the corollary {_second_terms(rates)} "
+            "times Σ 2^i ε_i / ρ (2 as printed); "
             f"T = {last} loses, of T OPT: " + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
         )
         return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
-        rows = [row for row in rows if row["pool"] is not None]
+        rows = [row for row in rows if row["pool"] in POOLS]
         shares = [{**row, "share": 100 * (1 - row["regret"] / row["most"])} for row in rows]
         return Chart(
             title=self.title,
@@ -333,7 +369,58 @@ def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
         trace = play(learner, pool, "random", d, budget=budget, stop="strict", mixed=True, seed=seed)
         value, exact = first_play(trace.rewards, trace.costs), first_play_formula(T, m, rate, learner.margin, d)
         found.append({**about, "rate": rate, "value": value, "exact": exact, "slack": SILENT_ROUNDS})
+    found.append({**about, "rate": RATES[0], "value": rounds_as_twin(m, d, seed), "exact": TWIN_ROUNDS, "slack": 0})
     return found
+
+
+def rounds_as_twin(m: int, d: int, seed: Seed) -> int:
+    """Return the number of rounds, from the first one on, in which BudgetSimulation spends as its twin does."""
+    T, learner, rate = TWIN_ROUNDS, BudgetSimulation(delta=DELTA, delay=d), RATES[0]
+    pool = several_resources(T, m, seed)
+    assert pool.costs is not None
+    budget = Budget([rate * T] * m, worst=1.0, null=0)
+    trace = play(learner, pool, "random", d, budget=budget, stop="strict", mixed=True, seed=seed)
+    losses, costs = [np.asarray(table, dtype=np.float64)[trace.order] for table in (pool.losses, pool.costs)]
+    rng = RngStreams(seed).learner(learner)
+    twin = budget_simulation_spending(losses, costs, rate, DELTA, learner.margin, d, rng)
+    differs = (np.abs(twin - trace.costs) > pvalues.ROUNDING).any(axis=1)
+    return int(np.argmax(differs)) if differs.any() else T
+
+
+def corollary_row(T: int, rate: float, seed: Seed) -> Row:
+    """Return the regret of BudgetSimulation as printed where both terms of Corollary 4.8 are attained."""
+    learner, budget = LEARNERS["as printed"], Budget(rate * T, worst=1.0, null=0)
+    trace = play(learner, attaining(T, rate, seed=seed), budget=budget, stop="strict", mixed=True, seed=seed)
+    return {"pool": "attaining", "learner": "as printed", "T": T, "rate": rate, "regret": float(trace.regret)}
+
+
+def _rate_checks(rows: Rows) -> list[float]:
+    """Return the p-values of the corollary: both terms, and the slopes in T and in 1/rho."""
+    if not rows:
+        return []
+    far = sum(abs(_second_term(row) - 2.0) > 1.0 for row in rows)
+    checks = [pvalues.binomial_tail(far, len(rows), DELTA)]
+    at = sorted({(row["T"], row["rate"]) for row in rows})
+    longest, richest = max(T for T, _ in at), max(rate for _, rate in at)
+    in_T = [(T, rate) for T, rate in at if rate == richest]
+    in_rate = [(T, rate) for T, rate in at if T == longest]
+    for places, x in ((in_T, [T for T, _ in in_T]), (in_rate, [1 / rate for _, rate in in_rate])):
+        limits = [first_play_formula(T, 1, rate, 2.0, 0) - 1 + 2 * margins_formula(T, rate) for T, rate in places]
+        regrets = [select(rows, "regret", T=T, rate=rate) for T, rate in places]
+        checks.append(pvalues.slope_at_most(x, regrets, limits))
+    return checks
+
+
+def _second_term(row: Row) -> float:
+    """Return the regret after the first play, in units of the second term of the corollary."""
+    first = first_play_formula(row["T"], 1, row["rate"], 2.0, 0) - 1
+    return float((row["regret"] - first) / margins_formula(row["T"], row["rate"]))
+
+
+def _second_terms(rows: Rows) -> str:
+    """Return the range of the second terms as text."""
+    terms = [_second_term(row) for row in rows]
+    return f"{min(terms):.2f} to {max(terms):.2f}" if terms else "no"
 
 
 def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[float]:

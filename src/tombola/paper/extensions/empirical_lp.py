@@ -61,7 +61,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     bound: Bound = proved
 
     def units(self, *, full: bool) -> list[Unit]:
-        sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 40, 2**14: 40, 2**15: 20}
+        sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 30, 2**14: 30, 2**15: 15}
         settings = [(pool, way) for pool in POOLS for way in PLAY_MODES]
         return [{"T": T, "pool": pool, "way": way, "plays": n} for T, n in sizes.items() for pool, way in settings]
 
