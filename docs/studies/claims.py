@@ -1,56 +1,66 @@
 """Write the tables of docs/claims.md.
 
-    python docs/studies/claims.py FOLDER [--full] [CLAIM...]
+    python docs/studies/claims.py FOLDER [--full] [--only PART] [CLAIM...]
 
-All claims are run with ten seeds, all faults with three, and (--full) all claims in full size. Finished units are
-cached in FOLDER. The tables are written if no claim is named. One worker. The ten seeds take ten minutes of processor
-time, the faults fifteen, and the full sizes an hour.
+Parts: all claims with ten seeds (`seeds`), source faults (`source`) and other faults (`faults`) with three, and with
+--full all claims in full size. Finished units are cached in FOLDER, so parts may run at the same time, and a killed run
+continues. The tables are written if neither a part nor a claim is named. One worker.
 """
 
+import argparse
 import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tombola.paper import CLAIMS, Claim
+from tombola.paper.base import Verdict
 from tombola.paper.faults import FaultResult
-from tombola.paper.reproduce import ClaimResult, reproduce
+from tombola.paper.reproduce import ClaimResult
+from tombola.paper.runner import RunOptions, run_units
+from tombola.paper.source_faults import injected
+from tombola.persistence.result_cache import ResultCache
 
 PAGE = Path(__file__).parents[1] / "claims.md"
 FAULT_SEEDS, SEEDS = (1, 2, 3), range(1, 11)
 
 
-def run(claims: Sequence[Claim], folder: Path, *, full: bool) -> dict[str, list[ClaimResult]]:
-    """Run the claims with every seed, faults with three, and in full size if `full`."""
-    done = {
-        f"seed {seed}": reproduce(
-            claims, folder / f"seed{seed}", full=False, seed=seed, workers=1, inject_faults=seed in FAULT_SEEDS
-        )
-        for seed in SEEDS
-    }
-    return done | ({"full": reproduce(claims, folder / "full", full=True, seed=1, workers=1)} if full else {})
+def run_seeds(claims: Sequence[Claim], cache: ResultCache) -> Iterator[list[ClaimResult]]:
+    """Yield the results of each claim, one for every seed, and print unexpected ones."""
+    for claim in claims:
+        found = []
+        for seed in SEEDS:
+            rows = run_units(claim, "", cache, RunOptions(full=False, seed=seed, workers=1))
+            found.append(ClaimResult(claim, rows, claim.verdict(rows)))
+        missed = [seed for seed, one in zip(SEEDS, found, strict=True) if not one.as_expected]
+        print(f"{claim.name}: unexpected with seeds {missed}" if missed else f"{claim.name}: as expected", flush=True)
+        yield found
 
 
-def tables(done: dict[str, list[ClaimResult]]) -> dict[str, list[str]]:
-    """Return the lines of each table, by its marker on the page."""
-    quick = [one for name, many in done.items() if name != "full" for one in many]
-    runs = zip(*(done[f"seed {seed}"] for seed in FAULT_SEEDS), strict=True)
-    broken = [seeds for same in runs for seeds in zip(*(one.faults for one in same), strict=True)]
-    expected, caught = sum(one.as_expected for one in quick), [each.caught for one in quick for each in one.faults]
-    return {
-        "seeds": [
-            f"{expected} of {len(quick)} verdicts as expected ({len(done['seed 1'])} claims, {len(SEEDS)} seeds), "
-            f"{sum(caught)} of {len(caught)} faults caught ({len(caught) // len(FAULT_SEEDS)} faults, "
-            f"{len(FAULT_SEEDS)} seeds)."
-        ],
-        "quick": verdicts(done["seed 1"]),
-        "full": verdicts(done.get("full", [])),
-        "faults": [
-            "| claim | fault | verdict, seeds 1, 2, 3 | caught |",
-            "|---|---|---|---|",
-            *map(broken_line, broken),
-        ],
-    }
+def run_faults(claims: Sequence[Claim], cache: ResultCache, *, source: bool) -> Iterator[list[FaultResult]]:
+    """Yield the results of each fault, one for every seed, and print those not caught."""
+    for claim in claims:
+        for name in claim.source_faults() if source else claim.faults():
+            faulty = claim if source else claim.with_fault(name)
+            if source:
+                # One injection for all seeds: kernels are compiled anew for each.
+                with injected(claim.source_faults()[name]):
+                    verdicts = [fault_verdict(faulty, claim, name, cache, seed) for seed in FAULT_SEEDS]
+            else:
+                verdicts = [fault_verdict(faulty, claim, name, cache, seed) for seed in FAULT_SEEDS]
+            found = [FaultResult(claim.name, name, one.outcome, claim.expected, one.measured) for one in verdicts]
+            print(f"{claim.name}, {name}: {sum(one.caught for one in found)} of {len(found)}", flush=True)
+            yield found
+
+
+def fault_verdict(faulty: Claim, claim: Claim, name: str, cache: ResultCache, seed: int) -> Verdict:
+    """Return the verdict of a claim with a fault; rows are shared if only the verdict differs."""
+    fault = "" if faulty is not claim and faulty.same_runs(claim) else name
+    return faulty.verdict(run_units(faulty, fault, cache, RunOptions(full=False, seed=seed, workers=1)))
+
+
+def fault_table(faults: Sequence[Sequence[FaultResult]]) -> list[str]:
+    """Return the table of faults."""
+    return ["| claim | fault | verdict, seeds 1, 2, 3 | caught |", "|---|---|---|---|", *map(fault_line, faults)]
 
 
 def verdicts(many: Sequence[ClaimResult]) -> list[str]:
@@ -62,12 +72,11 @@ def verdict_line(one: ClaimResult) -> str:
     """Return a claim with its verdict as a line of the table."""
     alpha = f"{100 * one.claim.alpha:.2g} %" if one.claim.alpha else "exact"
     mark = "" if one.as_expected else f" (expected: {one.claim.expected})"
-    verdict = f"{one.verdict.outcome}{mark}"
-    size = one.claim.sample_size(one.rows)
-    return f"| {one.claim.name} | {verdict} | {cell(one.verdict.measured)} | {size:,} | {alpha} |"
+    measured, plays = cell(one.verdict.measured), one.claim.sample_size(one.rows)
+    return f"| {one.claim.name} | {one.verdict.outcome}{mark} | {measured} | {plays:,} | {alpha} |"
 
 
-def broken_line(seeds: Sequence[FaultResult]) -> str:
+def fault_line(seeds: Sequence[FaultResult]) -> str:
     """Return a fault with its verdicts as a line of the table."""
     outcomes, caught = [one.outcome for one in seeds], sum(one.caught for one in seeds)
     listing = outcomes[0] if len({*outcomes}) == 1 else ", ".join(outcomes)
@@ -79,27 +88,44 @@ def cell(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|^~$])", r"\\\1", text)
 
 
-def main() -> None:
-    """Run, print unexpected results, and write the tables.
+def write(tables: dict[str, list[str]]) -> None:
+    """Replace the tables between their markers on the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    for mark, lines in tables.items():
+        before, begin, rest = text.partition(f"<!-- {mark} -->\n")
+        assert begin, f"no marker {mark}"
+        _, end, after = rest.partition("<!-- end -->")
+        text = "".join([before, begin, *(f"{line}\n" for line in lines), end, after])
+    PAGE.write_text(text, encoding="utf-8")
 
-    Unexpected are other verdicts, and faults that were not caught.
-    """
-    folder, names = Path(sys.argv[1]), [name for name in sys.argv[2:] if name != "--full"]
-    done = run([kind() for kind in CLAIMS if not names or kind.name in names], folder, full="--full" in sys.argv)
-    for run_name, many in done.items():
-        for one in many:
-            missed = [broken.fault for broken in one.faults if not broken.caught]
-            if missed or not one.as_expected:
-                print(f"{run_name}: {one.claim.name}: {one.verdict.outcome}; not caught: {missed}")
-    if not names:
-        text = PAGE.read_text(encoding="utf-8")
-        for mark, lines in tables(done).items():
-            if f"<!-- {mark} -->" not in text or (mark == "full" and "full" not in done):
-                continue
-            before, begin, rest = text.partition(f"<!-- {mark} -->\n")
-            _, end, after = rest.partition("<!-- end -->")
-            text = "".join([before, begin, *(f"{line}\n" for line in lines), end, after])
-        PAGE.write_text(text, encoding="utf-8")
+
+def main() -> None:
+    """Run the parts, print unexpected verdicts and faults not caught, and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("claims", nargs="*")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", choices=["seeds", "source", "faults"])
+    given = parser.parse_args()
+    cache, tables = ResultCache(given.folder), {}
+    claims = [kind() for kind in CLAIMS if not given.claims or kind.name in given.claims]
+    if given.only in (None, "seeds"):
+        many = list(run_seeds(claims, cache))
+        expected = sum(one.as_expected for found in many for one in found)
+        count = f"{expected} of {len(many) * len(SEEDS)} verdicts as expected"
+        tables["seeds"] = [f"{count} ({len(many)} claims, {len(SEEDS)} seeds)."]
+        tables["quick"] = verdicts([found[0] for found in many])
+    if given.only in (None, "source"):
+        tables["source"] = fault_table(list(run_faults(claims, cache, source=True)))
+    if given.only in (None, "faults"):
+        tables["faults"] = fault_table(list(run_faults(claims, cache, source=False)))
+    if given.full:
+        options = RunOptions(full=True, seed=1, workers=1)
+        rows = [run_units(claim, "", cache, options) for claim in claims]
+        done = [ClaimResult(claim, own, claim.verdict(own)) for claim, own in zip(claims, rows, strict=True)]
+        tables["full"] = verdicts(done)
+    if given.only is None and not given.claims:
+        write(tables)
 
 
 if __name__ == "__main__":

@@ -261,8 +261,9 @@ def test_one_row_one_action_and_no_money(shape: tuple[int, int], amount: float) 
 
 
 @pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("delay", [0, 6])
 @pytest.mark.parametrize("name", BUDGETED_BANDIT)
-def test_every_plan_is_a_best_mix_of_the_program_of_the_twin(name: str) -> None:
+def test_every_plan_is_a_best_mix_of_the_program_of_the_twin(name: str, delay: int) -> None:
     """On pools with ties, over whole sessions, with an added null action and with an own one."""
     case = BUDGETED_BANDIT[name]
     for number, budget in enumerate(
@@ -274,16 +275,16 @@ def test_every_plan_is_a_best_mix_of_the_program_of_the_twin(name: str) -> None:
             costs[:, 0] = 0.0
         session = Session(case.learner, 3, 200, budget=budget, seed=0)
         twin = case.new_twin(session.actions + (budget.null == "add"), 2, 200, budget)
-        for t in range(200):
+        tickets: list[Ticket] = []
+        for _ in range(200):
             if min(session.balance.left) <= 1.0:
                 break  # from here on actions cease to fit, which is not in the program
-            ticket = session.act()
+            tickets.append(session.act())
             assert session.mix is not None
             twin.check(session.mix.tolist(), list(session.balance.spent))
-            if ticket.action < 3:
-                session.observe(ticket, loss=losses[t, ticket.action], cost=costs[t, ticket.action])
-                twin.observe(ticket.action, float(losses[t, ticket.action]), costs[t, ticket.action].tolist())
-            else:
-                session.observe(ticket)
-                twin.observe(ticket.action, 1.0, [0.0, 0.0])
+            for ticket in tickets[len(tickets) - 1 - delay : len(tickets) - delay]:
+                t, a = ticket.round - 1, ticket.action
+                loss, cost = (float(losses[t, a]), costs[t, a].tolist()) if a < 3 else (1.0, [0.0, 0.0])
+                session.observe(ticket, **({"loss": loss, "cost": cost} if a < 3 else {}))
+                twin.observe(a, loss, cost)
         assert twin.checked > 20

@@ -327,7 +327,7 @@ def primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
     """Return the average mix of two exponential weights with the strict stop; action 0 is null.
 
     >>> primal_dual_mix(np.array([[1.0, 0.0]] * 4), np.zeros((4, 2, 1)), rate=1.0).round(3).tolist()
-    [0.271, 0.729]
+    [0.31, 0.69]
     """
     n, k, m = costs.shape
     eta_p = math.sqrt(8 * math.log(k) / n) / (1 + 1 / rate)

@@ -145,7 +145,7 @@ def margins_formula(T: int, rate: float) -> float:
     """Return the sum of 2^i epsilon_i / rho over all blocks that are played: the second term of the corollary.
 
     >>> round(margins_formula(2**18, 0.8) / margins_formula(2**16, 0.8), 2)
-    2.25
+    2.23
     """
     first, log = first_play_formula(T, 1, rate, 2.0, 0) - 1, math.log(ACTIONS * math.log2(T) / DELTA)
     sizes = [2**i for i in range(int(math.log2(first)), math.ceil(math.log2(T)))]
