@@ -15,7 +15,7 @@ test-full: .venv/test
 
 # Nightly: damaged and random files, processes killed at random moments, mutants that named tests must detect.
 fuzz: .venv/test
-	$(BIN)/python -m pytest -n 2 tests/fuzz
+	TOMBOLA_SERVICE_REQUESTS=1700 $(BIN)/python -m pytest -n 2 tests/fuzz
 
 kill: .venv/test
 	$(BIN)/python -m pytest -n 2 tests/kill

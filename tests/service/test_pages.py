@@ -188,7 +188,7 @@ def test_race_page_shows_survivors_leader_and_savings(tmp_path: Path) -> None:
         assert f"{len(race.active)} of {len(race.candidates)}" in page
         assert f"{race.calls_saved:,} (" in page
         assert "low ★" in page
-        assert page.count("out after") == len(race.dropped)
+        assert page.count("out at row") == len(race.dropped)
 
 
 def test_admin_page_pauses_and_adds_tokens(tmp_path: Path) -> None:
