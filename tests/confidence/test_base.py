@@ -1,12 +1,12 @@
 """Contract of all confidence methods: input, counts, equal bits without Numba."""
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from confidence_cases import degenerate_values
 from tombola.confidence import (
     BernsteinSequence,
     Betting,
@@ -24,24 +24,6 @@ UNIFORM: list[type[Confidence]] = [HoeffdingSequence, BernsteinSequence, Betting
 FIXED: list[type[Confidence]] = [Hoeffding, Serfling, EmpiricalBernsteinSerfling]
 
 every = pytest.mark.parametrize("method", [*UNIFORM, *FIXED])
-
-Values = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def ugly() -> Iterator[Values]:
-    """Yield pools that are ordinary, constant, of two values, lopsided, tiny."""
-    rng = np.random.default_rng(4)
-    yield rng.random(60)
-    yield np.zeros(50)
-    yield np.ones(50)
-    yield np.full(40, 0.3)
-    yield (rng.random(90) < 0.5).astype(float)
-    yield (rng.random(90) < 0.03).astype(float)
-    yield rng.beta(10, 30, 80)
-    yield np.array([0.7])
-    yield np.array([0.0, 1.0])
-    yield np.arange(70) / 69
-    yield 1e-9 * rng.random(40)
 
 
 @pytest.mark.parametrize("method", [Betting, Serfling])
@@ -73,7 +55,7 @@ def test_without_replacement_is_narrower(method: type[Confidence]) -> None:
 
 @every
 def test_the_same_bits_without_numba(method: type[Confidence]) -> None:
-    for values in ugly():
+    for values in degenerate_values():
         fast = method(population=values.size, actions=2)
         fast.extend(np.column_stack([values, 1 - values]))
         with interpreted():

@@ -1,46 +1,16 @@
 """Betting sequences: against the naive twin on its grid, published widths."""
 
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 
+from confidence_cases import degenerate_values, interval_path
 from naive import confidence as naive
 from tombola.confidence import (
     Betting,
-    Confidence,
 )
 from tombola.confidence.betting import GRID_POINTS, repeat_twice
-
-Values = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def ugly() -> Iterator[Values]:
-    """Yield pools that are ordinary, constant, of two values, lopsided, tiny."""
-    rng = np.random.default_rng(4)
-    yield rng.random(60)
-    yield np.zeros(50)
-    yield np.ones(50)
-    yield np.full(40, 0.3)
-    yield (rng.random(90) < 0.5).astype(float)
-    yield (rng.random(90) < 0.03).astype(float)
-    yield rng.beta(10, 30, 80)
-    yield np.array([0.7])
-    yield np.array([0.0, 1.0])
-    yield np.arange(70) / 69
-    yield 1e-9 * rng.random(40)
-
-
-def ends(method: type[Confidence], values: Values, N: float, level: float) -> list[tuple[float, float]]:
-    """Return the interval before every value, and after the last."""
-    seen = method(population=N, level=level)
-    found: list[tuple[float, float]] = [seen.interval()]
-    for x in values.tolist():
-        seen.update(x)
-        found.append(seen.interval())
-    return found
 
 
 def test_betting_equals_naive_twin() -> None:
@@ -48,9 +18,9 @@ def test_betting_equals_naive_twin() -> None:
 
     The twin is quadratic, so that only one list is long.
     """
-    for values in (*(values[:40] for values in ugly()), np.random.default_rng(5).beta(1, 12, 80)):
+    for values in (*(values[:40] for values in degenerate_values()), np.random.default_rng(5).beta(1, 12, 80)):
         for N, level in ((values.size + 5, 0.05), (math.inf, 0.2)):
-            found = ends(Betting, values, N, level)
+            found = interval_path(Betting, values, N, level)
             lows = naive.betting_floors(values.tolist(), N, level, [high for _, high in found], GRID_POINTS)
             mirrored = naive.betting_floors((1 - values).tolist(), N, level, [1 - low for low, _ in found], GRID_POINTS)
             low, high = naive.intersect([(lows[-1], 1 - mirrored[-1])] * values.size, values.tolist(), N)

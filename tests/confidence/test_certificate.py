@@ -1,31 +1,16 @@
 """Certificates: right by arithmetic, the same from a session, a trace and a record, valid under adaptive play."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tombola import FollowTheLeader, Pool, play
+from confidence_cases import bernoulli_pool, certificate_with
+from tombola import FollowTheLeader, play
 from tombola.confidence import (
-    Certificate,
     certify,
     certify_trace,
 )
-
-
-def pool_of(rows: int, means: list[float], seed: int = 0) -> Pool:
-    return Pool((np.random.default_rng(seed).random((rows, len(means))) < means).astype(float))
-
-
-def certificate_with(lows: list[float], highs: list[float], **other: Any) -> Certificate:
-    """Return a certificate with these ends."""
-    facts: dict[str, Any] = {"population": 1000.0, "level": 0.05, "rounds": 10, "answered": 10, "loss": 4.0, **other}
-    facts.setdefault("paired", np.full(len(lows), np.inf))
-    middle = (np.array(lows) + np.array(highs)) / 2
-    counts = facts.pop("counts", np.full(len(lows), 5))
-    names = tuple("abcdef"[: len(lows)])
-    return Certificate(names=names, counts=counts, means=middle, lows=np.array(lows), highs=np.array(highs), **facts)
 
 
 def test_certificate_arithmetic() -> None:
@@ -63,7 +48,7 @@ def test_certificate_best_breaks_ties_by_index() -> None:
 
 def test_forecast_under_constant_play() -> None:
     """Full feedback, so shares stay the same: within a factor of two of what it takes."""
-    pool = pool_of(20_000, [0.4, 0.5])
+    pool = bernoulli_pool(20_000, [0.4, 0.5])
     trace = play(FollowTheLeader(), pool, seed=0)
     needed = next(t for t in range(100, 20_001, 50) if certify_trace(trace, pool, rounds=t).certified(within=0.02))
     early = certify_trace(trace, pool, rounds=needed // 3).forecast(within=0.02)

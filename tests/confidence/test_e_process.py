@@ -1,41 +1,22 @@
 """E-processes: against the naive twin; exact mean wealth over all orders and stopping times."""
 
 import math
-from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 
+from confidence_cases import Values, degenerate_values
 from naive import confidence as naive
 from tombola.confidence import (
     EProcess,
 )
 from tombola.confidence.betting import N_STRATEGIES, STRATEGY_WEIGHTS
 
-Values = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def ugly() -> Iterator[Values]:
-    """Yield pools that are ordinary, constant, of two values, lopsided, tiny."""
-    rng = np.random.default_rng(4)
-    yield rng.random(60)
-    yield np.zeros(50)
-    yield np.ones(50)
-    yield np.full(40, 0.3)
-    yield (rng.random(90) < 0.5).astype(float)
-    yield (rng.random(90) < 0.03).astype(float)
-    yield rng.beta(10, 30, 80)
-    yield np.array([0.7])
-    yield np.array([0.0, 1.0])
-    yield np.arange(70) / 69
-    yield 1e-9 * rng.random(40)
-
 
 @pytest.mark.parametrize("mean", [0.0, 0.02, 0.5, 0.93, 1.0])
 def test_e_process_equals_naive_twin(mean: float) -> None:
-    for values in ugly():
+    for values in degenerate_values():
         for N in (values.size + 5, math.inf):
             for bet, seen in (
                 (EProcess(at_most=mean, population=N, level=0.2), values),

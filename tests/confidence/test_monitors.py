@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from confidence_cases import bernoulli_pool, certificate_with
 from tombola import (
     UCB1,
     Budget,
@@ -35,22 +36,8 @@ from tombola.learners import EmpiricalLP, SuccessiveElimination
 from tombola.order import OrderModel, RandomOrder
 
 
-def pool_of(rows: int, means: list[float], seed: int = 0) -> Pool:
-    return Pool((np.random.default_rng(seed).random((rows, len(means))) < means).astype(float))
-
-
-def made(lows: list[float], highs: list[float], **other: Any) -> Certificate:
-    """Return a certificate with these ends."""
-    facts: dict[str, Any] = {"population": 1000.0, "level": 0.05, "rounds": 10, "answered": 10, "loss": 4.0, **other}
-    facts.setdefault("paired", np.full(len(lows), np.inf))
-    middle = (np.array(lows) + np.array(highs)) / 2
-    counts = facts.pop("counts", np.full(len(lows), 5))
-    names = tuple("abcdef"[: len(lows)])
-    return Certificate(names=names, counts=counts, means=middle, lows=np.array(lows), highs=np.array(highs), **facts)
-
-
 def test_session_trace_and_record_agree() -> None:
-    pool = pool_of(300, [0.2, 0.5, 0.8])
+    pool = bernoulli_pool(300, [0.2, 0.5, 0.8])
     trace = play(UCB1(), pool, seed=4)
     recorded = certify(trace.actions, trace.losses, actions=3, population=300)
     session = Session(UCB1(), actions=3, horizon=300, seed=4)
@@ -68,7 +55,7 @@ def test_session_trace_and_record_agree() -> None:
 
 
 def test_full_feedback_covers_all_actions() -> None:
-    pool = pool_of(200, [0.1, 0.9])
+    pool = bernoulli_pool(200, [0.1, 0.9])
     trace = play(FollowTheLeader(), pool, seed=1)
     certificate = certify_trace(trace, pool, rounds=60)
     assert certificate.counts.tolist() == [60, 60]
@@ -128,7 +115,7 @@ def test_loss_dependent_delay_keeps_coverage() -> None:
 @pytest.mark.parametrize("learner", [UCB1(), SuccessiveElimination(), Exp3()])
 def test_coverage_under_adaptive_play(learner: Any) -> None:
     """All intervals, the distance from the best and the regret, at five times of 150 runs; false alarm below 1e-6."""
-    pool, runs, wrong = pool_of(200, [0.3, 0.4, 0.6]), 150, 0
+    pool, runs, wrong = bernoulli_pool(200, [0.3, 0.4, 0.6]), 150, 0
     best = pool.means.min()
     for seed in range(runs):
         trace = play(learner, pool, seed=seed)
@@ -184,7 +171,7 @@ def test_interval_level_is_divided() -> None:
 
 
 def test_paired_batches_are_equivalent() -> None:
-    pool = pool_of(80, [0.3, 0.4, 0.6])
+    pool = bernoulli_pool(80, [0.3, 0.4, 0.6])
     whole, single, late = (PairedDifferences(80, 0.05, 3) for _ in range(3))
     whole.extend(pool.losses[:50])
     for row in pool.losses[:50]:
@@ -215,12 +202,12 @@ def _unpaired(certificate: Certificate, action: int) -> float:
 
 def test_unpaired_certificate_of_tiny_losses() -> None:
     """Either evidence may speak: where one action never fails and others do, intervals can be the sooner."""
-    certificate = made([0.0, 0.2], [0.01, 0.3], paired=np.array([0.3, np.inf]))
+    certificate = certificate_with([0.0, 0.2], [0.01, 0.3], paired=np.array([0.3, np.inf]))
     assert (certificate.method, certificate.within(0)) == ("unpaired", 0.0)
 
 
 def test_certificate_of_independent_draws() -> None:
-    pool = pool_of(100, [0.2, 0.7])
+    pool = bernoulli_pool(100, [0.2, 0.7])
     trace = play(FollowTheLeader(), pool, order="iid", seed=0)
     certificate = certify_trace(trace, pool)
     assert math.isinf(certificate.population)
@@ -229,7 +216,7 @@ def test_certificate_of_independent_draws() -> None:
 
 
 def test_monitors_reject_invalid_input(one_sentence: Callable[[object], str]) -> None:
-    pool = pool_of(20, [0.2, 0.7])
+    pool = bernoulli_pool(20, [0.2, 0.7])
     cases: list[Callable[[], Any]] = [
         lambda: certify_trace(play(UCB1(), pool, order="given", seed=0), pool),
         lambda: certify([0], [0.5], actions=1, population=10, method=Serfling),

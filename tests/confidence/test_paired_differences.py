@@ -1,35 +1,12 @@
 """Paired differences by enumeration: all lists, all orders, at all times."""
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+from confidence_cases import Values, enumerated_ends, sequences
 from tombola.confidence import Betting, PairedDifferences
-
-Values = np.ndarray[Any, np.dtype[np.float64]]
-
-CHUNK = 512  # sequences at once: each takes 20 KB
-
-
-def sequences(symbols: tuple[float, ...], rows: int) -> Values:
-    return np.array(list(product(symbols, repeat=rows)), np.float64).reshape(-1, rows)
-
-
-def ends(values: Values, level: float) -> tuple[Values, Values]:
-    """Return the lower and the upper ends after 0, 1, ... values of every sequence."""
-    lows, highs = [], []
-    for start in range(0, len(values), CHUNK):
-        part = values[start : start + CHUNK]
-        seen = Betting(population=values.shape[1], level=level, actions=len(part))
-        found = [(seen.lows, seen.highs)]
-        for column in part.T:
-            seen.extend(column, np.arange(len(part)))
-            found.append((seen.lows, seen.highs))
-        lows.append(np.array([low for low, _ in found]).T)
-        highs.append(np.array([high for _, high in found]).T)
-    return np.concatenate(lows), np.concatenate(highs)
 
 
 def worst_share(lists: Any, wrong: Any) -> float:
@@ -41,7 +18,7 @@ def worst_share(lists: Any, wrong: Any) -> float:
 def too_near(rows: int, level: float, *, shrink: float = 1.0) -> float:
     """Return how often, in the worst list of differences -1, 0, 1, an action is ever said to be nearer than it is."""
     differences = sequences((-1.0, 0.0, 1.0), rows)
-    _, highs = ends((1 + differences) / 2, 2 * level)
+    _, highs = enumerated_ends((1 + differences) / 2, 2 * level)
     seen = np.cumsum(np.column_stack([np.zeros(len(differences)), differences]), axis=1)
     means = seen / np.maximum(np.arange(rows + 1), 1)
     said = means + shrink * (2 * highs - 1 - means)

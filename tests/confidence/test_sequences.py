@@ -1,13 +1,14 @@
 """Intervals that hold at all counts: against naive twins, exact coverage on small pools and under adaptive play."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+from confidence_cases import Values, degenerate_values, interval_path
 from naive import confidence as naive
 from tombola import UCB1, Pool, play
 from tombola.confidence import (
@@ -23,44 +24,16 @@ UNIFORM: list[type[Confidence]] = [HoeffdingSequence, BernsteinSequence, Betting
 
 each = pytest.mark.parametrize("method", UNIFORM)
 
-Values = np.ndarray[Any, np.dtype[np.float64]]
-
-
-def ugly() -> Iterator[Values]:
-    """Yield pools that are ordinary, constant, of two values, lopsided, tiny."""
-    rng = np.random.default_rng(4)
-    yield rng.random(60)
-    yield np.zeros(50)
-    yield np.ones(50)
-    yield np.full(40, 0.3)
-    yield (rng.random(90) < 0.5).astype(float)
-    yield (rng.random(90) < 0.03).astype(float)
-    yield rng.beta(10, 30, 80)
-    yield np.array([0.7])
-    yield np.array([0.0, 1.0])
-    yield np.arange(70) / 69
-    yield 1e-9 * rng.random(40)
-
-
-def ends(method: type[Confidence], values: Values, N: float, level: float) -> list[tuple[float, float]]:
-    """Return the interval before every value, and after the last."""
-    seen = method(population=N, level=level)
-    found: list[tuple[float, float]] = [seen.interval()]
-    for x in values.tolist():
-        seen.update(x)
-        found.append(seen.interval())
-    return found
-
 
 @pytest.mark.parametrize(
     ("method", "twin"),
     [(HoeffdingSequence, naive.hoeffding_sequence), (BernsteinSequence, naive.bernstein_sequence)],
 )
 def test_closed_forms_equal_naive_twins(method: type[Confidence], twin: Callable[..., Any]) -> None:
-    for values in ugly():
+    for values in degenerate_values():
         for N, level in ((values.size + 5, 0.05), (math.inf, 0.2)):
             expected = twin(values.tolist(), N, level)
-            found = ends(method, values, N, level)[-1]
+            found = interval_path(method, values, N, level)[-1]
             if expected[0] > expected[1]:  # a miss: rows in rising order are not in random order
                 assert found[0] == found[1]
             else:
@@ -73,8 +46,8 @@ def paths_of(N: int) -> Values:
 
 @each
 def test_sequences_are_nested_and_end_exact(method: type[Confidence]) -> None:
-    for values in ugly():
-        found = ends(method, values, values.size, 0.05)
+    for values in degenerate_values():
+        found = interval_path(method, values, values.size, 0.05)
         assert found[0] == (0.0, 1.0)
         assert found[-1] == pytest.approx((values.mean(), values.mean()), abs=1e-12)
         inside = values.mean() - 1e-12, values.mean() + 1e-12

@@ -6,35 +6,12 @@ whether there is any look at all, at any counts, at which what is said is wrong:
 
 import math
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tombola.confidence import Betting, Strata
-
-Values = np.ndarray[Any, np.dtype[np.float64]]
-
-CHUNK = 512  # sequences at once: each takes 20 KB
-
-
-def sequences(symbols: tuple[float, ...], rows: int) -> Values:
-    return np.array(list(product(symbols, repeat=rows)), np.float64).reshape(-1, rows)
-
-
-def ends(values: Values, level: float) -> tuple[Values, Values]:
-    """Return the lower and the upper ends after 0, 1, ... values of every sequence."""
-    lows, highs = [], []
-    for start in range(0, len(values), CHUNK):
-        part = values[start : start + CHUNK]
-        seen = Betting(population=values.shape[1], level=level, actions=len(part))
-        found = [(seen.lows, seen.highs)]
-        for column in part.T:
-            seen.extend(column, np.arange(len(part)))
-            found.append((seen.lows, seen.highs))
-        lows.append(np.array([low for low, _ in found]).T)
-        highs.append(np.array([high for _, high in found]).T)
-    return np.concatenate(lows), np.concatenate(highs)
+from confidence_cases import enumerated_ends, sequences
+from tombola.confidence import Strata
 
 
 def ever_wrong(sizes: tuple[int, int], level: float, *, shrink: float = 1.0, told: int = 0) -> float:
@@ -43,7 +20,7 @@ def ever_wrong(sizes: tuple[int, int], level: float, *, shrink: float = 1.0, tol
     Each has an interval at `level`; `told` is the size of both that they are told, if it is not theirs.
     """
     parts = [sequences((0.0, 1.0), size) for size in sizes]
-    found = [ends(part[:, : told or None], level) for part in parts]
+    found = [enumerated_ends(part[:, : told or None], level) for part in parts]
     weights = np.array(sizes) / sum(sizes)
     low, high = (
         weights[0] * found[0][end][:, None, :, None] + weights[1] * found[1][end][None, :, None, :] for end in (0, 1)
@@ -73,7 +50,7 @@ def test_strata_exact_coverage_up_to_12_rows(level: float) -> None:
 
 def test_strata_interval_is_weighted_mean() -> None:
     values = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.5]])
-    alone = [ends(row[None, :], 0.3 / 2) for row in values]
+    alone = [enumerated_ends(row[None, :], 0.3 / 2) for row in values]
     for i, j in product(range(4), repeat=2):
         strata = Strata({"x": 3, "y": 3}, level=0.3)
         strata.extend([*values[0, :i], *values[1, :j]], ["x"] * i + ["y"] * j)
@@ -90,7 +67,10 @@ def test_strata_undivided_level_is_detected() -> None:
     """1000 orders of two strata of 300: the one or the other is missed too often; false alarm below 1e-6."""
     rng, level, runs, wrong = np.random.default_rng(0), 0.3, 1000, {}
     for share in (level / 2, level):
-        both = [ends(rng.permuted(np.tile(np.repeat([0.0, 1.0], 150), (runs, 1)), axis=1), share) for _ in range(2)]
+        both = [
+            enumerated_ends(rng.permuted(np.tile(np.repeat([0.0, 1.0], 150), (runs, 1)), axis=1), share)
+            for _ in range(2)
+        ]
         low = sum(lows.max(axis=1) for lows, _ in both) / 2
         high = sum(highs.min(axis=1) for _, highs in both) / 2
         wrong[share] = float(((low > 0.5 + 1e-9) | (high < 0.5 - 1e-9)).mean())

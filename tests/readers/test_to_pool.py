@@ -13,16 +13,6 @@ Write = Callable[..., Path]
 read_pool = partial(read_any_pool, kind="losses")
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(content: str | bytes, name: str = "t.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 def test_rescale_maps_extremes_to_0_and_1(write: Write) -> None:
     path = write("a,b\n-10,30\n10,0\n")
     assert read_pool(path, rescale=True).losses.tolist() == [[0.0, 1.0], [0.5, 0.25]]

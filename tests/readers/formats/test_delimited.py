@@ -18,16 +18,6 @@ PLAIN = ([[0.0, 1.0], [0.5, 0.25]], ("a", "b"), None)
 NAMED = ([[0.0, 1.0], [0.5, 0.25]], ("a", "b"), ("x", "y"))
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(content: str | bytes, name: str = "t.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 def contents(pool: Pool) -> tuple[Any, Any, Any]:
     return pool.losses.tolist(), pool.actions, pool.ids
 

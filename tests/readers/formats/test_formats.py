@@ -23,16 +23,6 @@ def refused(source: Any, one_sentence: Sentence) -> str:
     return one_sentence(caught.value)
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(content: str | bytes, name: str = "t.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 def test_closed_or_endless_standard_input_is_rejected(one_sentence: Sentence, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert "standard input: expected a table, got 'none'" in refused("-", one_sentence)
