@@ -1,14 +1,21 @@
 """Routed in live use: the same bits as `play`, and as a session that was never closed."""
 
+import itertools
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from tombola import Pool, Session, SessionFile
+from tombola import Learner, Pool, Session, SessionFile
+from tombola.engine.tickets import OUTCOME_START
 from tombola.errors import FeedbackError, ParameterError, SessionError
+from tombola.learners import FollowTheLeader
 from tombola.policies import Ridge, Routed, Trees
+from tombola.policies import live as live_module
+from tombola.policies.guard import CAPITAL, stake_of
+from tombola.policies.live import DECISION_WIDTH, LiveRouter, RoutedFeedback
 
 MODELS = (Trees(3, trees=4), Ridge())
 ROWS, FEATURES, ACTIONS = 130, 3, 3
@@ -200,3 +207,152 @@ def test_features_are_checked(rows: tuple[np.ndarray, np.ndarray], tmp_path: Pat
             session.act(wrong)
     with pytest.raises(ParameterError, match="finite features of 2 rows"):
         SessionFile.start(tmp_path / "x.run", ["a", "b"], ["c", "d"], routed(), features=np.zeros((3, 2)))
+
+
+@dataclass(frozen=True)
+class Stubborn(Learner):
+    """A safe learner that always plays action 0."""
+
+    feedback: ClassVar = "full"
+
+    def init(self, actions: int, horizon: int) -> Any:
+        return FollowTheLeader().init(actions, horizon)
+
+    @staticmethod
+    def act(state: Any, rng: Any) -> tuple[int, float]:
+        return 0, 1.0
+
+    @staticmethod
+    def observe(state: Any, losses: Any) -> None:
+        pass
+
+
+class Enumerated(Routed):
+    """Routed that trains after every answer: all of C3' happens on six rows."""
+
+    def block_starts(self, rounds: int) -> list[int]:
+        return list(range(1, rounds))
+
+
+class Policy:
+    """A model that knows the table; the feature of a row is its number.
+
+    "mean": as bad as possible after some answers, as good as possible after others. "worst": always bad. "pending": bad
+    on a row that it sees for the first time, good on one that is in flight.
+    """
+
+    def __init__(self, kind: str, losses: np.ndarray) -> None:
+        self.kind, self.losses, self.shown = kind, losses, set[int]()
+
+    def fit(self, features: np.ndarray, centred: np.ndarray, seed: int) -> Any:
+        policy, answered = self, [int(row) for row in features[:, 0]]
+
+        class Fitted:
+            out_of_bag = -1e9 * np.eye(ACTIONS)[policy.losses[answered].argmin(axis=1)]
+
+            def predict(self, features: np.ndarray) -> np.ndarray:
+                return np.array([policy.prediction(int(row), answered) for row in features[:, 0]])
+
+        return Fitted()
+
+    def prediction(self, row: int, answered: list[int]) -> np.ndarray:
+        good = {"mean": sum(answered) % 2 == 0, "worst": False, "pending": row in self.shown}[self.kind]
+        self.shown.add(row)
+        return self.losses[row] if good else -self.losses[row]
+
+
+# Number of rows answered before each of six rounds.
+SCHEDULES = {
+    "delay 0": (0, 1, 2, 3, 4, 5), "delay 1": (0, 0, 1, 2, 3, 4), "delay 2": (0, 0, 0, 1, 2, 3),
+    "batches": (0, 0, 0, 3, 3, 3), "growing delay": (0, 0, 1, 1, 2, 2),
+}  # fmt: skip
+
+
+def enumerate_orders(
+    monkeypatch: pytest.MonkeyPatch, losses: np.ndarray, schedule: str, kind: str = "mean", fault: str = ""
+) -> tuple[float, float]:
+    """Return the excess over the safe learner and risk - capital, means over all orders of six rows; risk 1."""
+    # The largest stake that C3' allows; the guard of the package stakes less.
+    monkeypatch.setattr(live_module, "stake_of", lambda state, reserved: max(0.0, min(1.0, state[CAPITAL])))
+    monkeypatch.setattr(live_module, "choose", lambda fitted, losses: (fitted[0], 0.0))
+    if fault == "every round":
+        monkeypatch.setattr(LiveRouter, "_waits", lambda self, n: n == 0)
+    if fault == "before the first answer":
+        monkeypatch.setattr(LiveRouter, "_waits", lambda self, n: False)
+    excess, settled = [], []
+    # All rows are alike where a fault is shown, so that a few orders stand for all.
+    for order in itertools.islice(itertools.permutations(range(6)), 0, None, 1 if kind == "mean" else 60):
+        policy = Policy(kind, losses)
+        model = RoutedFeedback(ACTIONS, 6, 1)
+        chosen = Enumerated(safe=Stubborn(), models=(policy,), risk=1.0, delays="independent")
+        router = LiveRouter(chosen, model, np.arange(1, 5, dtype=np.uint64))
+        if fault == "before the first answer":
+            router.model = policy.fit(np.zeros((0, 1)), np.zeros((0, ACTIONS)), 0)
+        cells, lost, answered = np.zeros((7, OUTCOME_START + ACTIONS + DECISION_WIDTH + 1)), 0.0, 0
+        for t, n in enumerate((*SCHEDULES[schedule], 6)):
+            while answered < n:
+                answered += 1
+                router.observe(cells, answered, answered, tuple(losses[order[answered - 1]]))
+            if t < 6:
+                row = order[t]
+                round_, *_ = router.act(cells, np.array([float(row)]))
+                stake, choice, safe, _ = router.decision(cells, round_)[:4]
+                if choice >= 0:
+                    lost += stake * (losses[row, int(choice)] - losses[row, int(safe)])
+        excess.append(lost)
+        settled.append(1.0 - router.account[CAPITAL])
+    return float(np.mean(excess)), float(np.mean(settled))
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_mean_excess_over_all_orders_of_six_rows(monkeypatch: pytest.MonkeyPatch, schedule: str) -> None:
+    """L5: C3' exactly: the mean excess is the capital lost, and at most the risk."""
+    losses = np.random.default_rng(7).integers(0, 3, (6, ACTIONS)) / 2
+    excess, settled = enumerate_orders(monkeypatch, losses, schedule)
+    assert excess == pytest.approx(settled, abs=1e-12)
+    assert excess <= 1.0 + 1e-12
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    ("schedule", "kind", "fault"),
+    [
+        ("batches", "worst", "every round"),
+        ("growing delay", "worst", "every round"),
+        ("delay 1", "pending", ""),
+        ("delay 1", "worst", "before the first answer"),
+    ],
+)
+def test_broken_conditions_are_caught(
+    monkeypatch: pytest.MonkeyPatch, schedule: str, kind: str, fault: str
+) -> None:  # fmt: skip
+    """L5: each of the four conditions of C3' is needed; without it a router loses more than the risk of 1."""
+    losses = np.tile([0.5, 0.0, 1.0], (6, 1)) if kind == "pending" else np.tile([0.0, 0.5, 1.0], (6, 1))
+    assert enumerate_orders(monkeypatch, losses, schedule, kind, fault)[0] > 1.2
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("kind", "fault"), [("mean", False), ("worst", False), ("pending", False), ("worst", True)])
+def test_reserve_holds_for_every_delay(monkeypatch: pytest.MonkeyPatch, kind: str, fault: bool) -> None:
+    """L6: answers in random order, some never; on every path at most `risk` rows worse. The fault reserves nothing."""
+    generator = np.random.default_rng(5)
+    if fault:
+        monkeypatch.setattr(live_module, "stake_of", lambda state, reserved: stake_of(state, 0.0))
+    monkeypatch.setattr(live_module, "choose", lambda fitted, losses: (fitted[0], 0.0))
+    largest = 0.0
+    for seed in range(6):
+        losses = np.sort(generator.random((ROWS, ACTIONS)), axis=1) if kind == "worst" else generator.random((ROWS, 3))
+        session = Session(
+            Routed(models=(Policy(kind, losses),), safe=Stubborn()), ACTIONS, ROWS, features=1, seed=seed
+        )  # fmt: skip
+        for event in arrivals(seed):
+            if event:
+                answer(session, losses, event)
+            else:
+                session.act([float(session.round)])
+        records = np.array([session.decision_of(t)[:3] for t in range(1, ROWS + 1)])
+        rounds, stakes, choices = np.arange(ROWS), records[:, 0], records[:, 1].astype(int)
+        worse = np.where(choices < 0, 0.0, losses[rounds, choices] - losses[:, 0])
+        largest = max(largest, float(np.cumsum(stakes * worse).max()))
+    assert (largest > 3.0 + 1e-9) is fault

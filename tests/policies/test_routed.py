@@ -9,6 +9,7 @@ import pytest
 from tombola import Pool
 from tombola.errors import ParameterError
 from tombola.policies import Ridge, Routed, Trees
+from tombola.policies import routed as module
 from tombola.policies.models import choose, fit_models
 from tombola.policies.routed import block_starts
 
@@ -41,12 +42,14 @@ class Constant:
                     return np.full(shape, np.nan)
                 if kind == "random":
                     return np.random.default_rng(seed).random(shape)
+                if kind == "constant" or (kind == "good then bad" and seed < 3):
+                    return np.tile(np.arange(shape[1]), (shape[0], 1)).astype(float)
                 return np.tile(np.arange(shape[1])[::-1], (shape[0], 1)).astype(float)
 
         return Fitted()
 
 
-@pytest.mark.parametrize("kind", ["worst", "nan", "random"])
+@pytest.mark.parametrize("kind", ["worst", "nan", "random", "constant", "good then bad"])
 def test_hostile_models_cost_at_most_risk(kind: str) -> None:
     losses, features = example()
     losses = np.sort(losses, axis=1)  # the last action is the worst on every row
@@ -55,15 +58,44 @@ def test_hostile_models_cost_at_most_risk(kind: str) -> None:
         assert trace.expected_loss <= trace.safe_loss + 3.0 + 1e-9
 
 
-def test_choice_of_a_round_ignores_losses_of_later_rows() -> None:
-    """L1: losses of rows >= t are changed; the router's actions up to t must not change."""
+def same_until(row: int) -> bool:
+    """Return whether choices and stakes up to a row stay the same when all losses from it on change."""
     losses, features = example()
     changed = losses.copy()
-    changed[80:] = 1.0 - changed[80:]
-    routed = Routed(models=(SMALL, Ridge()))
+    changed[row:] = 1.0 - changed[row:]
+    routed = Routed(models=(Ridge(),))
     before, after = (routed.play(Pool(table), features, order="given", seed=1) for table in (losses, changed))
-    assert (before.router_actions[:81] == after.router_actions[:81]).all()
-    assert (before.stakes.probabilities[:81] == after.stakes.probabilities[:81]).all()
+    same = (before.router_actions == after.router_actions) & (before.stakes.probabilities == after.stakes.probabilities)
+    return bool(same[: row + 1].all())
+
+
+@pytest.mark.parametrize("row", [54, 55, 80, 119])
+def test_choice_of_a_round_ignores_losses_of_later_rows(row: int) -> None:
+    """L1: losses of rows >= t are changed; what is decided up to t must not change. A block starts at row 54."""
+    assert same_until(row)
+
+
+def test_training_on_later_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault of L1: models are fitted to the rows of their own block, too."""
+    fit = module.fit_models
+    whole, targets = example()[1], example()[0]
+
+    def fit_ahead(models: Any, features: np.ndarray, losses: np.ndarray, seed: int) -> Any:
+        end = min(len(whole), int(1.5 * len(features)))
+        later = table[0][len(losses) : end]
+        return fit(models, whole[:end], np.concatenate([losses, later]), seed)
+
+    table = [targets]
+    play = Routed._route
+
+    def route(self: Routed, losses: np.ndarray, *others: Any) -> Any:
+        table[0] = losses
+        return play(self, losses, *others)
+
+    monkeypatch.setattr(module, "fit_models", fit_ahead)
+    monkeypatch.setattr(Routed, "_route", route)
+    monkeypatch.setattr(module, "choose", lambda fitted, losses: (fitted[0], 0.0))
+    assert not all(same_until(row) for row in range(56, 81, 6))
 
 
 @pytest.mark.parametrize("model", [SMALL, Ridge()])
@@ -100,8 +132,36 @@ def test_constant_added_to_a_row_changes_no_model() -> None:
         assert np.allclose(one.predict(features), other.predict(features), atol=1e-12)
 
 
+def test_losses_that_are_not_centred_are_caught() -> None:
+    """The fault of L3: a constant added to a row moves models of plain losses."""
+    generator = np.random.default_rng(2)
+    losses, features = generator.integers(0, 5, (64, 4)) / 8, generator.normal(size=(64, 2))
+    shifted = losses + generator.integers(0, 3, (64, 1)) / 8
+    first, second = (Ridge().fit(features, table, 1).predict(features) for table in (losses, shifted))
+    assert np.abs(first - second).max() > 0.01
+
+
+@pytest.mark.parametrize("fault", [False, True])
+def test_probabilities_permute_with_the_actions(fault: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """L4: the fault breaks ties of almost equal predictions by the number of the action."""
+    generator = np.random.default_rng(1)
+    features = generator.normal(size=(200, 3))
+    losses = np.clip(0.5 + 0.3 * np.sign(features) + generator.uniform(-0.2, 0.2, (200, 3)), 0, 1)
+    order = np.array([2, 0, 1])
+    if fault:
+        actions_of = module.actions_of
+        monkeypatch.setattr(module, "actions_of", lambda x: actions_of(np.round(x)))
+    plain, permuted = (
+        Routed(models=(Ridge(),)).play(Pool(table), features, order="given", seed=1)
+        for table in (losses, losses[:, order])
+    )
+    same = np.allclose(plain.stakes.probabilities, permuted.stakes.probabilities) and (
+        (plain.router_actions == order[permuted.router_actions]).all()
+    )
+    assert same is not fault
+
+
 def test_ridge_permutes_with_the_actions() -> None:
-    """L4."""
     losses, features = example(80)
     order = [2, 0, 1]
     first = fit_models((Ridge(),), features, losses, seed=1)[0].predict(features)
@@ -148,22 +208,22 @@ def test_useful_features_are_used_also_with_delay() -> None:
 
 
 def test_learning_curve_identity_over_all_orders() -> None:
-    """C1: E loss = sum over rounds of c(n(t)), by enumeration over all orders of 5 rows, nearest-neighbour policy."""
+    """C1: E loss = sum over rounds of c(n(t)), by enumeration over all orders of 6 rows, nearest-neighbour policy."""
     import itertools
 
     generator = np.random.default_rng(3)
-    losses, features = generator.random((5, 2)), generator.random(5)
+    losses, features = generator.random((6, 2)), generator.random(6)
 
     def policy(seen: tuple[int, ...], row: int) -> int:
         if not seen:
             return 0
         return int(losses[min(seen, key=lambda s: abs(features[s] - features[row]))].argmin())
 
-    for schedule in ([0, 1, 2, 3, 4], [0, 0, 2, 2, 2], [0, 0, 0, 1, 2]):
-        orders = list(itertools.permutations(range(5)))
-        mean = np.mean([sum(losses[o[t], policy(o[: schedule[t]], o[t])] for t in range(5)) for o in orders])
+    for schedule in ([0, 1, 2, 3, 4, 5], [0, 0, 2, 2, 2, 2], [0, 0, 0, 1, 2, 3]):
+        orders = list(itertools.permutations(range(6)))
+        mean = np.mean([sum(losses[o[t], policy(o[: schedule[t]], o[t])] for t in range(6)) for o in orders])
         curve = {
-            n: np.mean([losses[o[n], policy(o[:n], o[n])] for o in itertools.permutations(range(5), n + 1)])
+            n: np.mean([losses[o[n], policy(o[:n], o[n])] for o in itertools.permutations(range(6), n + 1)])
             for n in set(schedule)
         }
         assert mean == pytest.approx(sum(curve[n] for n in schedule), abs=1e-12)

@@ -247,8 +247,7 @@ class LiveRouter:
         self, cells: Floats, features: Floats, router: int, choices: list[float], record: list[float] | None = None
     ) -> tuple[int, int, float]:
         n, safe, capital = len(self.answered), self._safe(), float(self.account[CAPITAL])
-        # Theorem C3': no router before the first answer, and one round at most after each answer.
-        waits = not self.reserves and (n == 0 or n == self.used[0])
+        waits = self._waits(n)
         stake = 0.0 if waits else stake_of(self.account, float(self.account[PENDING]) if self.reserves else 0.0)
         routed = self.draw(self.guard_rng) < stake
         if record is not None:
@@ -268,6 +267,13 @@ class LiveRouter:
         cells[round_, self.shown : start] = stake, router, safe, capital, router
         cells[round_, start:] = features
         return round_, action, probability
+
+    def _waits(self, n: int) -> bool:
+        """Return whether the router may not play now.
+
+        Theorem C3': no router before the first answer, and one round at most after each answer.
+        """
+        return not self.reserves and (n == 0 or n == self.used[0])
 
     def _learn(self, cells: Floats, round: int, action: int, probability: float) -> bool:
         if not is_pending(cells, round, action, probability) or not are_losses(self.losses):
