@@ -201,6 +201,10 @@ def test_admin_page_pauses_and_adds_tokens(tmp_path: Path) -> None:
         assert submit(api, "/admin/files/models/pause", "paused=yes").headers["location"] == "/admin"
         assert api.service.races["models"].paused
         assert "paused" in api("GET", "/r/models").text
+        submit(api, "/admin/files/calls/pause", "paused=yes")
+        assert "Next row" not in api("GET", "/s/calls").text
+        assert submit(api, "/s/calls/next", "key=k1").status_code == 423
+        submit(api, "/admin/files/calls/pause", "paused=no")
         submit(api, "/admin/files/models/pause", "paused=no")
         assert not api.service.races["models"].paused
         page = submit(api, "/admin/tokens", "name=Cem&role=reader").text

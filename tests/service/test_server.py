@@ -4,8 +4,10 @@ import json
 import signal
 import socket
 from pathlib import Path
+from typing import Any
 
 import httpx
+import openpyxl
 import pytest
 
 from service_cases import Server, start_session
@@ -16,10 +18,15 @@ from tombola.service.tokens import TokenStore
 
 
 def test_server_streams_counts_and_stops_gracefully(tmp_path: Path) -> None:
-    table = tmp_path / "rows.csv"
-    table.write_text("id,phone\nAnn,+1\nBob,+2\n", encoding="utf-8")
+    """From an Excel list without a file: the session is started beside the list."""
+    workbook = openpyxl.Workbook()
+    sheet = workbook.create_sheet("People")
+    for row in (["id", "phone"], ["Ann", "+1"], ["Bob", "+2"]):
+        sheet.append(row)
+    workbook.save(tmp_path / "calls.xlsx")
     path = tmp_path / "calls.run"
-    with Server(path, "--list", table, "--actions", "call,letter") as server, httpx.Client(base_url=server.url) as http:
+    arguments = ("--list", tmp_path / "calls.xlsx", "--sheet", "People", "--actions", "call,letter")
+    with Server(*arguments) as server, httpx.Client(base_url=server.url) as http:
         counts = []
         with http.stream("GET", "/v1/sessions/calls/events") as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
@@ -75,3 +82,29 @@ def test_add_token_prints_it_once(tmp_path: Path) -> None:
     assert found == ("Ann", "admin")
     failed = CliRunner().invoke(app, ["serve", str(path), "--add-token", "Ann"])
     assert isinstance(failed.exception, ParameterError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "serve --list customers.xlsx --actions call,letter"),
+        (["new.run", "--actions", "a,b"], "add --list customers.xlsx"),
+        (["new.run", "--list", "x.csv"], "add --actions call,letter"),
+        (["new.run"], "found none at"),
+        (["calls.run", "--outcomes", "sold"], "write --outcomes 'sold=1,later=0.5,no=0'"),
+        (["calls.run", "--outcomes", "sold=7"], "values from 0 to 1 for calls.run"),
+        (["calls.run", "--host", "0.0.0.0"], "expected a token to listen"),
+    ],
+)
+def test_mistakes_name_the_fix(
+    tmp_path: Path, arguments: list[str], expected: str, monkeypatch: pytest.MonkeyPatch, one_sentence: Any
+) -> None:
+    from typer.testing import CliRunner
+
+    from tombola.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    start_session(tmp_path / "calls.run")
+    ran = CliRunner().invoke(app, ["serve", *arguments])
+    assert expected in one_sentence(ran.exception)
+    assert not (tmp_path / "new.run").exists()

@@ -156,7 +156,7 @@ async def _work(service: "Service", request: Request, identity: Identity) -> Res
         buttons=_buttons(service, unit),
         n_costs=0 if file.budget is None or file.budget.prices is not None else len(now.balance.amounts),
         may_amend=bool(file.feedback_model.supports_amend),
-        may_work=identity.may("worker"),
+        may_work=identity.may("worker") and not hosted.paused,
         has_token=bool(len(service.tokens)),
         key=secrets.token_urlsafe(16),
         paused=hosted.paused,
