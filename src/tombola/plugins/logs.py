@@ -103,7 +103,6 @@ def _reader(path: Path) -> Callable[[Path, str | None], Iterator[LoggedAnswer]]:
 def _inspect(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
     try:
         from inspect_ai.log import read_eval_log
-        from inspect_ai.scorer import value_to_float
     except ImportError:
         raise TableError(
             f"{path}: reading logs of inspect_ai needs that package, found none; write pip install 'tombola[inspect]'."
@@ -112,9 +111,18 @@ def _inspect(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
         log = read_eval_log(str(path))
     except Exception as error:  # the package raises errors of many types for damaged files
         raise _unreadable(path, "a log of inspect_ai", error) from None
-    to_float = value_to_float()
-    for sample in log.samples or []:
-        score = _chosen(path, sample.scores or {}, metric)
+    yield from answers_of_log(log, metric, str(path))
+
+
+def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> Iterator[LoggedAnswer]:
+    """Yield the answers of an `EvalLog` of inspect_ai; samples that are not loaded are read from its file."""
+    from inspect_ai.log import read_eval_log
+    from inspect_ai.scorer import value_to_float
+
+    source, to_float = source or str(log.location), value_to_float()
+    samples = log.samples if log.samples is not None or not log.location else read_eval_log(log.location).samples
+    for sample in samples or []:
+        score = _chosen(source, sample.scores or {}, metric)
         yield LoggedAnswer(str(log.eval.model), str(sample.id), 1.0 - float(to_float(score.value)))
 
 
@@ -166,10 +174,10 @@ def _long(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
         yield LoggedAnswer(cells[columns["candidate"]].strip(), cells[columns["row"]].strip(), loss)
 
 
-def _chosen(path: Path, scores: dict[str, Any], metric: str | None) -> Any:
+def _chosen(source: str, scores: dict[str, Any], metric: str | None) -> Any:
     chosen = [scores[metric]] if metric in scores else list(scores.values())
     if len(chosen) != 1 or (metric is not None and metric not in scores):
-        raise TableError(f"{path}: expected one score, got {', '.join(scores) or 'none'}; write --metric NAME.")
+        raise TableError(f"{source}: expected one score, got {', '.join(scores) or 'none'}; write --metric NAME.")
     return chosen[0]
 
 

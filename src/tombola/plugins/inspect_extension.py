@@ -1,0 +1,51 @@
+"""Extension of inspect_ai, found by its entry point (group `inspect_ai`): ranks at the end of a run.
+
+With TOMBOLA_RANKS=1, a run of several models on one task ends with the ranks that each model may have:
+
+    TOMBOLA_RANKS=1 inspect eval task.py --model openai/gpt-4o,anthropic/claude-sonnet-4-0
+
+TOMBOLA_RANKS may also name the score to use, if a task has several. inspect_ai imports this module at every start, so
+everything heavy is imported when a run has ended.
+"""
+
+import os
+import sys
+from typing import Any
+
+from inspect_ai.hooks import Hooks, RunEnd, hooks
+
+VARIABLE = "TOMBOLA_RANKS"
+OFF, ON = ("", "0"), "1"
+
+
+@hooks(name="ranks", description=f"Print the ranks that each model may have, if {VARIABLE} is 1 or names a score.")
+class RanksOfRun(Hooks):
+    """Print the rank sets of the models of every task of a run."""
+
+    def enabled(self) -> bool:
+        return os.environ.get(VARIABLE, "") not in OFF
+
+    async def on_run_end(self, data: RunEnd) -> None:
+        for text in ranks_of_logs(data.logs, os.environ.get(VARIABLE, ON)):
+            sys.stdout.write(f"\n{text}\n")
+        sys.stdout.flush()
+
+
+def ranks_of_logs(logs: Any, metric: str = ON) -> list[str]:
+    """Return the ranking of the models as text, one for each task with several models."""
+    from tombola.errors import TombolaError
+    from tombola.plugins.logs import answers_of_log, pool_of
+    from tombola.ranking import rank
+
+    found = []
+    for task in dict.fromkeys(str(log.eval.task) for log in logs):
+        finished = [log for log in logs if str(log.eval.task) == task and log.status == "success"]
+        if len({str(log.eval.model) for log in finished}) < 2:
+            continue
+        try:
+            answers = [one for log in finished for one in answers_of_log(log, None if metric == ON else metric)]
+            found.append(f"Ranks in {task}\n{rank(pool_of(answers, task))}")
+        except TombolaError as error:
+            # The run itself succeeded: its end must not fail because its logs cannot be ranked.
+            found.append(f"Ranks in {task}: none. {error}")
+    return found
