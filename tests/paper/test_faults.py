@@ -56,6 +56,15 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
         *({"pool": pool, "T": 2**12, "k": 2, "plays": 20} for pool in ("clear", "constant")),
         *({"pool": "twin", "T": 512, "k": k, "plays": 6} for k in (2, 5)),
     ],
+    "ranks": [
+        {"case": case, "k": k, "N": rows, "level": level}
+        for case, k, rows, level in (
+            ("0/1", 3, 5, 0.5),
+            ("clusters", 2, 4, 0.2),
+            ("sample", 3, 6, 0.5),
+            ("running sample", 2, 10, 0.2),
+        )
+    ],
     "late-elimination": [{"k": 2, "d": 1024, "plays": 5}, {"k": 2, "d": 100, "T": 1024}],
     "bandit-repair": [{"T": 512, "plays": 15}, {"T": 48, "plays": 0}],
     "deviations": [{"N": N} for N in (6, 12)],

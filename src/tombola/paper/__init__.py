@@ -26,6 +26,7 @@ from tombola.paper.extensions.fixed_sample import FixedSample
 from tombola.paper.extensions.frugal import FrugalUCBRegret
 from tombola.paper.extensions.late_elimination import LateElimination
 from tombola.paper.extensions.minimax import Minimax
+from tombola.paper.extensions.ranks import RankSets
 from tombola.paper.extensions.routing import LearningCurve, StakeGuard
 from tombola.paper.extensions.thrifty import ThriftyRegret
 from tombola.paper.extensions.transfer import Deviations, Drift
@@ -44,6 +45,7 @@ EXTENSIONS: tuple[type[Extension], ...] = (
     DelayFloor,
     BetterOfTwo,
     FixedSample,
+    RankSets,
     LearningCurve,
     StakeGuard,
 )

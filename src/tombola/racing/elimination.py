@@ -161,6 +161,14 @@ class Elimination(ABC):
         """Return to the state before the first row."""
         self._memory[:] = self._initial
 
+    def snapshot(self) -> Floats:
+        """Return a copy of the state, for `restore`."""
+        return self._memory.copy()
+
+    def restore(self, snapshot: Floats) -> None:
+        """Return to the state of a snapshot."""
+        self._memory[:] = snapshot
+
     def play(self, table: Rows, order: Order) -> int:
         """Reset, run a whole race on a loss table (rows, k), and return its calls."""
         self.reset()

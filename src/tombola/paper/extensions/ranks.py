@@ -1,0 +1,241 @@
+"""Rank sets (docs/theory/ranks.md): the probability of a wrong claim, by enumeration of orders and samples.
+
+The rules depend on differences of losses within a row only. A type of row is therefore a row with smallest loss 0, and
+the types of a grid stand for all rows on it. A pool is a multiset of types; its distinct orders are equally likely.
+"""
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tombola._types import Floats, Seed
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels
+from tombola.paper.curves import exact_column
+from tombola.paper.pvalues import ROUNDING, exact
+from tombola.paper.source_faults import SourceFault
+from tombola.racing.pair_bets import pair_weights
+from tombola.racing.ranks import Ranks
+from tombola.ranking import rank
+from tombola.report.chart import Chart
+
+LEVELS = (0.05, 0.2, 0.5)
+# Rows of a cluster in the case "clusters".
+CLUSTER_SIZE = 3
+
+Order = np.typing.NDArray[np.bool_]
+
+
+def row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
+    """Return the rows of k losses in {0, .., steps} with smallest loss 0, shape (types, k).
+
+    >>> len(row_types(3, 1)), len(row_types(3, 3))
+    (7, 37)
+    """
+    rows = [row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0]
+    return np.array(rows, dtype=np.int64)
+
+
+def true_order(totals: "np.typing.NDArray[np.int64]") -> Order:
+    """Return the order by total loss, ties in file order: entry (a, b) is True where a comes before b."""
+    place = np.arange(totals.size)
+    ahead = (totals[:, None] == totals[None, :]) & (place[:, None] < place[None, :])
+    return np.asarray((totals[:, None] < totals[None, :]) | ahead)
+
+
+def as_one_unit(rows: Floats) -> Floats:
+    """Return the mean of the rows of a cluster, as one row."""
+    return np.asarray(rows.mean(axis=0, keepdims=True))
+
+
+def as_rows(rows: Floats) -> Floats:
+    """Return the rows of a cluster as they are: a fault, because they come together."""
+    return rows
+
+
+class NoUnion(Ranks):
+    """The fault: every pair at 1 / level, as if there were one hypothesis."""
+
+    def init(self) -> Any:
+        return super().init()._replace(threshold=1.0 / self.level)
+
+
+class ReusedPairs(Ranks):
+    """The fault: after each look, a pair that has lost is started again with its first wealth."""
+
+    def update(self, losses: Floats) -> None:
+        super().update(losses)
+        start = np.asarray(pair_weights(self.population))
+        lost = self.state.wealth.sum(axis=1) < 1.0
+        self.state.wealth[lost] = start
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All sequences of `length` rows, as a tree of states of one rule.
+
+    steps: the rows that each branch adds, in order.
+    totals: the total loss of each branch, in whole steps of the grid.
+    """
+
+    rule: Ranks
+    steps: list[Floats]
+    totals: "np.typing.NDArray[np.int64]"
+    length: int
+
+    def leaves(self) -> Iterator[tuple[tuple[int, ...], Order]]:
+        """Yield every sequence of branches with the claims made on the way."""
+        self.rule.reset()
+        yield from self._visit(())
+
+    def _visit(self, sequence: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Order]]:
+        if len(sequence) == self.length:
+            yield sequence, self.rule.before
+            return
+        state = self.rule.snapshot()
+        for branch, rows in enumerate(self.steps):
+            for row in rows:
+                if not self.rule.done:
+                    self.rule.update(row)
+            yield from self._visit((*sequence, branch))
+            self.rule.restore(state)
+
+    def worst_pool(self) -> tuple[float, int]:
+        """Return the largest probability of a wrong claim over all pools, and the number of pools."""
+        wrong: defaultdict[tuple[int, ...], int] = defaultdict(int)
+        count: Counter[tuple[int, ...]] = Counter()
+        for sequence, before in self.leaves():
+            pool = tuple(sorted(sequence))
+            count[pool] += 1
+            wrong[pool] += bool((before & ~true_order(self.totals[list(pool)].sum(axis=0))).any())
+        return max(wrong[pool] / count[pool] for pool in count), len(count)
+
+    def wrong_on_law(self) -> float:
+        """Return the probability of a wrong claim if rows are drawn independently, all branches equally likely."""
+        ahead = true_order(self.totals.sum(axis=0))
+        wrong = [bool((before & ~ahead).any()) for _, before in self.leaves()]
+        return sum(wrong) / len(wrong)
+
+
+@dataclass(frozen=True)
+class RankSets(Extension, name="ranks", expected="holds"):
+    """Probability of a wrong claim about the order, over all orders of small pools and all small samples.
+
+    Title: Ranks with a stated probability of error
+    Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
+    Statement: Claims "a before b" at wealth k (k − 1) / 2 / level, closed transitively, contradict the order by mean
+        loss, ties in file order, at any time with probability at most the level. So do one-sided tests at level /
+        (k (k − 1) / 2) for rows that are a sample.
+    Meaning: A leaderboard may be looked at after every row, and all its rank sets hold at one level. On the list and
+        beyond the list are different questions.
+    Limits: the level, exactly; every pool on the grid and every order of it, or every sample
+    """
+
+    rule: Callable[..., Ranks] = Ranks
+    cluster: Callable[[Floats], Floats] = as_one_unit
+    reading: Literal["this list", "beyond this list"] = "beyond this list"
+
+    def units(self, *, full: bool) -> list[Unit]:
+        # Largest number of rows, in a small and a full run: the number of sequences is types ** rows.
+        sizes = {
+            ("0/1", 2): (6, 8), ("0/1", 3): (5, 6), ("0/1", 4): (3, 5), ("thirds", 2): (4, 6), ("thirds", 3): (2, 4),
+            ("clusters", 2): (4, 5), ("clusters", 3): (2, 3), ("sample", 3): (6, 6),
+            ("running sample", 2): (10, 12), ("running sample", 3): (4, 6),
+        }  # fmt: skip
+        return [
+            {"case": case, "k": k, "N": rows, "level": level}
+            for (case, k), most in sizes.items()
+            for rows in ((most[full],) if "sample" in case else range(1, most[full] + 1))
+            for level in LEVELS
+        ]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        case, k, rows, level = unit["case"], unit["k"], unit["N"], unit["level"]
+        if case == "sample":
+            probability, cases = max(self._wrong_on_sample(law, rows, level) for law in _laws(k)), len(list(_laws(k)))
+        elif case == "running sample":
+            trees = [self._tree(law, 1, rows, level, population=math.inf) for law in _laws(k)]
+            probability, cases = max(tree.wrong_on_law() for tree in trees), len(trees)
+        else:
+            steps = {"0/1": 1, "thirds": 3, "clusters": CLUSTER_SIZE}[case]
+            tree = self._tree(row_types(k, steps), steps, rows, level, clusters=case == "clusters")
+            probability, cases = tree.worst_pool()
+        return [{**unit, "probability": probability, "ratio": probability / level, "cases": cases}]
+
+    def _tree(
+        self,
+        types: "np.typing.NDArray[np.int64]",
+        steps: int,
+        length: int,
+        level: float,
+        *,
+        population: float = 0.0,
+        clusters: bool = False,
+    ) -> Tree:
+        if clusters:
+            # A cluster with total j has j losses of 1: row i of it has loss 1 for candidates with a total above i.
+            branches = [self.cluster((kind[None, :] > np.arange(CLUSTER_SIZE)[:, None]) * 1.0) for kind in types]
+        else:
+            branches = [kind[None, :] / steps for kind in types]
+        n = length * len(branches[0])
+        return Tree(self.rule(types.shape[1], n, population or n, level), branches, types, length)
+
+    def _wrong_on_sample(self, law: "np.typing.NDArray[np.int64]", n: int, level: float) -> float:
+        """Return the probability of a wrong claim of `rank` on n independent rows of a law."""
+        ahead, probability = true_order(law.sum(axis=0)), 0.0
+        # The tests of 0/1 losses do not depend on the order of the rows.
+        for sample in itertools.combinations_with_replacement(range(len(law)), n):
+            before = rank(law[list(sample)], kind="losses", level=level, reading=self.reading).reading().before
+            if (before & ~ahead).any():
+                times = math.factorial(n) / math.prod(map(math.factorial, Counter(sample).values()))
+                probability += times / len(law) ** n
+        return probability
+
+    def verdict(self, rows: Rows) -> Verdict:
+        worst = {case: max(row["ratio"] for row in rows if row["case"] == case) for case in levels(rows, "case")}
+        shares = ", ".join(f"{case} {ratio:.2f}" for case, ratio in worst.items())
+        cases = sum(row["cases"] for row in rows)
+        measured = f"largest P(wrong claim) / level: {shares}; {cases:,} pools and laws, all orders and samples"
+        return self.verdict_from([exact(max(worst.values()) <= 1.0 + ROUNDING)], measured, "level")
+
+    def chart(self, rows: Rows) -> Chart:
+        shown = [row for row in rows if "sample" not in row["case"]]
+        cases = sorted({(row["case"], row["k"], row["level"]) for row in shown if row["level"] == max(LEVELS)})
+        return Chart(
+            title=self.title,
+            x_label="rows of the pool",
+            y_label="largest P(wrong claim) / level",
+            bands=tuple(
+                exact_column(shown, f"{case}, k = {k}", "N", "ratio", case=case, k=k, level=level)
+                for case, k, level in cases
+            ),
+            log_x=False,
+            log_y=False,
+            alt="The largest probability of a wrong claim stays below the level on all small pools.",
+        )
+
+    def faults(self) -> dict[str, Overrides]:
+        return {
+            "no union over pairs": {"rule": NoUnion},
+            "pairs reused after a look": {"rule": ReusedPairs},
+            "rows of a cluster as independent": {"cluster": as_rows},
+            "this list for rows like these": {"reading": "this list"},
+        }
+
+    def source_faults(self) -> dict[str, SourceFault]:
+        return {
+            "tests at the level": SourceFault("ranking._rank:_beyond", "level / n_pairs(k))", "level)"),
+            "one hypothesis": SourceFault("racing.ranks:n_pairs", "k * (k - 1) // 2", "1"),
+        }
+
+
+def _laws(k: int) -> "Iterator[np.typing.NDArray[np.int64]]":
+    """Yield all sets of one to k rows of losses 0 and 1; the rows of a law are equally likely."""
+    types = row_types(k, 1)
+    for size in range(1, k + 1):
+        for chosen in itertools.combinations(range(len(types)), size):
+            yield types[list(chosen)]
