@@ -68,7 +68,10 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
     "late-elimination": [{"k": 2, "d": 1024, "plays": 5}, {"k": 2, "d": 100, "T": 1024}],
     "bandit-repair": [{"T": 512, "plays": 15}, {"T": 48, "plays": 0}],
     "deviations": [{"N": N} for N in (6, 12)],
-    "empirical-lp": [{"T": 2**14, "pool": pool, "way": mode, "plays": 12} for pool in POOLS for mode in PLAY_MODES],
+    "empirical-lp": [
+        {"T": 512, "plays": 3},
+        *({"T": 2**14, "pool": pool, "way": mode, "plays": 12} for pool in POOLS for mode in PLAY_MODES),
+    ],
     "minimax": [{"T": 20, "learner": "any"}, *({"T": 10, "learner": name} for name in LEARNERS)],
 }
 KINDS = {kind.name: kind for kind in CLAIMS}

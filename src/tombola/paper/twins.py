@@ -323,6 +323,44 @@ def budget_simulation_spending(
     return spent
 
 
+def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: float) -> Floats:
+    """Return the cost of every round, shape (T,), of EmpiricalLP in fluid play with the strict stop.
+
+    losses, costs: rows in the order of play, both of shape (T, k), costs in [0, 1]; action 0 is null.
+    amount: budget of the one resource.
+
+    >>> empirical_lp_spending(np.array([[1.0, 0.0]] * 6), np.array([[0.0, 1.0]] * 6), 3.0, 2.0).round(2).tolist()
+    [0.0, 0.6, 0.6, 0.6, 0.6, 0.0]
+    """
+    T, k = losses.shape
+    spent, mix, following = np.zeros(T), np.eye(k)[0], 1
+    for n in range(T):
+        left = amount - math.fsum(spent)
+        if left < 1:
+            break
+        if n >= following:
+            mix = best_two(1 - losses[:n].mean(axis=0), costs[:n].mean(axis=0), left / (T - n))
+            following = max(n + 1, math.floor(min(n * growth, T - (T - n) / growth**2)))
+        spent[n] = mix @ costs[n]
+    return spent
+
+
+def best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
+    """Return the best mix of at most two actions with mean cost at most `rate`: a vertex of the linear program.
+
+    >>> best_two(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 1.0]), 0.6).round(9).tolist()
+    [0.0, 0.5, 0.5]
+    """
+    k = rewards.size
+    mixes = [np.eye(k)[a] for a in range(k) if costs[a] <= rate]
+    for a in range(k):
+        for b in range(k):
+            if costs[a] < rate < costs[b]:
+                share = (rate - costs[a]) / (costs[b] - costs[a])
+                mixes.append((1 - share) * np.eye(k)[a] + share * np.eye(k)[b])
+    return np.asarray(max(mixes, key=lambda mix: float(mix @ rewards)))
+
+
 def primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
     """Return the average mix of two exponential weights with the strict stop; action 0 is null.
 
