@@ -1,6 +1,6 @@
 /* The bandit loops of tombola as one would write them by hand in C, each for its learner alone and without delays.
 
-They read the same table in the same order, ask for rows as far ahead, throw the same coins, and write down the same
+They read the same table in the same order, ask for rows as far ahead, throw the same rng, and write down the same
 sums, so their results can be compared with tombola's to the last bit (compile with -ffp-contract=off). */
 #include <math.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ typedef struct {
     double *sums, *plays, *curve;
     const int64_t *marks;
     int64_t marks_size, mark, last;
-} Tally;
+} Accumulators;
 
 /* A macro, because gcc takes a function that only prefetches for one without effect, and drops every call of it. */
 #define LOOK_AHEAD(table, t)                                                                                          \
@@ -28,19 +28,19 @@ typedef struct {
     __builtin_prefetch((table)->losses + (int64_t)(table)->order[(t) + AHEAD] * (table)->k)
 
 /* Return the loss of the action in round t, and write down what happened. */
-static inline double play(const Table *table, Tally *tally, int64_t t, int64_t action) {
+static inline double play(const Table *table, Accumulators *accumulators, int64_t t, int64_t action) {
     const double *row = table->losses + (int64_t)table->order[t] * table->k;
     double loss = row[table->labels[action]];
-    tally->sums[LOSS] += loss;
-    tally->sums[EXPECTED] += loss;
-    tally->sums[COMPARATOR] += row[table->labels[table->best]];
-    if (t > 0 && action != tally->last)
-        tally->sums[SWITCHES] += 1.0;
-    tally->last = action;
-    tally->plays[action] += 1.0;
-    if (tally->mark < tally->marks_size && t + 1 == tally->marks[tally->mark]) {
-        memcpy(tally->curve + SUMS * tally->mark, tally->sums, SUMS * sizeof(double));
-        tally->mark++;
+    accumulators->sums[LOSS] += loss;
+    accumulators->sums[EXPECTED] += loss;
+    accumulators->sums[COMPARATOR] += row[table->labels[table->best]];
+    if (t > 0 && action != accumulators->last)
+        accumulators->sums[SWITCHES] += 1.0;
+    accumulators->last = action;
+    accumulators->plays[action] += 1.0;
+    if (accumulators->mark < accumulators->marks_size && t + 1 == accumulators->marks[accumulators->mark]) {
+        memcpy(accumulators->curve + SUMS * accumulators->mark, accumulators->sums, SUMS * sizeof(double));
+        accumulators->mark++;
     }
     return loss;
 }
@@ -56,8 +56,8 @@ static inline double uniform(uint64_t *s) {
     return (double)(result >> 11) * 0x1p-53;
 }
 
-static inline int64_t draw(const double *mix, int64_t k, uint64_t *coins) {
-    double point = uniform(coins);
+static inline int64_t draw(const double *mix, int64_t k, uint64_t *rng) {
+    double point = uniform(rng);
     int64_t last = 0;
     for (int64_t a = 0; a < k; a++)
         if (mix[a] > 0.0) {
@@ -77,9 +77,9 @@ static inline int64_t lowest(const double *values, int64_t k) {
     return best;
 }
 
-void ucb1(const Table *table, Tally *tally, uint64_t *coins, double scale) {
+void ucb1(const Table *table, Accumulators *accumulators, uint64_t *rng, double scale) {
     double seen[MOST] = {0}, means[MOST] = {0}, shrink[MOST] = {0};
-    (void)coins;
+    (void)rng;
     for (int64_t t = 0; t < table->rounds; t++) {
         LOOK_AHEAD(table, t);
         int64_t action = t;
@@ -94,17 +94,17 @@ void ucb1(const Table *table, Tally *tally, uint64_t *coins, double scale) {
                 }
             }
         }
-        double loss = play(table, tally, t, action);
+        double loss = play(table, accumulators, t, action);
         seen[action] += 1.0;
         means[action] += (loss - means[action]) / seen[action];
         shrink[action] = 1.0 / sqrt(seen[action]);
     }
 }
 
-void successive_elimination(const Table *table, Tally *tally, uint64_t *coins, double width) {
+void successive_elimination(const Table *table, Accumulators *accumulators, uint64_t *rng, double width) {
     double seen[MOST] = {0}, means[MOST] = {0};
     int64_t active[MOST], left = table->k, turn = 0;
-    (void)coins;
+    (void)rng;
     for (int64_t a = 0; a < table->k; a++)
         active[a] = a;
     for (int64_t t = 0; t < table->rounds; t++) {
@@ -123,13 +123,13 @@ void successive_elimination(const Table *table, Tally *tally, uint64_t *coins, d
             turn = 0;
         }
         int64_t action = active[turn++];
-        double loss = play(table, tally, t, action);
+        double loss = play(table, accumulators, t, action);
         seen[action] += 1.0;
         means[action] += (loss - means[action]) / seen[action];
     }
 }
 
-void exp3(const Table *table, Tally *tally, uint64_t *coins, double rate) {
+void exp3(const Table *table, Accumulators *accumulators, uint64_t *rng, double rate) {
     double totals[MOST] = {0}, weights[MOST], mix[MOST], base = 0.0;
     int64_t k = table->k;
     for (int64_t a = 0; a < k; a++)
@@ -147,14 +147,14 @@ void exp3(const Table *table, Tally *tally, uint64_t *coins, double rate) {
         }
         for (int64_t a = 0; a < k; a++)
             mix[a] = weights[a] / total;
-        int64_t action = draw(mix, k, coins);
-        double loss = play(table, tally, t, action);
+        int64_t action = draw(mix, k, rng);
+        double loss = play(table, accumulators, t, action);
         totals[action] += loss / mix[action];
         weights[action] = exp(base - rate * totals[action]);
     }
 }
 
-void tsallis_inf(const Table *table, Tally *tally, uint64_t *coins, double parameter) {
+void tsallis_inf(const Table *table, Accumulators *accumulators, uint64_t *rng, double parameter) {
     double totals[MOST] = {0}, gaps[MOST], mix[MOST], y = sqrt((double)table->k);
     int64_t k = table->k;
     (void)parameter;
@@ -178,8 +178,8 @@ void tsallis_inf(const Table *table, Tally *tally, uint64_t *coins, double param
         }
         for (int64_t a = 0; a < k; a++)
             mix[a] /= total;
-        int64_t action = draw(mix, k, coins);
-        double loss = play(table, tally, t, action);
+        int64_t action = draw(mix, k, rng);
+        double loss = play(table, accumulators, t, action);
         totals[action] += loss / mix[action];
     }
 }

@@ -220,8 +220,8 @@ def order(count: int = 500, level: float = 0.01) -> None:
     kinds = ("random", "step, small", "step, large", "late step", "drift, small", "drift, large", "period, small",
              "period, large", "every other", "every other, small", "tail", "spread", "150 sorted", "a tenth sorted",
              "sorted")  # fmt: skip
-    print(f"share of {count} lists of 2,000 rows found out, false alarms {level:.0%}: examine, and as rows come")
-    print(f"{'':20}{'examine':>10}{'live':>10}{'runs':>10}{'Ljung-Box':>10}{'CUSUM':>10}")
+    print(f"share of {count} lists of 2,000 rows found out, false alarms {level:.0%}: check-order, and as rows come")
+    print(f"{'':20}{'order':>10}{'live':>10}{'runs':>10}{'Ljung-Box':>10}{'CUSUM':>10}")
     for index, kind in enumerate(kinds):
         found = np.zeros(5)
         for seed in range(count):

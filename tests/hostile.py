@@ -1,8 +1,8 @@
 """Hostile learners under a budget, and hostile costs; whether too much is spent is told in exact fractions.
 
-Money is spent through three doors: a whole play (drawn or fluid, compiled or in plain Python), a `Session`, and a
+Money is spent in three ways: a whole play (drawn or fluid, compiled or in plain Python), a `Session`, and a
 `SessionFile`. Live, the world answers late, out of order, twice, wrongly or never, and a witness who knows nothing of
-purses adds up what was paid and what every open ticket may still cost.
+ledgers adds up what was paid and what every open ticket may still cost.
 """
 
 import contextlib
@@ -245,7 +245,7 @@ def pool_of(number: int) -> Pool:
     return Pool(rng.integers(0, 3, (T, k)) / 2, costs=costs)
 
 
-def budget_of(pool: Pool, rng: np.random.Generator, *, told: bool) -> Budget:
+def budget_of(pool: Pool, rng: np.random.Generator, *, declared: bool) -> Budget:
     """Return amounts from nothing to plenty, many of them exact sums of costs.
 
     The worst costs are told if they must be, and now and then; what always costs the same may have its price on a list,
@@ -262,7 +262,7 @@ def budget_of(pool: Pool, rng: np.random.Generator, *, told: bool) -> Budget:
     fixed = ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= MIN_AMOUNT))) if rng.random() < 0.5 else most < 0
     return Budget(
         amounts,
-        worst if told or rng.random() < 0.3 else None,
+        worst if declared or rng.random() < 0.3 else None,
         "add" if not free.any() or rng.random() < 0.5 else int(np.argmax(free)),
         np.where(fixed, most, np.nan) if fixed.any() else None,
         0.25 if totals.size == 1 and rng.random() < 0.2 else None,
@@ -308,7 +308,7 @@ def question_of(group: int, *, live: bool = False) -> CompareRequest:
     pool = pool_of(group)
     delay = (0, 0, 2, pool.rows + 1, rng.integers(0, 5, pool.rows))[int(rng.integers(5))]
     stop = ("strict", "fits")[int(rng.integers(2))]
-    return CompareRequest(pool, budget_of(pool, rng, told=live), stop, delay, bool(rng.integers(2)))
+    return CompareRequest(pool, budget_of(pool, rng, declared=live), stop, delay, bool(rng.integers(2)))
 
 
 class Stage:
@@ -470,15 +470,15 @@ def went_over(live: Live, question: CompareRequest, rng: Random) -> bool:
             answer = live.feedback_model.outcome_of_row(pool.losses[round_ - 1], action, row)
             if answer and rng.random() < 0.1 and is_swayed(live, round_, action, answer, rng):
                 return True
-            news = told(live, round_, answer)
-            if (action < pool.k and not news) or (rng.random() < 0.2 and told(live, round_, answer)):
+            news = observe_answer(live, round_, answer)
+            if (action < pool.k and not news) or (rng.random() < 0.2 and observe_answer(live, round_, answer)):
                 return True
             del witness.open[round_]
             witness.paid.append(tuple(row[action].tolist()) if action < pool.k else (0.0,) * row.shape[1])
     return witness.is_wronged(live.balance())
 
 
-def told(live: Live, round: int, answer: dict[str, Any]) -> bool:
+def observe_answer(live: Live, round: int, answer: dict[str, Any]) -> bool:
     """Answer a ticket, and once more if the learner falls over."""
     try:
         return live.tell(round, answer)
@@ -578,27 +578,27 @@ def filed(group: int, kind: Any, moods: list[int], folder: Path) -> int:
     return found
 
 
-Door: TypeAlias = Callable[[int, Any, list[int], Path], int]
-DOORS: tuple[tuple[Door, Any], ...] = (
+Route: TypeAlias = Callable[[int, Any, list[int], Path], int]
+ROUTES: tuple[tuple[Route, Any], ...] = (
     (played, Hostile), (played, HostileBandit), (lived, Hostile), (lived, HostileBandit)
 )  # fmt: skip
 
 
-def door_of(group: int) -> tuple[Door, Any]:
+def route_of(group: int) -> tuple[Route, Any]:
     """Return how a question is asked, and of whom: by turns, and now and then in plain Python, or in a file."""
     if group % 50 == 49:
         return played_plainly, Grasping
     if group % 500 == 24:
         return filed, (Hostile, HostileBandit)[group // 500 % 2]
-    return DOORS[group % 4]
+    return ROUTES[group % 4]
 
 
-def count_overspent(first: int, count: int, door: tuple[Door, Any] | None = None) -> int:
-    """Ask many questions in all moods, through all doors or one, and return how often too much was spent."""
+def count_overspent(first: int, count: int, route: tuple[Route, Any] | None = None) -> int:
+    """Ask many questions in all moods, on all routes or one, and return how often too much was spent."""
     found = 0
     with mock.patch.object(Runner, "step", remembered), tempfile.TemporaryDirectory() as folder:
         for group in range(first // MOODS, -(-(first + count) // MOODS)):
-            ask, kind = door_of(group) if door is None else door
+            ask, kind = route_of(group) if route is None else route
             numbers = range(max(first, group * MOODS), min(first + count, (group + 1) * MOODS))
             found += ask(group, kind, [number % MOODS for number in numbers], Path(folder))
     return found

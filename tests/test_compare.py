@@ -93,8 +93,8 @@ class FirstLabel(FixedAction):
 
 def test_relabelling_hides_the_first_action() -> None:
     first_is_best = Pool([[0.0, 1.0, 1.0]] * 10)
-    told = compare(first_is_best, [FirstLabel()], repetitions=20, relabel=False, seed=0)
-    assert told.regrets("FirstLabel").tolist() == [0.0] * 20
+    unrelabelled = compare(first_is_best, [FirstLabel()], repetitions=20, relabel=False, seed=0)
+    assert unrelabelled.regrets("FirstLabel").tolist() == [0.0] * 20
     hidden = compare(first_is_best, [FirstLabel()], repetitions=20, seed=0)
     assert set(hidden.regrets("FirstLabel").tolist()) == {0.0, 10.0}
     assert (hidden.cell("FirstLabel").plays.sum(axis=1) == 10).all()

@@ -423,9 +423,9 @@ def test_every_way_to_write_a_loss_is_the_same_to_the_bit(make: Any, kind: Any) 
     (short, tickets), (long, _) = make(3), make(3)
     for ticket in reversed(tickets):
         row = [0.25, 0.5, 0.125]
-        told = kind(row) if make is full else kind(row)[ticket.action]
-        short.observe(ticket, loss=told)
-        long.observe(ticket, reward=np.subtract(1, told))
+        observed = kind(row) if make is full else kind(row)[ticket.action]
+        short.observe(ticket, loss=observed)
+        long.observe(ticket, reward=np.subtract(1, observed))
     assert bits(short) == bits(long)
 
 
@@ -434,21 +434,21 @@ def test_a_book_is_what_a_list_of_events_would_be(events: list[int], width: int,
     """Tickets and answers in any order, against plain lists; more of them than the first pages have room for."""
     book = TicketTable(500, width, context)
     plays: list[tuple[int, float]] = []
-    told: dict[int, tuple[float, ...]] = {}
+    observed: dict[int, tuple[float, ...]] = {}
     for event in [0] * 70 + events:
         if event < 4:
             plays.append((event, event / 4 or math.nan))
             assert book.issue(*plays[-1]).round == len(plays)
-        elif (waiting := [t for t in range(1, len(plays) + 1) if t not in told]) and event < 9:
+        elif (waiting := [t for t in range(1, len(plays) + 1) if t not in observed]) and event < 9:
             round_ = waiting[event * 7 % len(waiting)]
-            told[round_] = (event / 9,) * width
-            assert book.answer(book.round_of(book.ticket(round_)), told[round_])
+            observed[round_] = (event / 9,) * width
+            assert book.answer(book.round_of(book.ticket(round_)), observed[round_])
     history = book.columns()["history"].tolist()
-    assert [book.outcome(t) for t in range(1, len(plays) + 1)] == [told.get(t) for t in range(1, len(plays) + 1)]
+    assert [book.outcome(t) for t in range(1, len(plays) + 1)] == [observed.get(t) for t in range(1, len(plays) + 1)]
     assert [ticket.action for ticket in book.tickets] == book.actions.tolist() == [action for action, _ in plays]
-    assert [t.round for t in book.pending] == [t for t in range(1, len(plays) + 1) if t not in told]
-    assert [event for event in history if event] == list(told)
-    assert (history.count(0), len(book), book.answered) == (len(plays), len(plays), len(told))
+    assert [t.round for t in book.pending] == [t for t in range(1, len(plays) + 1) if t not in observed]
+    assert [event for event in history if event] == list(observed)
+    assert (history.count(0), len(book), book.answered) == (len(plays), len(plays), len(observed))
 
 
 def test_a_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) -> None:

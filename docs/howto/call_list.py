@@ -37,4 +37,4 @@ tried = np.bincount([ticket.action for ticket in session.tickets], minlength=poo
 for name, count, mean in zip(pool.actions, tried, pool.means, strict=True):
     print(f"{name:>13}: {count:5d} customers; alone it would have made {pool.rows * (1 - mean):4.0f} sales")
 random_action = pool.rows * (1 - pool.means.mean())
-print(f"sales: {pool.rows - session.loss:.0f}; choosing blindly would expect {random_action:.0f}")
+print(f"sales: {pool.rows - session.loss:.0f}; a random fixed action would expect {random_action:.0f}")

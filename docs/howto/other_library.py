@@ -56,8 +56,8 @@ learners = {
     ),
     "FollowTheLeader": Simulation(FollowTheLeader()),
 }
-blind = play(Uniform(), pool, order="random", seed=1).expected_regret
-print(f"Uniform: regret {blind:.1f} over {pool.rows} rounds")
+uniform = play(Uniform(), pool, order="random", seed=1).expected_regret
+print(f"Uniform: regret {uniform:.1f} over {pool.rows} rounds")
 for name, learner in learners.items():
     trace = play(learner, pool, order="random", delay=10, seed=1)
-    print(f"Simulation of {name:>23}: less than two thirds of that:", trace.expected_regret < blind * 2 / 3)
+    print(f"Simulation of {name:>23}: less than two thirds of that:", trace.expected_regret < uniform * 2 / 3)

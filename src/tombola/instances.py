@@ -119,8 +119,8 @@ def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
     Most rows are the same for all actions, and several actions are equally good.
 
-    Four rows in five tell nothing. In the others the last half of the actions (at least two) lose 0 or 1/2, with equal
-    totals, and the rest lose 1/2 more on average. It shows what a rule for ties does.
+    Four rows in five carry no information. In the others the last half of the actions (at least two) lose 0 or 1/2,
+    with equal totals, and the rest lose 1/2 more on average. It shows what a rule for ties does.
 
     >>> pool = heavy_ties(50, 4, seed=0)
     >>> int((pool.losses.max(axis=1) == pool.losses.min(axis=1)).sum()) >= 40
@@ -128,10 +128,10 @@ def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
     """
     T, k = _size("heavy_ties", horizon, actions)
     generator = _generator("heavy_ties", seed)
-    telling = T // 5
-    steps = _shuffled(_columns(telling, np.full(k, telling // 2)), generator) / 2
+    informative = T // 5
+    steps = _shuffled(_columns(informative, np.full(k, informative // 2)), generator) / 2
     steps[:, : k - max(2, k // 2)] += 0.5
-    same = np.repeat(generator.integers(0, 3, size=(T - telling, 1)) / 2, k, axis=1)
+    same = np.repeat(generator.integers(0, 3, size=(T - informative, 1)) / 2, k, axis=1)
     return Pool(generator.permutation(np.concatenate([steps, same])))
 
 

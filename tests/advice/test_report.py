@@ -111,10 +111,10 @@ def test_compare_under_a_budget_equals_play() -> None:
 def test_relabelling_under_a_budget() -> None:
     """Ties go to the lowest index: without relabelling, the first of two equal columns has all the plays."""
     pool = Pool([[0.0, 0.0, 1.0]] * 40, ["one", "other", "null"], costs=[[1.0, 1.0, 0.0]] * 40)
-    told = {"lp": EmpiricalLP()}
-    kept = compare(pool, told, budget=Budget(20.0), relabel=False, repetitions=20, seed=1).cell("lp").plays
+    by_name = {"lp": EmpiricalLP()}
+    kept = compare(pool, by_name, budget=Budget(20.0), relabel=False, repetitions=20, seed=1).cell("lp").plays
     assert min(kept[:, :2].sum(axis=0)) == 0
-    mixed = compare(pool, told, budget=Budget(20.0), repetitions=20, seed=1).cell("lp").plays
+    mixed = compare(pool, by_name, budget=Budget(20.0), repetitions=20, seed=1).cell("lp").plays
     assert min(mixed[:, :2].sum(axis=0)) > 0
     assert (mixed[:, :2].sum(axis=1) <= 20).all()
 
@@ -335,10 +335,10 @@ def test_page_describes_the_orders(orders: tuple[str, ...], lead: tuple[str, ...
 
 def test_summaries_of_learners_are_whole_sentences() -> None:
     """The period of "i.i.d." does not end a sentence."""
-    told = {one.name: one.summary for one in list_learners()}
-    assert told["Simulation"].startswith("Train `base` on i.i.d. draws from past rows, and play its frequencies")
-    assert told["DualDescent"].endswith("updated by subgradient steps")
-    assert all(what.count("(") == what.count(")") for what in told.values())
+    by_name = {one.name: one.summary for one in list_learners()}
+    assert by_name["Simulation"].startswith("Train `base` on i.i.d. draws from past rows, and play its frequencies")
+    assert by_name["DualDescent"].endswith("updated by subgradient steps")
+    assert all(what.count("(") == what.count(")") for what in by_name.values())
 
 
 @pytest.mark.usefixtures("plainly")

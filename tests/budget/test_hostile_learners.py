@@ -13,10 +13,10 @@ import pytest
 
 import hostile
 from hostile import (
-    DOORS,
     FICKLE,
     FRAGILE,
     MOODS,
+    ROUTES,
     Grasping,
     Hostile,
     HostileBandit,
@@ -58,7 +58,7 @@ def test_no_hostile_learner_overspends_in_a_session() -> None:
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
-    ("door", "numbers"),
+    ("route", "numbers"),
     [
         ((lived, HostileBandit), range(300)),
         ((played_plainly, Grasping), range(600)),
@@ -66,14 +66,14 @@ def test_no_hostile_learner_overspends_in_a_session() -> None:
         ((filed, HostileBandit), range(9, MOODS)),
     ],
 )
-def test_no_hostile_learner_overspends_in_plain_python(door: Any, numbers: range) -> None:
-    assert count_overspent(numbers.start, len(numbers), door) == 0
+def test_no_hostile_learner_overspends_in_plain_python(route: Any, numbers: range) -> None:
+    assert count_overspent(numbers.start, len(numbers), route) == 0
 
 
 def test_hostile_questions_are_asked_at_all_doors() -> None:
     asked = [door_of(group) for group in range(1_000)]
-    assert {*DOORS, (played_plainly, Grasping), (filed, Hostile), (filed, HostileBandit)} == set(asked)
-    assert min(asked.count(door) for door in DOORS) > 200
+    assert {*ROUTES, (played_plainly, Grasping), (filed, Hostile), (filed, HostileBandit)} == set(asked)
+    assert min(asked.count(route) for route in ROUTES) > 200
 
 
 def test_no_hostile_learner_overspends_through_play() -> None:
@@ -195,7 +195,7 @@ def rash(self: StepRunner, played: int) -> tuple[int, float]:
 
 
 unpack_action = budgeted.unpack_action
-SABOTAGE: dict[str, tuple[Any, str, Any, Any, range]] = {
+FAULTS: dict[str, tuple[Any, str, Any, Any, range]] = {
     "no last look, in play": (budgeted, "draw_and_reserve", trusting, (played, Hostile), range(150)),
     "no last look, live": (budgeted, "draw_and_reserve", trusting, (lived, HostileBandit), range(150)),
     "nothing reserved, in play": (budgeted, "draw_and_reserve", forgetting, (played, HostileBandit), range(300)),
@@ -211,12 +211,12 @@ SABOTAGE: dict[str, tuple[Any, str, Any, Any, range]] = {
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("what", SABOTAGE)
+@pytest.mark.parametrize("what", FAULTS)
 def test_sabotage_of_the_purse_is_caught(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    owner, name, broken, door, numbers = SABOTAGE[what]
+    owner, name, broken, route, numbers = FAULTS[what]
     monkeypatch.setattr(hostile, "_steps", {})
     monkeypatch.setattr(owner, name, broken)
-    assert count_overspent(numbers.start, len(numbers), door) > 0
+    assert count_overspent(numbers.start, len(numbers), route) > 0
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -437,9 +437,9 @@ def test_numbers_beyond_all_floats_are_refused_in_a_sentence(
         one_sentence(refused.value)
     session = Session(Stubborn(), 1, 9, budget=Budget(5.0, worst=1.0, null="add"), seed=0)
     ticket, before = session.act(), session.balance
-    for told in ({"loss": 0.5, "cost": huge}, {"loss": huge, "cost": 0.5}):
+    for outcome in ({"loss": 0.5, "cost": huge}, {"loss": huge, "cost": 0.5}):
         with pytest.raises(FeedbackError) as caught:
-            session.observe(ticket, **told)
+            session.observe(ticket, **outcome)
         one_sentence(caught.value)
     assert session.balance == before
     with SessionFile.start(tmp_path / "a.run", ["x"], ["a"], Stubborn(), budget=Budget(5.0, 1.0, "add"), seed=1) as run:

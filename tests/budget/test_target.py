@@ -240,8 +240,8 @@ def test_what_a_tenth_more_saves_is_what_it_saves(seed: int) -> None:
         more = amounts.copy()
         more[j] *= 1.1
         saved = least(losses, costs, amounts) - least(losses, costs, more)
-        told = f"({format_number(amounts[j] / 10)}) saves {format_number(saved)} losses"
-        assert (told in words) == (saved > 1e-9), (words, told)
+        sentence = f"({format_number(amounts[j] / 10)}) saves {format_number(saved)} losses"
+        assert (sentence in words) == (saved > 1e-9), (words, sentence)
     enough = least(losses, costs, amounts) < losses.sum(axis=0).min() + 1e-9
     assert ("affordable on every row" in words) == enough, words
 

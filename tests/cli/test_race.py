@@ -359,10 +359,10 @@ def test_rank_of_one_candidate_in_a_run(script: list[str], command: Callable[...
 def test_start_with_known_answers(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
     """A known column takes no call; the limit printed by `start` and the calls issued agree."""
     (tmp_path / "known.csv").write_text("id,low\n" + "\n".join(f"{row},0.0" for row in ROWS[:-1]) + f"\n{ROWS[-1]},\n")
-    told = command(
+    printed_lines = command(
         "start", "rows.txt", "--candidates", "low,high", "--file", "r", "--known", "known.csv", "--level", "0.001"
     )
-    assert "at most 61 calls" in told[1]
+    assert "at most 61 calls" in printed_lines[1]
     calls = [Call(**call) for call in json.loads(command("next", "r", "--count", "200", "--json")[1])]
     assert len(calls) == 61
     assert [call.row for call in calls if call.candidate == "low"] == [ROWS[-1]]

@@ -14,7 +14,7 @@ from tombola.confidence.betting import GRID_POINTS, repeat_twice
 
 
 def test_betting_equals_naive_twin() -> None:
-    """The same floors as lists of means and purses, rounding apart, for the values and for their mirror image.
+    """The same floors as lists of means and wealths, rounding apart, for the values and for their mirror image.
 
     The twin is quadratic, so that only one list is long.
     """

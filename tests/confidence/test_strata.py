@@ -14,13 +14,13 @@ from confidence_cases import enumerated_ends, sequences
 from tombola.confidence import Strata
 
 
-def ever_wrong(sizes: tuple[int, int], level: float, *, shrink: float = 1.0, told: int = 0) -> float:
+def ever_wrong(sizes: tuple[int, int], level: float, *, shrink: float = 1.0, stated_size: int = 0) -> float:
     """Return how often, for the worst 0/1 values of two strata, their interval ever misses, at any two counts.
 
     Each has an interval at `level`; `told` is the size of both that they are told, if it is not theirs.
     """
     parts = [sequences((0.0, 1.0), size) for size in sizes]
-    found = [enumerated_ends(part[:, : told or None], level) for part in parts]
+    found = [enumerated_ends(part[:, : stated_size or None], level) for part in parts]
     weights = np.array(sizes) / sum(sizes)
     low, high = (
         weights[0] * found[0][end][:, None, :, None] + weights[1] * found[1][end][None, :, None, :] for end in (0, 1)
@@ -60,7 +60,7 @@ def test_strata_interval_is_weighted_mean() -> None:
 
 def test_strata_faults_are_detected() -> None:
     assert ever_wrong((6, 6), 0.2, shrink=0.5) > 0.4
-    assert ever_wrong((6, 6), 0.2, told=3) > 0.4
+    assert ever_wrong((6, 6), 0.2, stated_size=3) > 0.4
 
 
 def test_strata_undivided_level_is_detected() -> None:

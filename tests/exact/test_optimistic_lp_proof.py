@@ -155,23 +155,23 @@ class Miser(OptimisticLP):
         state.played[:] = np.eye(fits.size)[-1]
 
 
-def paths(walk: Walk, moment: Snapshot, told: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def paths(walk: Walk, moment: Snapshot, history: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield every path: for each round the rate and promises of its last plan, the mix, and the play."""
     if sum(moment.rows) == 0 or walk.budget - moment.spent < walk.worst.max():  # from here on plays may be refused
-        yield told
+        yield history
         return
     state, planned = walk.mix(moment)
     rest = sum(moment.rows)
-    rate = (walk.budget - moment.spent) / rest if planned else told[-1][0]
-    lows = lower_confidence_bounds(state.costs[:, 0], state.seen, state.log) if planned else told[-1][1]
+    rate = (walk.budget - moment.spent) / rest if planned else history[-1][0]
+    lows = lower_confidence_bounds(state.costs[:, 0], state.seen, state.log) if planned else history[-1][1]
     lows = np.where(np.arange(lows.size) == walk.null, 0.0, lows)
     ups = (
         np.minimum(state.ceilings, 1.0 - lower_confidence_bounds(state.means, state.seen, state.log))
         if planned
-        else told[-1][2]
+        else history[-1][2]
     )
     for _, action, pair, after in walk.steps(moment, state):
-        yield from paths(walk, after, (*told, (rate, lows, ups, state.played.copy(), action, pair)))
+        yield from paths(walk, after, (*history, (rate, lows, ups, state.played.copy(), action, pair)))
 
 
 def faults(rows: tuple[Row, ...], learner: OptimisticLP, budget: float) -> tuple[int, int, int]:

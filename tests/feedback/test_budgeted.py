@@ -150,6 +150,6 @@ def test_what_an_action_cost_is_in_its_place_of_the_row(resources: int) -> None:
     setting = BudgetedFeedback(3, 60, budget_run)
     costs = np.arange(1.0, 1.0 + 2 * resources).reshape(2, resources)
     outcome = (0.25, 0.5, *costs.ravel().tolist())
-    told = [list(setting.costs(action, outcome)) for action in range(3)]
-    assert told == [*costs.tolist(), [0.0] * resources]
+    action_costs = [list(setting.costs(action, outcome)) for action in range(3)]
+    assert action_costs == [*costs.tolist(), [0.0] * resources]
     assert [setting.loss(action, outcome) for action in range(3)] == [0.25, 0.5, 1.0]

@@ -81,12 +81,12 @@ def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
         (Session(ERM(Thresholds()), horizon=10, seed=0), (0.5,), {"label": 1}),
     ]
     tickets = [(session.act(*shown), session.act(*shown)) for session, shown, _ in found]
-    return [(session, first, told) for (session, _, told), (first, _) in zip(found, tickets, strict=True)]
+    return [(session, first, outcome) for (session, _, outcome), (first, _) in zip(found, tickets, strict=True)]
 
 
 @pytest.mark.usefixtures("either_way")
 def test_forged_ticket_is_rejected() -> None:
-    for session, ticket, told in in_every_setting():
+    for session, ticket, outcome in in_every_setting():
         for forged in (
             ticket._replace(probability=ticket.probability / 2),
             ticket._replace(probability=math.nan),
@@ -101,25 +101,25 @@ def test_forged_ticket_is_rejected() -> None:
             None,
         ):
             with pytest.raises(FeedbackError, match="give back the ticket itself"):
-                session.observe(forged, **told)  # type: ignore[arg-type]
+                session.observe(forged, **outcome)  # type: ignore[arg-type]
             assert session.answered == 0
-        assert session.observe(ticket, **told)
-        assert not session.observe(ticket, **told)
+        assert session.observe(ticket, **outcome)
+        assert not session.observe(ticket, **outcome)
 
 
 @pytest.mark.usefixtures("plainly")
 def test_ticket_with_numpy_numbers_is_equal() -> None:
-    for session, ticket, told in in_every_setting():
+    for session, ticket, outcome in in_every_setting():
         again = Ticket(np.int32(ticket.round), np.float64(ticket.action), np.longdouble(ticket.probability))  # type: ignore[arg-type]
-        assert session.observe(again, **told)
-        assert not session.observe(ticket, **told)
+        assert session.observe(again, **outcome)
+        assert not session.observe(ticket, **outcome)
 
 
 @pytest.mark.usefixtures("plainly")
 def test_outcome_of_other_feedback_is_rejected() -> None:
-    for session, ticket, told in in_every_setting():
-        other = {"loss": 1} if "label" in told else {"label": 1}
-        for given in (other, {**told, **other}, {**told, "reward": 1}, {**told, "loss": [[0.5]]}):
+    for session, ticket, outcome in in_every_setting():
+        other = {"loss": 1} if "label" in outcome else {"label": 1}
+        for given in (other, {**outcome, **other}, {**outcome, "reward": 1}, {**outcome, "loss": [[0.5]]}):
             with pytest.raises(FeedbackError):
                 session.observe(ticket, **given)
             assert session.answered == 0

@@ -112,13 +112,13 @@ def outcome(run: SessionFile, ticket: int, rng: np.random.Generator) -> dict[str
     """Return something that may be told of a ticket."""
     action = run.names.index(run.assignment(ticket).action)
     setting, losses = run.feedback_model, rng.integers(0, 5, run.feedback_model.n_listed_actions) / 4
-    told: dict[str, Any] = {"loss": losses.tolist() if setting.full_feedback else float(losses[action])}
+    arguments: dict[str, Any] = {"loss": losses.tolist() if setting.full_feedback else float(losses[action])}
     if run.budget is not None:
         limits = setting.limits  # type: ignore[attr-defined]
         prices, worst = limits.prices[: setting.n_listed_actions], limits.worst[: setting.n_listed_actions]
         costs = np.where(np.isnan(prices), worst * rng.random(worst.shape), prices)
-        told["cost"] = (costs if setting.full_feedback else costs[action]).tolist()
-    return told
+        arguments["cost"] = (costs if setting.full_feedback else costs[action]).tolist()
+    return arguments
 
 
 def run_says(file: Path) -> str:
@@ -149,11 +149,11 @@ def _journal(file: Path) -> tuple[dict[str, Any], list[LogEvent], list[str]]:
             kept = EventLog.open(file, "forger", kind)
             with closing(kept), kept.reading():
                 return dict(kept.about), list(kept.unread()), list(kept.ids())
-    raise AssertionError(f"{file} is no journal")
+    raise AssertionError(f"{file} is not an event log")
 
 
 def forge(file: Path, rng: np.random.Generator) -> list[LogEvent]:
-    """Write a file anew, with events or decisions changed, through the project's own journal: every digest fits."""
+    """Write a file anew, with events or decisions changed, through the project's own event log: every digest fits."""
     about, events, ids = _journal(file)
     if rng.random() < 0.2:
         name = choice(rng, list(about))
@@ -317,8 +317,8 @@ def race_again(file: Path, events: list[LogEvent]) -> str:
     try:
         with RaceFile.start(other, settings, rows) as kept:
             for event in events:
-                told = {} if event.kind == "call" else event.value
-                kept.append(Event(event.kind, event.key, **told))  # type: ignore[arg-type]
+                arguments = {} if event.kind == "call" else event.value
+                kept.append(Event(event.kind, event.key, **arguments))  # type: ignore[arg-type]
             return _said_of(kept)
     finally:
         other.unlink()

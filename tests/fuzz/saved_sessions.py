@@ -108,7 +108,7 @@ def saved_session(kind: int, far: str) -> tuple[bytes, str]:
     for _ in range({"half-way": min(30, session.horizon), "not begun": 0, "all answered": session.horizon}[far]):
         waiting.append(session.act(**shown(session, rng)))
         if far == "all answered" or rng.random() < 0.7:
-            told(session, waiting.pop(int(rng.integers(len(waiting)))), rng)
+            observe_ticket(session, waiting.pop(int(rng.integers(len(waiting)))), rng)
     with tempfile.TemporaryDirectory() as folder:
         session.save(Path(folder) / "s.json")
         return (Path(folder) / "s.json").read_bytes(), telling(session)
@@ -121,7 +121,7 @@ def shown(session: Session, rng: np.random.Generator) -> dict[str, Any]:
     )
 
 
-def told(session: Session, ticket: Any, rng: np.random.Generator) -> None:
+def observe_ticket(session: Session, ticket: Any, rng: np.random.Generator) -> None:
     """Tell a session some outcome of a ticket: nothing, if what was played is an added null action."""
     if session.feedback_model.n_features:
         session.observe(ticket, label=int(rng.integers(2)), weight=choice(rng, [None, 0.5, 1.0]))

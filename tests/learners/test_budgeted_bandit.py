@@ -27,7 +27,7 @@ BUDGET = Budget([9.0, 600.0], worst=COSTS.max(axis=0), null="add")
 class Log(NamedTuple):
     """All that was told: round, action, probability, loss, costs."""
 
-    told: Floats
+    observed: Floats
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Scribe(BudgetedBanditLearner):
     @staticmethod
     def observe(state: Log, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Write it down."""
-        told = state.told[round - 1]
-        told[0], told[1], told[2], told[3] = round, action, probability, loss
+        observed = state.observed[round - 1]
+        observed[0], observed[1], observed[2], observed[3] = round, action, probability, loss
         for j in range(costs.size):
-            told[4 + j] = costs[j]
+            observed[4 + j] = costs[j]
             costs[j] = -1.0  # harmless
 
 
@@ -72,7 +72,7 @@ def test_the_action_played_is_told_and_no_other() -> None:
                 answer(session, tickets[-1])
         assert [ticket.action for ticket in tickets] == trace.actions.tolist()
         scale = min(9.0 / COSTS[:, :, 0].max(), 600.0 / COSTS[:, :, 1].max(), T) / np.array([9.0, 600.0])
-        for row in session.state.told:
+        for row in session.state.observed:
             if row[0] > 0 and row[1] < K:
                 t, action = int(row[0]) - 1, int(row[1])
                 assert row[2] == trace.probabilities[t]
@@ -225,10 +225,10 @@ def test_known_prices_are_not_explored() -> None:
     T = 400
     costs = np.tile([0.0, 1.0, 90.0], (T, 1))
     pool = Pool.from_rewards(np.tile([0.0, 0.6, 0.7], (T, 1)), costs=costs)
-    told = play(OptimisticLP(), pool, budget=Budget(100.0, prices=costs[0]), seed=0)
+    observed = play(OptimisticLP(), pool, budget=Budget(100.0, prices=costs[0]), seed=0)
     blind = play(OptimisticLP(), pool, budget=Budget(100.0), seed=0)
-    assert told.plays[2] == 0 < blind.plays[2]
-    assert told.reward > blind.reward
+    assert observed.plays[2] == 0 < blind.plays[2]
+    assert observed.reward > blind.reward
 
 
 # delays, switching

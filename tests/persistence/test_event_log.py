@@ -40,7 +40,7 @@ def begin(path: Path) -> Path:
     return path
 
 
-def content_of(path: Path) -> str:
+def read_content(path: Path) -> str:
     """Return everything a session file can return, and its next steps."""
     with SessionFile.open(path) as run:
         view = run.view()
@@ -61,7 +61,7 @@ def content_of(path: Path) -> str:
 def survives(path: Path, truth: str, one_sentence: Callable[[object], str]) -> bool:
     """Return whether a damaged file has its true content; otherwise it must raise one sentence."""
     try:
-        found = content_of(path)
+        found = read_content(path)
     except TombolaError as error:
         one_sentence(error)
         return False
@@ -75,7 +75,7 @@ def survives(path: Path, truth: str, one_sentence: Callable[[object], str]) -> b
 def whole(tmp_path: Path) -> tuple[Path, str]:
     """A session file, and its content."""
     path = begin(tmp_path / "whole.run")
-    return path, content_of(Path(shutil.copy(path, tmp_path / "truth.run")))
+    return path, read_content(Path(shutil.copy(path, tmp_path / "truth.run")))
 
 
 def damaged_bytes(content: bytes, count: int, seed: int) -> Iterator[bytes]:
@@ -199,7 +199,7 @@ def test_added_event(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     with pytest.raises(SessionError, match="end at its last event"):
-        content_of(whole)
+        read_content(whole)
 
 
 @pytest.mark.parametrize("grown", [False, True], ids=["as it was", "and gone on from"])

@@ -84,10 +84,13 @@ def test_closed_file_rejects_record(tmp_path: Path) -> None:
 def test_numpy_scalars_are_stored_as_numbers(tmp_path: Path) -> None:
     """As a column of pandas has them: tickets were written as bytes, and the file could not be read again."""
     asked: Any = {"level": np.float32(0.25), "within": np.float32(0.5), "seed": np.int64(1), "max_calls": np.int64(9)}
-    told: list[Any] = [{"loss": np.float32(0.5), "cost": np.float32(2)}, {"loss": np.int64(1), "failed": np.bool_(0)}]
+    answers: list[Any] = [
+        {"loss": np.float32(0.5), "cost": np.float32(2)},
+        {"loss": np.int64(1), "failed": np.bool_(0)},
+    ]
     with RaceFile.start(tmp_path / "n", RaceSettings(("a", "b"), **asked), ["x", "y", "z"]) as file:
         file.calls()
-        assert [file.record(ticket, **answer) for ticket, answer in zip(np.array([1, 2]), told, strict=True)]
+        assert [file.record(ticket, **answer) for ticket, answer in zip(np.array([1, 2]), answers, strict=True)]
     with RaceFile.open(tmp_path / "n") as file:
         assert (file.race.rows_counted, file.race.cost, file.race.mean_losses) == (1, 2.0, {"a": 0.5, "b": 1.0})
 

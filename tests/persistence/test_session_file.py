@@ -299,25 +299,27 @@ def test_amend_equals_correct_outcome(learner: Learner, begin: Callable[..., Ses
     """The learner knows what it would know; what was played before the amendment stays as it was."""
     full = learner.feedback == "full"
 
-    def told(value: float) -> Any:
+    def loss_argument(value: float) -> Any:
         return [value, 0.25, 1 - value] if full else value
 
     with begin(learner, name="wrong.run") as wrong, begin(learner, name="right.run") as right:
         wrong.next(6), right.next(6)  # all before the first outcome, so that both play the same
         for run, second in ((wrong, 0.125), (right, 1.0)):
-            run.record_all([Outcome(1, told(0.5)), Outcome(2, told(second)), Outcome(4, told(0.25))])
-        before = wrong.amend(2, loss=told(1.0))
-        assert before == (tuple(told(0.125)) if full else 0.125)
+            run.record_all(
+                [Outcome(1, loss_argument(0.5)), Outcome(2, loss_argument(second)), Outcome(4, loss_argument(0.25))]
+            )
+        before = wrong.amend(2, loss=loss_argument(1.0))
+        assert before == (tuple(loss_argument(0.125)) if full else 0.125)
         assert bits(wrong) == bits(right)
         given = wrong.next(3)
         assert str(given) == str(right.next(3))
-        assert not wrong.record(2, loss=told(1.0))
+        assert not wrong.record(2, loss=loss_argument(1.0))
         with pytest.raises(FeedbackError, match="first answer stands"):
-            wrong.record(2, loss=told(0.125))
-        assert wrong.amend(2, loss=told(0.125)) == right.amend(2, loss=told(0.125))
+            wrong.record(2, loss=loss_argument(0.125))
+        assert wrong.amend(2, loss=loss_argument(0.125)) == right.amend(2, loss=loss_argument(0.125))
         assert bits(wrong) == bits(right)
         with pytest.raises(FeedbackError, match="record it first"):
-            wrong.amend(3, loss=told(0.5))
+            wrong.amend(3, loss=loss_argument(0.5))
 
 
 def test_amend_keeps_issued_tickets(begin: Callable[..., SessionFile], tmp_path: Path) -> None:

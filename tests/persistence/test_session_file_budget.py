@@ -88,14 +88,14 @@ def test_reopened_file_has_same_balance(learner: Any, tmp_path: Path) -> None:
 def test_record_rejects_bad_costs(tmp_path: Path) -> None:
     with start(tmp_path / "a.run") as run:
         one = next(one for one in run.next(5) if one.action != "null")
-        for told, words in (
+        for outcome, words in (
             ({"loss": 0.5}, "expected a cost"),
             ({"loss": 0.5, "cost": 0.5}, "from 0 to the worst cost declared"),
             ({"loss": 0.5, "cost": float("nan")}, "from 0 to the worst cost declared"),
             ({"cost": 0.0}, "either a loss or a reward"),
         ):
             with pytest.raises(FeedbackError, match=words):
-                run.record(one.round, **told)
+                run.record(one.round, **outcome)
         assert run.record(one.round, loss=0.5, cost=0.0005)
         assert not run.record(one.round, loss=0.5, cost=0.0005)
         with pytest.raises(FeedbackError, match="the first answer stands"):

@@ -32,16 +32,16 @@ KINDS: dict[str, Any] = {
 def outcome(run: SessionFile, action: str, rng: random.Random) -> dict[str, Any]:
     """Return a random valid outcome of a ticket."""
     listed, whole = run.feedback_model.n_listed_actions, run.feedback_model.full_feedback
-    told: dict[str, Any] = {rng.choice(["loss", "reward"]): [rng.randrange(9) / 8 for _ in range(listed)]}
+    arguments: dict[str, Any] = {rng.choice(["loss", "reward"]): [rng.randrange(9) / 8 for _ in range(listed)]}
     if not whole:
-        told = {name: rng.choice([*numbers, 0, 1, 0.1]) for name, numbers in told.items()}
+        arguments = {name: rng.choice([*numbers, 0, 1, 0.1]) for name, numbers in arguments.items()}
     if run.budget is not None:
         worst = run.feedback_model.limits.worst  # type: ignore[attr-defined]
         share = rng.random()
-        told["cost"] = (worst[:listed] if whole else worst[run.names.index(action)]) * share
+        arguments["cost"] = (worst[:listed] if whole else worst[run.names.index(action)]) * share
         if run.budget.prices is not None:
-            told["cost"] = None if action != "c" else [share, 1.0]
-    return told
+            arguments["cost"] = None if action != "c" else [share, 1.0]
+    return arguments
 
 
 def live(run: SessionFile, rng: random.Random) -> None:
@@ -54,8 +54,8 @@ def live(run: SessionFile, rng: random.Random) -> None:
         case 6 if pending:
             run.cancel(rng.choice(pending).round)
         case 7 if known and run.feedback_model.supports_amend:
-            told = outcome(run, "", rng)
-            run.amend(rng.choice(known), **told)
+            arguments = outcome(run, "", rng)
+            run.amend(rng.choice(known), **arguments)
         case _ if pending:
             one = rng.choice(pending)
             run.record(one.round, **outcome(run, one.action, rng))

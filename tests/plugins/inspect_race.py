@@ -61,7 +61,7 @@ def race_on(losses: Any, names: list[str], folder: Path, seed: int) -> dict[str,
         "of": losses.size,
         "twice": len(asked) - len(set(asked)),
         "stopped": len(summary.early_stops) if summary else None,
-        "told": summary.metadata["verdict"] if summary else None,
+        "summary": summary.metadata["verdict"] if summary else None,
         "again": again.verdict,
         "log": log.location,
     }

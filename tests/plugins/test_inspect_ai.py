@@ -39,7 +39,7 @@ def test_dropped_candidates_are_not_evaluated(tmp_path: Path) -> None:
     assert said["calls"] < 90
     assert said["twice"] == 0
     assert said["stopped"] == 120 - said["calls"]
-    assert said["told"] == said["verdict"]
+    assert said["summary"] == said["verdict"]
     assert said["again"] == said["verdict"], "the file has the whole race"
 
 
@@ -73,4 +73,4 @@ def test_swebench_six_candidates(tmp_path: Path) -> None:
     said = run(tmp_path, str(POOL), 1)
     print(said)
     assert said["answer"] == ["candidate 0"] or said["calls"] < 1500
-    assert said["told"] == said["verdict"]
+    assert said["summary"] == said["verdict"]

@@ -32,7 +32,7 @@ def test_best_matches_naive(table: list[list[float]], level: float, endless: boo
 
 @pytest.mark.usefixtures("plainly")
 def test_hopeless_candidate_is_dropped_at_once() -> None:
-    """With a level that no gambler reaches: of ten rows, four may bring back a lead of four, and five of five."""
+    """With a level that no bettor reaches: of ten rows, four may bring back a lead of four, and five of five."""
     rule = Best(candidates=2, rows=10, population=10, level=1e-300)
     for row in range(1, 7):
         assert rule.active == [0, 1]

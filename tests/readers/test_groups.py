@@ -28,7 +28,7 @@ def test_missing_column_and_array_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "losses.csv").write_text(WIDE)
     with pytest.raises(TableError, match="expected a column called 'topic' as by says"):
         read_table(tmp_path / "losses.csv", by="topic")
-    with pytest.raises(TableError, match="expected a table with named columns as by says, got an array"):
+    with pytest.raises(TableError, match="expected a table with named columns as by states, got an array"):
         read_table([[0.0, 1.0]], kind="losses", by="topic")
     (tmp_path / "long.csv").write_text(LONG.replace("q2,code,b", "q2,law,b"))
     with pytest.raises(TableError, match="'category' to be the same in all lines of a row"):

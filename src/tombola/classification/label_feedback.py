@@ -88,7 +88,7 @@ class LabelFeedback(FeedbackModel):
             is_label = type(label) is int and 0 <= label <= 1 and loss is cost is None
             return is_label and has_native_types(ticket) and learn(cells, *ticket, label, 1.0)
 
-        def tell(cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> bool:
+        def observe(cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> bool:
             return learn(cells, row, *ticket_cells(cells, row), int(outcome[0]), outcome[1])
 
         def learn(cells: Floats, row: int, action: int, probability: float, label: int, weight: float) -> bool:
@@ -101,7 +101,7 @@ class LabelFeedback(FeedbackModel):
                 raise
             return True
 
-        return LiveKernels(act, observe_fast, tell, None)
+        return LiveKernels(act, observe_fast, observe, None)
 
     def encode_features(self, given: Any) -> float | Floats:
         """Return validated features of a row; a single feature as a number."""

@@ -57,7 +57,7 @@ def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Float
 
 
 class AllPairs(Elimination):
-    """Wealth of every ordered pair; nothing is decided and nobody is dropped."""
+    """Wealth of every ordered pair; nothing is decided and no candidate is dropped."""
 
     def init(self) -> EliminationState:
         k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, horizon_share=1.0)

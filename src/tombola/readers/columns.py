@@ -103,7 +103,7 @@ class Columns:
         if name in self.by_name:
             return self.by_name[name]
         raise TableError(
-            f"{self.source}: expected a column called {name!r} as {option_text(option)} says, got "
+            f"{self.source}: expected a column called {name!r} as {option_text(option)} states, got "
             f"{join_names([*self.by_name])}; name one of those."
         )
 

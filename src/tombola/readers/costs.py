@@ -50,7 +50,7 @@ class CostColumns(NamedTuple):
                 if column is None:
                     raise TableError(
                         f"{table.source}: expected a column called {_expected_name(resource, name)!r} as "
-                        f"{option_text('costs', [resource])} says, got {join_names(list(columns.values()))}; add it, "
+                        f"{option_text('costs', [resource])} states, got {join_names(list(columns.values()))}; add it, "
                         f"or leave the action out with {option_text('ignore', [action.name])}."
                     )
                 assigned[resource][name] = column

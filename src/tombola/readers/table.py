@@ -143,7 +143,7 @@ def _parse(source: Any, options: ReadOptions) -> ParsedTable:
         return _parse_columns(read, options)
     if options.by is not None:
         raise TableError(
-            f"{read.source}: expected a table with named columns as {option_text('by')} says, got an array; leave "
+            f"{read.source}: expected a table with named columns as {option_text('by')} states, got an array; leave "
             f"{option_text('by')} out."
         )
     return read

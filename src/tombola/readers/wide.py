@@ -33,7 +33,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     """Parse a wide table: detect ids, delays, costs, actions, ignored columns."""
     if options.value is not None:
         raise TableError(
-            f"{table.source}: expected a long table as {option_text('value')} says, got one without a column that "
+            f"{table.source}: expected a long table as {option_text('value')} states, got one without a column that "
             f"names the action; write {option_text('action', 'NAME')}, or leave out {option_text('value')}."
         )
     ignored = {name: AS_REQUESTED for pattern in options.ignore for name in table.matching(pattern, "ignore")}

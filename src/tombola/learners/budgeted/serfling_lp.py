@@ -46,7 +46,7 @@ class SerflingLP(BudgetedLearner):
     of the coming block. With probability 1 - delta no block then uses more than its share: the rate never falls, the
     strict stop never comes, and the regret is at most `bounds.serfling_lp(...)`, for every pool in random order
     without delay. With delays the budget is as safe, but the bound is not proved. On a short list the margin exceeds
-    the rate and only the null action is played; `outlook` tells that in advance.
+    the rate and only the null action is played; `outlook` reports that in advance.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play

@@ -57,7 +57,7 @@ class SimulationSuccessiveElimination(Learner):
     Rounds 1 .. 2^i0, i0 = ceil(log2 k), play the actions in turn. Block i = i0, i0 + 1, .. is rounds 2^i + 1 ..
     2^(i+1): each active action plays floor(2^i / |A|) of them, the last one also the rest. Then a is dropped if
     mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), all answers counted. Faithful to the paper: its
-    radius is so wide that at usual horizons nothing is ever dropped: `outlook` says so, with numbers, and
+    radius is so wide that at usual horizons nothing is ever dropped: `outlook` reports it with numbers, and
     `SerflingElimination` is the tight version. It makes at most `bounds.switching.simulation_elimination_switches`
     switches. `price` is the cost of a switch, in losses; only `bound` uses it.
 

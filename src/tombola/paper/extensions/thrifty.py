@@ -113,7 +113,7 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             trace = play(learner, pool, order=self.order, switching_price=price, seed=child)
             own = {"regret": trace.regret, "switches": trace.switches}
-            own["astray"] = exploration_loss(trace.actions, trace.losses, k, price)
+            own["exploration"] = exploration_loss(trace.actions, trace.losses, k, price)
             rows.append({"pool": unit["pool"], "T": T, "k": k, "price": price, "play": r, **own})
         return rows
 
@@ -125,7 +125,7 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
             probabilities.append(mean_at_most(values, limit))
             shares.append(float(values.mean()) / limit)
             switches.append(float(select(rows, "switches", **where).max()) / blocks_begun(T, k, 1, EIGHTHS))
-            spent.append(float(select(rows, "astray", **where).max()) / bounds.thrifty_exploration_budget(T, k))
+            spent.append(float(select(rows, "exploration", **where).max()) / bounds.thrifty_exploration_budget(T, k))
         kept = exact(max(*switches, *spent) <= 1)
         measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches, " + (
             f"{max(spent):.2f} of the exploration budget spent"

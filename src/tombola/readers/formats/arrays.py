@@ -151,7 +151,7 @@ def select_actions(parsed: ParsedTable, actions: Sequence[str] | None) -> Parsed
     for name in actions:
         if name not in names:
             raise TableError(
-                f"{parsed.source}: expected an action called {name!r} as {option_text('actions')} says, got "
+                f"{parsed.source}: expected an action called {name!r} as {option_text('actions')} states, got "
                 f"{join_names(names)}; name those, or all of them."
             )
     chosen = [names.index(name) for name in actions]
@@ -163,7 +163,7 @@ def _matching_arrays(path: Path, names: Sequence[str], pattern: str, option: str
     found = matching(names, pattern)
     if not found:
         raise TableError(
-            f"{path}: expected an array called {pattern!r} as {option_text(option)} says, got {join_names(names)}; "
+            f"{path}: expected an array called {pattern!r} as {option_text(option)} states, got {join_names(names)}; "
             "name one of those."
         )
     return found
