@@ -82,7 +82,7 @@ UGLY: dict[str, Ugly] = {
     "a category first": Ugly("topic,a,b\nlaw,0,1\nlaw,.5,.25\n", losses=AB, notes=("topic (values repeat, so no ids)", "--actions")),
     "ids twice": Ugly("id,a,b\nx,0,1\nx,.5,.25\n", "ids must be different, got 'x' twice"),
     "ids named": Ugly("who,when,a,b\nx,1,0,1\ny,1,.5,.25\n", losses=AB, ids=XY, options={"ids": "who", "ignore": ["when"]}),
-    "an id that is not there": Ugly("a,b\n0,1\n", "called 'who' as --id says", options={"ids": "who"}),
+    "an id that is not there": Ugly("a,b\n0,1\n", "called 'who' as --id states", options={"ids": "who"}),
     "a row of sums": Ugly("id,a,b\nx,0,1\ny,.5,.25\nTotal,.5,1.25\n", "one called 'Total' in line 4"),
     "a row of means": Ugly("model,a,b\nx,0,1\nmean,.5,.25\n", "one called 'mean' in line 3"),
     # columns that are no actions
@@ -102,7 +102,7 @@ UGLY: dict[str, Ugly] = {
     "the same, left out": Ugly("a,b,words\n0,1,812\n.5,.25,64\n", losses=AB, notes=("ignored: words (as requested)",), options={"ignore": ["w*"]}),
     "an empty column": Ugly("a,b,,\n0,1,,\n.5,.25,,\n", "got '' twice"),
     "one empty column at the end": Ugly("a,b,\n0,1,\n.5,.25,\n", losses=AB, notes=("a column without a name (empty)",)),
-    "an action that is not there": Ugly("a,b\n0,1\n", "called 'c' as --actions says", options={"actions": ["a", "c"]}),
+    "an action that is not there": Ugly("a,b\n0,1\n", "called 'c' as --actions states", options={"actions": ["a", "c"]}),
     "actions by a pattern": Ugly("m a,m b,z\n0,1,9\n.5,.25,9\n", losses=AB, actions=("m a", "m b"), notes=("z (not selected)",), options={"actions": ["m *"]}),
     "a name with a comma": Ugly('"a, old",b\n0,1\n.5,.25\n', losses=AB, actions=("a, old", "b")),
     "names in hieroglyphs": Ugly("\U00013000,$x_1$\n0,1\n.5,.25\n", losses=AB, actions=("\U00013000", "$x_1$")),
@@ -118,7 +118,7 @@ UGLY: dict[str, Ugly] = {
     "costs by a pattern": Ugly("a,b,pay b,pay a\n0,1,2,1\n.5,.25,4,3\n", losses=AB, costs=[[1, 2], [3, 4]], options={"costs": ["pay *"]}),
     "costs one by one": Ugly("a,b,p,q\n0,1,1,2\n.5,.25,3,4\n", losses=AB, costs=[[1, 2], [3, 4]], options={"costs": ["p", "q"]}, notes=("p for a, q for b",)),
     "costs of one action only": Ugly("a,b,cost:a\n0,1,1\n", "called 'cost:b'"),
-    "a pattern that misses one": Ugly("a,b,pay a\n0,1,1\n", "called 'pay b' as --costs 'pay *' says", options={"costs": ["pay *"]}),
+    "a pattern that misses one": Ugly("a,b,pay a\n0,1,1\n", "called 'pay b' as --costs 'pay *' states", options={"costs": ["pay *"]}),
     "run times": Ugly("minisat_seconds,glucose_seconds\n0,10\n5,2.5\n", losses=AB, actions=("minisat_seconds", "glucose_seconds"), options={"rescale": True}),
     # ways to write numbers
     "per cent": Ugly("a,b\n0%,100%\n50 %,25%\n", losses=AB, notes=("percent: '0%' in column 'a' was read as 0",)),
