@@ -154,13 +154,13 @@ something. Made by `benchmarks/bounds.py`, which fails if a mean is above its bo
 [transfer](transfer.md), [frugal](frugal.md), [thrifty](thrifty.md), [delay](delay.md), [switching](switching.md),
 [optimistic](optimistic.md), where T²/4 rounds are simulated, too many to play at the largest T.
 On all 0/1 pools (k = 2, T <= 8; k = 3, T <= 5) with all delays FollowTheLeader, Hedge, HedgeAnytime and AdaHedge are
-checked exactly, in `tests/bounds/test_bounds.py` (`test_no_small_pool_has_more_regret_than_the_bound`,
-`test_no_larger_pool_has_more_regret_than_the_bound`); Exp3 for k = 2, T <= 4 and k = 3, T <= 3, and ExploreThenCommit
+checked exactly, in `tests/bounds/test_bounds.py` (`test_regret_bound_on_all_small_pools`,
+`test_regret_bound_on_all_larger_pools`); Exp3 for k = 2, T <= 4 and k = 3, T <= 3, and ExploreThenCommit
 for T = 5 to 8. The bounds of the other learners equal T at these sizes, so no pool could exceed them. Of UCB1, UCB2,
 FrugalUCB, ExploreThenCommit and Thrifty the drift is checked exactly there
 (`test_drift_of_bandit_learners_on_all_small_pools`); of the eliminations the radius, by the claim `concentration`;
 FlipFlop and TsallisInf only on this page. OptimisticSimulation in `tests/learners/reductions/test_optimistic.py`
-(`test_no_larger_pool_has_more_regret_than_the_bound_of_the_simulation`).
+(`test_simulation_bound_on_all_larger_pools`).
 
 ## No delay
 

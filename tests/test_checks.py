@@ -357,7 +357,7 @@ def test_check_rejects_broken_learner(make: Any, check: Any, one_sentence: Calla
     assert one_sentence(caught.value).startswith(make.__name__)
 
 
-def test_every_check_has_a_broken_learner() -> None:
+def test_every_check_has_broken_learner() -> None:
     assert {check for _, check in BROKEN} == set(checks.CHECKS)
 
 
@@ -386,6 +386,6 @@ class Adds(Learner):
         state.total += loss
 
 
-def test_assignment_to_a_number_of_the_state_is_explained() -> None:
+def test_assignment_to_state_number_is_explained() -> None:
     with pytest.raises(LearnerError, match=r"an assignment to one of them; keep .* write state.total\[0\] \+= loss"):
         check_learner(Adds())

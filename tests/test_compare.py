@@ -45,7 +45,7 @@ def same(one: Runs, two: Runs) -> bool:
     return all(np.array_equal(a, b) for x, y in pairs for a, b in zip(x, y, strict=True))
 
 
-def test_workers_do_not_change_a_bit() -> None:
+def test_workers_do_not_change_bit() -> None:
     alone, together = (
         compare(pool(), TWO, ["random", "iid", "given"], repetitions=5, delay=2, workers=w, seed=3) for w in (1, 2)
     )
@@ -53,7 +53,7 @@ def test_workers_do_not_change_a_bit() -> None:
     assert not same(alone, compare(pool(), TWO, ["random", "iid", "given"], repetitions=5, delay=2, seed=4))
 
 
-def test_first_repetitions_do_not_depend_on_their_number() -> None:
+def test_repetitions_do_not_depend_on_count() -> None:
     few, many = (compare(pool(), TWO, repetitions=r, seed=3) for r in (3, 8))
     for name in few.learners:
         assert np.array_equal(few.cell(name).sums, many.cell(name).sums[:3])
@@ -91,7 +91,7 @@ class FirstLabel(FixedAction):
     names_actions: ClassVar[bool] = False
 
 
-def test_relabelling_hides_the_first_action() -> None:
+def test_relabelling_hides_first_action() -> None:
     first_is_best = Pool([[0.0, 1.0, 1.0]] * 10)
     unrelabelled = compare(first_is_best, [FirstLabel()], repetitions=20, relabel=False, seed=0)
     assert unrelabelled.regrets("FirstLabel").tolist() == [0.0] * 20
@@ -102,7 +102,7 @@ def test_relabelling_hides_the_first_action() -> None:
     assert np.array_equal(played_best, hidden.regrets("FirstLabel") == 0.0)
 
 
-def test_fixed_action_is_a_column_of_the_table() -> None:
+def test_fixed_action_is_column_of_table() -> None:
     """A learner whose parameter names an action is not relabelled."""
     runs = compare(Pool([[1.0, 0.0, 1.0]] * 10), [FixedAction(1)], repetitions=20, seed=0)
     assert runs.regrets("FixedAction").tolist() == [0.0] * 20
@@ -121,7 +121,7 @@ def test_comparator_does_not_depend_on_labels() -> None:
     assert runs.cell("Exp3").sums[:, -1, 2].tolist() == pytest.approx([pool().totals.min()] * 5)
 
 
-def test_curve_equals_play_at_the_marks() -> None:
+def test_curve_equals_play_at_marks() -> None:
     runs = compare(pool(), [Exp3()], repetitions=2, relabel=False, seed=5)
     rounds, curve = runs.curve("Exp3")
     for r, seed in enumerate(repetition_seeds(5, 2)):
@@ -130,7 +130,7 @@ def test_curve_equals_play_at_the_marks() -> None:
         assert curve[r].tolist() == pytest.approx(steps[rounds - 1].tolist())
 
 
-def test_learner_as_function_of_the_horizon() -> None:
+def test_learner_as_function_of_horizon() -> None:
     pools = [pool(rows=rows) for rows in (10, 20)]
     runs = compare(pools, {"hedge": lambda T: Hedge(rate=1 / T)}, repetitions=2, seed=0)
     fixed = compare(pools[1], [Hedge(rate=1 / 20)], repetitions=2, seed=0)
@@ -176,7 +176,7 @@ def test_unknown_order_is_rejected() -> None:
         compare(pool(), TWO, "shuffled", seed=0)
 
 
-def test_rng_of_a_learner_depends_on_its_parameters_only() -> None:
+def test_rng_depends_on_learner_parameters() -> None:
     streams = RngStreams(3)
     words: list[Any] = [
         tuple(rng.tolist())
@@ -257,7 +257,7 @@ class FirstListed(BudgetedLearner):
 
 
 @pytest.mark.usefixtures("plainly")
-def test_relabelling_under_a_budget() -> None:
+def test_relabelling_under_budget() -> None:
     """The first action differs between repetitions; all alike has probability 3^-11."""
     pool = Pool(np.eye(3)[[0, 1, 2] * 3], costs=np.full((9, 3), 0.5))
     runs = compare(pool, {"first": FirstListed()}, repetitions=12, budget=Budget(100.0, null="add"), seed=0)

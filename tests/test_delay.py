@@ -26,13 +26,13 @@ def test_one_delay_stays_one_number(delay: Any) -> None:
 
 
 @pytest.mark.parametrize("delay", [[1, 0, 2], (1, 0, 2), np.array([1, 0, 2], np.uint16), lambda t: [1, 0, 2][t - 1]])
-def test_a_delay_for_every_round(delay: Any) -> None:
+def test_delay_for_every_round(delay: Any) -> None:
     array = resolve_delays(delay, 3)
     assert isinstance(array, np.ndarray)
     assert array.tolist() == [1, 0, 2]
 
 
-def test_no_delay_is_longer_than_the_horizon() -> None:
+def test_no_delay_is_longer_than_horizon() -> None:
     assert resolve_delays(2**70, 5) == 5
     assert np.asarray(resolve_delays([9, 0, 10**9], 3)).tolist() == [3, 0, 3]
 
@@ -45,7 +45,7 @@ def test_no_delay_is_longer_than_the_horizon() -> None:
         *(np.zeros((3, 1), int), [0, 1, 2**70], lambda t: t / 2, lambda t: -t, lambda _: None),
     ],
 )
-def test_what_is_not_a_delay_is_refused(delay: Any, one_sentence: Callable[[object], str]) -> None:
+def test_what_is_not_delay_is_rejected(delay: Any, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(DelayError) as caught:
         play(FixedAction(0), Pool([[0.0]] * 3), delay=delay, seed=0)
     one_sentence(caught.value)
@@ -85,7 +85,7 @@ def table_of(seed: int, rows: int = T, k: int = K) -> Floats:
 
 @pytest.mark.parametrize("learner", [FollowTheLeader(), UCB1()], ids=["full", "bandit"])
 @pytest.mark.parametrize("delay", [0, 1, 7, T - 1, T, 3 * T])
-def test_play_is_the_naive_loop_for_every_delay(learner: Learner, delay: int) -> None:
+def test_play_is_naive_loop_for_every_delay(learner: Learner, delay: int) -> None:
     for seed in range(3):
         check(learner, table_of(seed), delay)
 
@@ -93,13 +93,13 @@ def test_play_is_the_naive_loop_for_every_delay(learner: Learner, delay: int) ->
 @pytest.mark.parametrize("learner", [FollowTheLeader(), UCB1()], ids=["full", "bandit"])
 @settings(max_examples=25, derandomize=True, deadline=None)
 @given(data=st.data())
-def test_play_is_the_naive_loop_for_delays_round_by_round(learner: Learner, data: st.DataObject) -> None:
+def test_play_equals_naive_loop_with_delays(learner: Learner, data: st.DataObject) -> None:
     rows, k = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 4))
     waits = data.draw(st.lists(st.integers(0, 2 * rows), min_size=rows, max_size=rows))
     check(learner, table_of(data.draw(st.integers(0, 100)), rows, k), np.array(waits))
 
 
-def test_the_naive_loop_notices_feedback_one_round_early_or_late() -> None:
+def test_naive_loop_detects_shifted_feedback() -> None:
     table = table_of(0)
     for learner, kind in ((FollowTheLeader(), naive_full.FollowTheLeader), (UCB1(), naive_bandit.UCB1)):
         trace = play(learner, Pool(table), delay=3, seed=3)
@@ -110,7 +110,7 @@ def test_the_naive_loop_notices_feedback_one_round_early_or_late() -> None:
 
 @pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), UCB1(), Exp3()], ids=repr)
 @pytest.mark.parametrize("delay", [0, 1, 5, T])
-def test_one_number_and_the_same_number_for_every_round_are_the_same_play(learner: Learner, delay: int) -> None:
+def test_constant_delay_equals_delay_per_round(learner: Learner, delay: int) -> None:
     pool = Pool(table_of(4))
     one, array, function = (play(learner, pool, delay=d, seed=1) for d in (delay, np.full(T, delay), lambda _: delay))
     for other in (array, function):
@@ -118,7 +118,7 @@ def test_one_number_and_the_same_number_for_every_round_are_the_same_play(learne
         assert np.array_equal(one.probabilities, other.probabilities)
 
 
-def test_feedback_that_never_comes_leaves_the_first_choice() -> None:
+def test_missing_feedback_keeps_first_choice() -> None:
     trace = play(FollowTheLeader(), Pool([[1.0, 0.0]] * 20), delay=20, seed=0)
     assert trace.actions.tolist() == [0] * 20
     trace = play(FollowTheLeader(), Pool([[1.0, 0.0]] * 20), delay=18, seed=0)

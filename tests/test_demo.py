@@ -20,7 +20,7 @@ GENERATED: dict[str, Callable[..., Pool]] = {
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_the_same_seed_gives_the_same_pool(name: str) -> None:
+def test_same_seed_gives_same_pool(name: str) -> None:
     make = GENERATED[name]
     first, again, other = make(200, seed=1), make(200, seed=1), make(200, seed=2)
     assert (first.losses == again.losses).all()
@@ -47,7 +47,7 @@ def test_no_solver_is_best_everywhere() -> None:
     assert pool.losses.min(axis=1).mean() < 0.5 * pool.means.min()
 
 
-def test_the_best_model_of_the_evaluation_is_the_last() -> None:
+def test_best_model_of_evaluation_is_last() -> None:
     pool = demo.evaluation(seed=0)
     assert pool.actions[pool.best] == "v6"
     assert np.corrcoef(pool.losses.T).min() > 0.15
@@ -62,7 +62,7 @@ def test_outcomes_of_calls_come_late() -> None:
     assert notes
 
 
-def test_the_models_on_one_gpu_are_close() -> None:
+def test_models_on_one_gpu_are_close() -> None:
     means = np.sort(demo.gpu_models(seed=0).means)
     assert 0.01 < means[1] - means[0] < 0.05
 
@@ -80,9 +80,7 @@ def test_digits() -> None:
     assert demo.digits() is pool
 
 
-def test_a_missing_scikit_learn_is_named(
-    monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
-) -> None:
+def test_missing_scikit_learn_is_named(monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(TombolaError, match=r"tombola\[demo\]") as caught:
         demo.digits.__wrapped__()

@@ -15,7 +15,7 @@ ROOT = SOURCE.parent
 COMMAND = "from tombola.cli.app import main; main()"
 
 
-def test_a_terminal_that_lacks_a_letter_shows_its_number(tmp_path: Path, run_python: Run) -> None:
+def test_terminal_that_lacks_letter_shows_its_number(tmp_path: Path, run_python: Run) -> None:
     (tmp_path / "table.csv").write_text("na\u00efve,\u65e5\u672c\n" + "0,1\n1,0\n" * 10, encoding="utf-8")
     done = run_python("-c", COMMAND, "describe", "table.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
@@ -33,9 +33,7 @@ def test_a_terminal_that_lacks_a_letter_shows_its_number(tmp_path: Path, run_pyt
         ("describe table.csv", 2, "tombola: expected an existing working directory"),
     ],
 )
-def test_streams_that_are_closed_and_folders_that_are_gone(
-    how: str, status: int, said: str, tmp_path: Path, run_python: Run
-) -> None:
+def test_closed_streams_and_missing_folders(how: str, status: int, said: str, tmp_path: Path, run_python: Run) -> None:
     (tmp_path / "table.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
     gone = "mkdir gone; cd gone; rmdir ../gone;" if "directory" in said else ""
     command = f"{gone} '{sys.executable}' -c '{COMMAND}' {how}"
@@ -44,14 +42,14 @@ def test_streams_that_are_closed_and_folders_that_are_gone(
     assert (done.returncode, done.stderr[: len(said) or None]) == (status, said)
 
 
-def test_without_docstrings_the_claims_have_no_words(run_python: Run) -> None:
+def test_without_docstrings_claims_have_no_words(run_python: Run) -> None:
     done = run_python("-OO", "-c", COMMAND, "claims")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("tombola: claims: expected docstrings")
     assert done.stderr.endswith("run it without -OO and PYTHONOPTIMIZE=2.\n")
 
 
-def test_every_package_that_comes_along_has_a_version_in_the_constraints() -> None:
+def test_constraints_list_every_package() -> None:
     named = {_name(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*extras["dependencies"], *extras["optional-dependencies"]["test"]]
@@ -64,7 +62,7 @@ def test_every_package_that_comes_along_has_a_version_in_the_constraints() -> No
     assert reached <= named, f"add to constraints.txt: {sorted(reached - named)}"
 
 
-def test_the_lower_bounds_are_those_that_are_tried() -> None:
+def test_lower_bounds_are_those_that_are_tried() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = (ROOT / "lower.txt").read_text().splitlines()
     tried = {_name(line.split("==")[0]): line.split("==")[1] for line in lines if "==" in line}

@@ -17,7 +17,7 @@ SCRIPTS = sorted(DOCS.glob("howto/*.py"))
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 
 
-def test_there_are_the_how_tos_and_each_has_its_page_and_its_output() -> None:
+def test_how_tos_have_page_and_output() -> None:
     assert len(SCRIPTS) >= 6
     for script in SCRIPTS:
         page = script.with_suffix(".md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def test_there_are_the_how_tos_and_each_has_its_page_and_its_output() -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: str(script.stem))
-def test_a_how_to_prints_what_its_page_shows(script: Path, run_python: Run) -> None:
+def test_how_to_output_matches_page(script: Path, run_python: Run) -> None:
     """After a change that is meant: python docs/studies/howto_output.py."""
     ran = run_python(str(script))
     assert ran.returncode == 0, ran.stderr
@@ -35,13 +35,13 @@ def test_a_how_to_prints_what_its_page_shows(script: Path, run_python: Run) -> N
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_no_formula_is_broken_into_a_list(page: Path) -> None:
+def test_no_formula_is_broken_into_list(page: Path) -> None:
     """A line that begins with a plus is an item of a list for Markdown; our lists have other signs."""
     assert not re.findall(r"^ {0,3}\+ .*", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 @pytest.mark.usefixtures("either_way")
-def test_the_learners_of_twenty_lines_are_learners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learners_of_contributing_pass_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     (tmp_path / "twenty_lines.py").write_text(code, encoding="utf-8")
@@ -51,7 +51,7 @@ def test_the_learners_of_twenty_lines_are_learners(tmp_path: Path, monkeypatch: 
     tombola.check_learner(own.Curious())
 
 
-def test_the_pages_name_nothing_that_is_not_there() -> None:
+def test_pages_name_existing_objects_only() -> None:
     """`tombola.something` in a page is public, a module, or a name of one."""
     for page in PAGES:
         for path in re.findall(r"`tombola\.([a-zA-Z_.]+?)[`(]", page.read_text(encoding="utf-8")):
@@ -67,7 +67,7 @@ def test_the_pages_name_nothing_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=lambda page: str(page.stem)
 )
-def test_the_examples_of_a_page_are_true(page: Path) -> None:
+def test_examples_of_page_are_true(page: Path) -> None:
     tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert tried.attempted > 0
     assert tried.failed == 0
@@ -78,7 +78,7 @@ def test_no_page_names_this_machine() -> None:
         assert not re.search(r"/(home|root|work|tmp|Users)/", page.read_text(encoding="utf-8")), page
 
 
-def test_the_site_builds_without_warnings_and_has_every_public_name(tmp_path: Path, run_python: Run) -> None:
+def test_site_builds_without_warnings(tmp_path: Path, run_python: Run) -> None:
     built = run_python(
         *("-W", "default", "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(tmp_path / "site")),
         "-d",

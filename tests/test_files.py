@@ -23,7 +23,7 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+def test_link_is_followed_and_stays_link(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     real, link = tmp_path / "pages" / "real.html", tmp_path / "link.html"
     real.write_text("old")
@@ -34,7 +34,7 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     assert (names_in(tmp_path), names_in(real.parent)) == (["link.html", "pages"], ["real.html"])
 
 
-def test_a_link_to_nothing_makes_the_file_it_points_to(tmp_path: Path) -> None:
+def test_link_to_nothing_makes_file_it_points_to(tmp_path: Path) -> None:
     link = tmp_path / "link.html"
     link.symlink_to("made.html")
     write_atomic(link, b"bytes")
@@ -42,7 +42,7 @@ def test_a_link_to_nothing_makes_the_file_it_points_to(tmp_path: Path) -> None:
     assert (tmp_path / "made.html").read_bytes() == b"bytes"
 
 
-def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path: Path) -> None:
+def test_modes_are_kept_and_new_files_follow_umask(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     old.write_text("")
     old.chmod(0o640)
@@ -56,7 +56,7 @@ def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path: Path) -> None:
     assert stat.S_IMODE(new.stat().st_mode) == 0o600
 
 
-def test_an_owner_is_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_owner_is_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "page.html"
     page.write_text("old")
     page.chmod(0o4640)
@@ -73,22 +73,20 @@ def test_an_owner_is_kept_where_that_is_allowed(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("name", ["\u6f22" * 80 + ".html", "x" * 250 + ".html", "a\nb.html"])
-def test_a_name_may_be_as_long_as_the_system_allows(name: str, tmp_path: Path) -> None:
+def test_name_may_be_as_long_as_system_allows(name: str, tmp_path: Path) -> None:
     for text in ("old", "new"):
         write_atomic(tmp_path / name, text)
     assert (names_in(tmp_path), (tmp_path / name).read_text()) == ([name], "new")
 
 
-def test_a_name_that_no_file_can_have_is_refused_before_any_work(
-    tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_impossible_name_is_rejected_early(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(FileError, match="too long") as caught:
         resolve_target(tmp_path / ("x" * 300 + ".html"))
     one_sentence(caught.value)
 
 
 @pytest.mark.parametrize("barred", ["page.html", "."])
-def test_what_may_not_be_written_is_refused_before_any_work(
+def test_unwritable_target_is_rejected_early(
     barred: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
 ) -> None:
     """An old page in a folder where no file can be made cannot be written whole, either."""
@@ -120,7 +118,7 @@ def odd_files(tmp_path: Path) -> Iterator[dict[str, Path]]:
         }
 
 
-def test_what_is_not_a_regular_file_is_refused_and_stays(
+def test_irregular_file_is_rejected_and_stays(
     odd_files: dict[str, Path], one_sentence: Callable[[object], str]
 ) -> None:
     before = {path: os.lstat(path).st_mode for path in odd_files.values() if os.path.lexists(path)}
@@ -133,7 +131,7 @@ def test_what_is_not_a_regular_file_is_refused_and_stays(
     assert {path: os.lstat(path).st_mode for path in before} == before
 
 
-def test_an_input_is_never_the_output(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_input_is_never_output(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a,b\n0,1\n")
     (tmp_path / "soft").symlink_to(table)
@@ -149,7 +147,7 @@ def test_an_input_is_never_the_output(tmp_path: Path, one_sentence: Callable[[ob
     assert resolve_target(scenario / "page.html", scenario).parent == scenario.resolve()
 
 
-def test_a_failed_write_names_the_file_that_was_asked_for_and_leaves_the_old_one(
+def test_failed_write_keeps_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
 ) -> None:
     page = tmp_path / "page.html"
@@ -183,12 +181,12 @@ def _noting(notes: list[object], replace: Callable[..., None]) -> Callable[..., 
     return run
 
 
-def test_text_that_no_encoding_takes_is_written_so_that_one_sees_it(tmp_path: Path) -> None:
+def test_lone_surrogates_are_written_visibly(tmp_path: Path) -> None:
     write_atomic(tmp_path / "page.html", "ä \udc80")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == "ä \\udc80"
 
 
-def test_the_command_line_refuses_before_it_works(tmp_path: Path, run_python: Run) -> None:
+def test_command_line_rejects_before_it_works(tmp_path: Path, run_python: Run) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
     (tmp_path / "hostile.csv").write_text("this is read first, and refused, if --out is not checked before\n")
     os.mkfifo(tmp_path / "pipe.html")
@@ -208,7 +206,7 @@ def test_the_command_line_refuses_before_it_works(tmp_path: Path, run_python: Ru
 
 
 @pytest.mark.parametrize("command", ["compare", "certify", "check-order", "audit"])
-def test_the_file_of_a_table_in_it_is_never_the_output(command: str, tmp_path: Path) -> None:
+def test_table_inside_a_file_is_never_the_output(command: str, tmp_path: Path) -> None:
     """Of FILE::TABLE, the file is what must stay."""
     base, link = tmp_path / "t.db", tmp_path / "page.html"
     base.write_bytes(b"rows")
@@ -220,7 +218,7 @@ def test_the_file_of_a_table_in_it_is_never_the_output(command: str, tmp_path: P
     assert base.read_bytes() == b"rows"
 
 
-def test_a_table_of_logs_is_not_read_if_it_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_log_table_is_not_read(tmp_path: Path) -> None:
     done = CliRunner().invoke(
         app, ["race", "table", str(tmp_path / "none.csv"), "--out", str(tmp_path / "no" / "t.csv")]
     )
@@ -228,7 +226,7 @@ def test_a_table_of_logs_is_not_read_if_it_cannot_be_written(tmp_path: Path) -> 
     assert "no folder" in str(done.exception)
 
 
-def test_a_kill_in_between_leaves_the_old_file(tmp_path: Path) -> None:
+def test_kill_in_between_leaves_old_file(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("old")
     program = (

@@ -161,7 +161,7 @@ def test_html_of_session_file_counts_and_survives_close(tmp_path: Path) -> None:
     assert file._repr_html_() is None
 
 
-def test_html_table_aligns_numbers_to_the_right() -> None:
+def test_html_table_aligns_numbers_to_right() -> None:
     fragment = html_block("t", tables=[HtmlTable(("name", "mean"), [("a", "1,000.5"), ("b", "-2e-05"), ("c", "–")])])
     cells = re.findall(r'<td style="text-align:(\w+)', fragment)
     assert cells == ["left", "right"] * 3

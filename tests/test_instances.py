@@ -44,7 +44,7 @@ def test_columns_are_shuffled_independently():
 
 
 @pytest.mark.parametrize(("horizon", "share"), [(1, 1.0), (10, 0.5), (101, 0.55), (100, 0.3), (9, 0.0)])
-def test_split_is_the_worst_order_for_a_leader(horizon, share):
+def test_split_is_worst_order_for_leader(horizon, share):
     losses = instances.split(horizon, share).losses
     first = round(horizon * share)
     assert losses.sum(axis=0).tolist() == [first, horizon - first]
@@ -83,7 +83,7 @@ def test_heavy_ties_ties_heavily(horizon, actions, equals):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_in_a_mistake_tree_nothing_can_be_learned(depth):
+def test_in_mistake_tree_nothing_can_be_learned(depth):
     """Given the rows so far, every action has an expected loss of exactly 1/2, over the labels still to come."""
     trees = {labels: instances.mistake_tree(list(labels)) for labels in itertools.product([0, 1], repeat=depth)}
     for t in range(depth):
@@ -102,7 +102,7 @@ def test_littlestone_is_easy_in_random_order():
 
 
 @pytest.mark.parametrize("actions", [2, 5])
-def test_random_walk_is_the_one_of_the_source(actions):
+def test_random_walk_is_one_of_source(actions):
     T = 1024
     losses = instances.random_walk(T, actions, seed=6).losses
     sigma, epsilon = 1 / (9 * math.log2(T)), actions ** (1 / 3) * T ** (-1 / 3) / (9 * math.log2(T))
@@ -130,7 +130,7 @@ def test_delay_trap_has_equal_blocks(horizon, delay):
     assert horizon < 100 or any((losses[t] != losses[t - 1]).all() for t in range(delay + 1, horizon, delay + 1))
 
 
-def test_delay_trap_leaves_a_delayed_leader_with_half():
+def test_delay_trap_leaves_delayed_leader_with_half():
     T, delay = 60, 4
     paid = [follow(instances.delay_trap(T, delay, seed=seed).losses, delay) for seed in range(300)]
     error = (delay + 1) * math.sqrt(T / (delay + 1)) / 2 / math.sqrt(300)
@@ -149,7 +149,7 @@ RANDOM = [
 
 
 @pytest.mark.parametrize("make", RANDOM)
-def test_the_seed_is_the_only_randomness(make):
+def test_seed_is_only_randomness(make):
     assert (make(1).losses == make(1).losses).all()
     assert (make(1).losses == make(np.random.SeedSequence(1)).losses).all()
     assert any((make(1).losses != make(seed).losses).any() for seed in (2, 3, 4))
@@ -171,6 +171,6 @@ def test_the_seed_is_the_only_randomness(make):
         lambda: instances.balanced(10, 2, seed=-1),
     ],
 )
-def test_nonsense_is_refused(make):
+def test_nonsense_is_rejected(make):
     with pytest.raises(ParameterError, match="write for example"):
         make()

@@ -23,7 +23,7 @@ def read(path: Path) -> Any:
     return import_module("nbformat").read(path, as_version=4)
 
 
-def test_each_role_has_a_notebook() -> None:
+def test_each_role_has_notebook() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["engineering", "operations", "research"]
 
 

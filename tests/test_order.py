@@ -33,13 +33,13 @@ def too_far(counts: Counter[Any], cells: list[Any]) -> bool:
 
 @settings(max_examples=40, derandomize=True, deadline=None)
 @given(rows=st.integers(1, 300), seed=st.integers(0, 2**64))
-def test_random_is_a_permutation(rows: int, seed: int) -> None:
+def test_random_is_permutation(rows: int, seed: int) -> None:
     order = draw_order("random", rows, rng(seed))
     assert order.dtype == np.uint32
     assert sorted(order.tolist()) == list(range(rows))
 
 
-def test_random_is_uniform_over_the_six_orders_of_three_rows() -> None:
+def test_random_order_is_uniform() -> None:
     """A right shuffle fails with probability 1e-6 (over the choice of the seeds, which are fixed)."""
     counts = Counter(tuple(draw_order("random", 3, RngStreams(seed).order()).tolist()) for seed in range(3000))
     assert not too_far(counts, list(permutations(range(3))))
@@ -58,19 +58,19 @@ def test_iid_draws_are_uniform_and_independent() -> None:
     assert not too_far(counts, list(product(range(3), repeat=3)))
 
 
-def test_draws_within_one_order_are_independent_of_the_draw_before() -> None:
+def test_iid_draws_are_independent() -> None:
     """Right draws fail with probability 1e-6."""
     order = draw_order("iid", 10_000, rng(1)) % 5
     pairs = Counter(zip(order[0::2].tolist(), order[1::2].tolist(), strict=True))
     assert not too_far(pairs, list(product(range(5), repeat=2)))
 
 
-def test_the_check_for_equal_shares_can_fail() -> None:
+def test_check_for_equal_shares_can_fail() -> None:
     assert too_far(Counter({0: 600, 1: 400}), [0, 1])
     assert too_far(Counter({0: 500, 1: 500, 2: 1}), [0, 1])
 
 
-def test_given_and_array_orders_are_played_as_they_are() -> None:
+def test_given_and_array_orders() -> None:
     assert draw_order("given", 4, rng()).tolist() == [0, 1, 2, 3]
     for order in ([2, 0, 1], np.array([2, 0, 1]), np.array([2, 0, 1], dtype=np.uint8)):
         assert draw_order(order, 3, rng()).tolist() == [2, 0, 1]
@@ -80,7 +80,7 @@ def test_given_and_array_orders_are_played_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("word", ["random", "iid", "given"])
-def test_the_three_words_are_their_own_model(word: Any) -> None:
+def test_three_words_are_their_own_model(word: Any) -> None:
     assert str(as_order_model(word)) == word
     assert play(FixedAction(0), Pool([[0.1], [0.2]]), order=word, seed=0).order_model.name == word
 
@@ -105,7 +105,7 @@ def test_the_three_words_are_their_own_model(word: Any) -> None:
         ("", "''"),
     ],
 )
-def test_what_is_not_an_order_is_refused(order: Any, says: str, one_sentence: Callable[[object], str]) -> None:
+def test_what_is_not_order_is_rejected(order: Any, says: str, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(OrderError) as caught:
         play(FixedAction(0), Pool([[0.0]] * 3), order=order, seed=0)
     assert says in one_sentence(caught.value)

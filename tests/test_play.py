@@ -32,21 +32,21 @@ def same(one: Trace, two: Trace) -> bool:
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_the_same_seed_gives_the_same_trace_and_another_seed_another(learner: Learner) -> None:
+def test_trace_depends_on_seed(learner: Learner) -> None:
     pool = Pool(table())
     assert same(play(learner, pool, seed=5), play(learner, pool, seed=5))
     assert same(play(learner, pool, seed=5), play(learner, pool, seed=np.random.SeedSequence(5)))
     assert not same(play(learner, pool, seed=5), play(learner, pool, seed=6))
 
 
-def test_a_seed_sequence_is_not_used_up() -> None:
+def test_seed_sequence_is_not_used_up() -> None:
     seed = np.random.SeedSequence(9)
     one = play(Uniform(), Pool(table()), seed=seed)
     seed.spawn(3)
     assert same(one, play(Uniform(), Pool(table()), seed=seed))
 
 
-def test_order_and_coins_come_from_separate_streams() -> None:
+def test_order_and_rng_are_separate_streams() -> None:
     pool = Pool(table())
     orders = {tuple(play(learner, pool, seed=1).order.tolist()) for learner in LEARNERS}
     assert len(orders) == 1
@@ -56,7 +56,7 @@ def test_order_and_coins_come_from_separate_streams() -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, None, "1", True])
-def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
+def test_seed_that_is_none_is_rejected(seed: Any) -> None:
     with pytest.raises(ParameterError, match="seed must be a whole number"):
         play(Uniform(), Pool(table()), seed=seed)
 
@@ -71,7 +71,7 @@ def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
     ],
     ids=repr,
 )
-def test_every_kind_of_array_plays_like_its_plain_copy(learner: Learner, tmp_path: Path) -> None:
+def test_array_kinds_play_like_plain_copy(learner: Learner, tmp_path: Path) -> None:
     losses = table()
     wide = np.ones((2 * ROWS, 2 * K))
     wide[::2, ::2] = losses
@@ -91,7 +91,7 @@ def test_every_kind_of_array_plays_like_its_plain_copy(learner: Learner, tmp_pat
 
 
 @pytest.mark.parametrize("order", ["random", "iid", "given"])
-def test_a_trace_says_what_happened(order: Any) -> None:
+def test_trace_says_what_happened(order: Any) -> None:
     losses = table(1)
     trace = play(Exp3(), Pool(losses), order=order, switching_price=0.5, seed=2)
     assert trace.horizon == ROWS
@@ -109,7 +109,7 @@ def test_a_trace_says_what_happened(order: Any) -> None:
     assert f"{changes} switches" in repr(trace)
 
 
-def test_the_switching_price_changes_the_regret_only() -> None:
+def test_switching_price_changes_regret_only() -> None:
     pool = Pool(table(1))
     free, paid = (play(UCB1(), pool, switching_price=price, seed=2) for price in (0, 2))
     assert np.array_equal(free.actions, paid.actions)
@@ -118,12 +118,12 @@ def test_the_switching_price_changes_the_regret_only() -> None:
 
 
 @pytest.mark.parametrize("price", [-1, math.nan, math.inf, "1", None])
-def test_a_price_that_is_none_is_refused(price: Any) -> None:
+def test_price_that_is_none_is_rejected(price: Any) -> None:
     with pytest.raises(ParameterError, match="switching_price must be a number"):
         play(UCB1(), Pool(table()), switching_price=price, seed=0)
 
 
-def test_expected_losses_are_the_mix_of_the_row() -> None:
+def test_expected_losses_are_mix_of_row() -> None:
     losses = table(2)
     trace = play(Uniform(), Pool(losses), seed=3)
     assert trace.expected_losses == pytest.approx(losses[trace.order].mean(axis=1))
@@ -132,7 +132,7 @@ def test_expected_losses_are_the_mix_of_the_row() -> None:
     assert trace.expected_losses.tolist() == trace.losses.tolist()
 
 
-def test_expected_losses_of_a_bandit_are_the_mean_over_its_coins() -> None:
+def test_expected_losses_are_means_over_rng() -> None:
     """The first mix of Exp3 is uniform; a later mean would leave 5 standard errors with probability below 1e-6."""
     losses = table(2)
     trace = play(Exp3(), Pool(losses), seed=3)
@@ -144,14 +144,14 @@ def test_expected_losses_of_a_bandit_are_the_mean_over_its_coins() -> None:
 
 
 @pytest.mark.parametrize("order", ["random", "given"])
-def test_regret_on_a_permutation_is_loss_minus_the_smallest_total(order: Any) -> None:
+def test_regret_on_permutation(order: Any) -> None:
     losses = table(3)
     for action in range(K):
         trace = play(FixedAction(action), Pool(losses), order=order, seed=1)
         assert trace.regret == pytest.approx(losses[:, action].sum() - losses.sum(axis=0).min())
 
 
-def test_regret_on_iid_rows_is_the_gap_times_the_rounds_on_average() -> None:
+def test_regret_on_iid_rows() -> None:
     """max_a E[sum_t loss_t(a_t) - loss_t(a)], exactly: the gap of the means times T, and 0 for the best action.
 
     The mean of 600 plays leaves 5 standard errors with probability below 1e-6.
@@ -167,7 +167,7 @@ def test_regret_on_iid_rows_is_the_gap_times_the_rounds_on_average() -> None:
         assert (error > 0.02) == (action != 1)
 
 
-def test_iid_rows_can_be_better_than_the_pool() -> None:
+def test_iid_rows_can_be_better_than_pool() -> None:
     losses = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     regrets = [play(FixedAction(0), Pool(losses), "iid", seed=s).regret for s in range(40)]
     assert min(regrets) < 0 < max(regrets)
@@ -190,7 +190,7 @@ def test_one_row_and_one_action() -> None:
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 9, 10, 11, 1000, 12345])
-def test_marks_begin_at_1_rise_and_end_at_the_horizon(horizon: int) -> None:
+def test_marks_rise_from_1_to_horizon(horizon: int) -> None:
     marks = log_spaced(horizon)
     assert (marks[0], marks[-1]) == (1, horizon)
     assert (np.diff(marks) > 0).all()

@@ -21,7 +21,7 @@ OK = [[0.0, 1.0], [0.5, 0.25]]
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_floats_are_kept_without_a_copy(dtype: Any, order: Any) -> None:
+def test_floats_are_kept_without_copy(dtype: Any, order: Any) -> None:
     table = np.array(OK, dtype=dtype, order=order)
     pool = Pool(table)
     assert np.shares_memory(pool.losses, table)
@@ -29,7 +29,7 @@ def test_floats_are_kept_without_a_copy(dtype: Any, order: Any) -> None:
     assert pool.losses.strides == table.strides
 
 
-def test_a_part_of_a_table_is_kept_without_a_copy() -> None:
+def test_part_of_table_is_kept_without_copy() -> None:
     table = np.zeros((8, 6))
     assert np.shares_memory(Pool(table[::2, 1::2]).losses, table)
 
@@ -41,7 +41,7 @@ def test_other_numbers_become_float64(dtype: Any) -> None:
     assert pool.losses.tolist() == [[0.0, 1.0], [1.0, 1.0]]
 
 
-def test_the_pool_cannot_be_written_to_and_the_callers_array_still_can() -> None:
+def test_pool_is_read_only() -> None:
     table, costs = np.array(OK), np.ones((2, 2))
     pool = Pool(table, costs=costs)
     assert pool.costs is not None
@@ -52,7 +52,7 @@ def test_the_pool_cannot_be_written_to_and_the_callers_array_still_can() -> None
     assert pool.losses[0, 0] == pool.costs[0, 0, 0] == 0.5
 
 
-def test_a_memory_map_stays_one(tmp_path: Path) -> None:
+def test_memory_map_stays_one(tmp_path: Path) -> None:
     np.save(tmp_path / "losses.npy", np.array(OK, dtype=np.float32))
     table = np.load(tmp_path / "losses.npy", mmap_mode="r")
     pool = Pool(table)
@@ -73,7 +73,7 @@ def test_from_rewards_turns_rewards_round() -> None:
 
 @settings(max_examples=60, derandomize=True, deadline=None)
 @given(table=arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 5)), elements=st.floats(0, 1)))
-def test_totals_means_and_best_are_those_of_plain_sums(table: Any) -> None:
+def test_totals_means_and_best(table: Any) -> None:
     pool = Pool(table)
     totals = [sum(row[a] for row in table.tolist()) for a in range(table.shape[1])]
     assert (len(pool), pool.rows, pool.k) == (len(table), len(table), table.shape[1])
@@ -82,16 +82,16 @@ def test_totals_means_and_best_are_those_of_plain_sums(table: Any) -> None:
     assert totals[pool.best] == pytest.approx(min(totals))
 
 
-def test_totals_are_right_over_many_chunks_and_in_double_precision() -> None:
+def test_totals_over_many_chunks() -> None:
     table = np.full((3_000_000, 1), 0.1, dtype=np.float32)
     assert Pool(table).totals[0] == pytest.approx(3_000_000 * float(np.float32(0.1)), rel=1e-12)
 
 
-def test_the_best_of_equals_is_the_lowest() -> None:
+def test_best_of_equals_is_lowest() -> None:
     assert Pool([[1, 0.5, 0.5]]).best == 1
 
 
-def test_the_first_wrong_number_is_named_also_in_a_later_chunk() -> None:
+def test_first_wrong_number_is_named() -> None:
     table = np.zeros((1 << 20, 2))
     table[900_000, 1] = 1.5
     with pytest.raises(PoolError, match=r"got 1\.5 in row 900000, action 1;"):
@@ -138,13 +138,13 @@ BAD: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_what_is_not_a_pool_is_refused_in_one_sentence(what: str, one_sentence: Callable[[object], str]) -> None:
+def test_what_is_not_pool_is_rejected(what: str, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(PoolError) as caught:
         BAD[what]()
     assert one_sentence(caught.value).startswith("Pool: ")
 
 
-def test_many_ids_with_a_late_repetition_are_refused_quickly() -> None:
+def test_late_duplicate_id_is_rejected_quickly() -> None:
     ids = [*range(99_999), 99_998]
     with pytest.raises(PoolError, match="got 99998 twice"):
         Pool(np.zeros((100_000, 1)), ids=ids)
@@ -167,7 +167,7 @@ def test_data_frame_keeps_names_and_needs_kind(library: str, one_sentence: Calla
     assert Pool(frame, kind="losses").losses.tolist() == [[1.0, 0.25], [0.5, 0.0]]
 
 
-def test_index_of_a_frame_becomes_ids() -> None:
+def test_index_of_frame_becomes_ids() -> None:
     frame = import_module("pandas").DataFrame({"a": [1.0, 0.5]}, index=["x", "y"])
     assert Pool(frame, kind="losses").ids == ("x", "y")
 

@@ -41,7 +41,7 @@ def full(rounds: int = 0) -> tuple[Session, list[Ticket]]:
     return bandit(rounds, learner=Hedge(rate=0.5))
 
 
-def test_a_session_counts_rounds_answers_losses_and_switches() -> None:
+def test_session_counts() -> None:
     session, tickets = bandit(6)
     assert [ticket.round for ticket in tickets] == [1, 2, 3, 4, 5, 6]
     losses = {2: 0.5, 5: 0.25, 1: 1.0}
@@ -54,7 +54,7 @@ def test_a_session_counts_rounds_answers_losses_and_switches() -> None:
     assert repr(session) == f"Session({Exp3()!r}, round 6 of 10, 3 pending)"
 
 
-def test_the_loss_of_a_full_session_is_that_of_the_actions_played() -> None:
+def test_loss_of_full_session() -> None:
     session, (one, two) = full(2)
     session.observe(one, loss=[0.1, 0.2, 0.3])
     session.observe(two, reward=[0.5, 0.25, 0.0])
@@ -62,7 +62,7 @@ def test_the_loss_of_a_full_session_is_that_of_the_actions_played() -> None:
 
 
 @pytest.mark.parametrize("make", [bandit, full])
-def test_feedback_counts_the_same_however_late_and_in_which_order(make: Any) -> None:
+def test_feedback_order_does_not_matter(make: Any) -> None:
     rows = np.random.default_rng(0).integers(0, 9, (6, 3)) / 8
     memories = []
     for order in ([0, 1, 2, 3, 4, 5], [5, 2, 0, 1, 4, 3]):
@@ -85,7 +85,7 @@ def test_rewards_are_losses_turned_round() -> None:
 @pytest.mark.parametrize(
     ("make", "first", "other"), [(bandit, 0.5, 0.75), (full, [0.0, 0.5, 1.0], [0.0, 0.5, 0.75])], ids=["bandit", "full"]
 )
-def test_an_answer_given_twice_is_ignored_if_the_same_and_refused_if_not(make: Any, first: Any, other: Any) -> None:
+def test_repeated_feedback(make: Any, first: Any, other: Any) -> None:
     session, tickets = make(3)
     assert session.observe(tickets[1], loss=first) is True
     before = bits(session)
@@ -121,7 +121,7 @@ BAD_ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("what", BAD_ANSWERS)
-def test_a_bad_answer_is_refused_and_changes_nothing(what: str, one_sentence: Callable[[object], str]) -> None:
+def test_invalid_feedback_changes_nothing(what: str, one_sentence: Callable[[object], str]) -> None:
     make, answer = BAD_ANSWERS[what]
     session, tickets = make(2)
     before = bits(session)
@@ -132,7 +132,7 @@ def test_a_bad_answer_is_refused_and_changes_nothing(what: str, one_sentence: Ca
     assert session.pending == tickets
 
 
-def test_a_ticket_of_somebody_else_is_refused_and_changes_nothing(one_sentence: Callable[[object], str]) -> None:
+def test_foreign_ticket_changes_nothing(one_sentence: Callable[[object], str]) -> None:
     session, (ticket, _) = bandit(2)
     round_, action, probability = ticket
     strangers: list[Any] = [
@@ -157,7 +157,7 @@ def test_a_ticket_of_somebody_else_is_refused_and_changes_nothing(one_sentence: 
     assert session.observe(Ticket(round_, action, probability), loss=0.5), "a copy of the ticket is the ticket"
 
 
-def test_the_tickets_of_another_session_are_refused_where_they_differ() -> None:
+def test_tickets_of_another_session() -> None:
     mine = Session(Exp3(), actions=3, horizon=20, seed=1)
     other = Session(Exp3(), actions=3, horizon=20, seed=2)
     pairs = [(mine.act(), other.act()) for _ in range(20)]
@@ -168,7 +168,7 @@ def test_the_tickets_of_another_session_are_refused_where_they_differ() -> None:
             mine.observe(ticket, loss=0.5)
 
 
-def test_no_round_after_the_horizon_but_answers_are_still_welcome(one_sentence: Callable[[object], str]) -> None:
+def test_feedback_after_the_horizon(one_sentence: Callable[[object], str]) -> None:
     session, tickets = bandit(4, horizon=4)
     before = bits(session)
     with pytest.raises(SessionError, match="all 4 rounds have been played") as caught:
@@ -181,7 +181,7 @@ def test_no_round_after_the_horizon_but_answers_are_still_welcome(one_sentence: 
 @pytest.mark.parametrize(
     ("actions", "horizon"), [(0, 5), ([], 5), (2.5, 5), (None, 5), (3, 0), (3, -1), (3, 1.5), (True, 5)]
 )
-def test_a_session_that_makes_no_sense_is_refused(actions: Any, horizon: Any) -> None:
+def test_session_that_makes_no_sense_is_rejected(actions: Any, horizon: Any) -> None:
     with pytest.raises(ParameterError):
         Session(Exp3(), actions=actions, horizon=horizon, seed=0)
 
@@ -196,7 +196,7 @@ def test_actions_may_have_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "learner", [Exp3(), Hedge(rate=0.3), ThompsonSampling(), FollowTheLeader(ties="random"), UCB1()], ids=repr
 )
-def test_a_saved_session_goes_on_as_if_nothing_had_happened(learner: Learner, tmp_path: Path) -> None:
+def test_saved_session_continues_unchanged(learner: Learner, tmp_path: Path) -> None:
     generator = np.random.default_rng(2)
 
     def answer(session: Session, ticket: Ticket, row: Floats) -> bool:
@@ -219,7 +219,7 @@ def test_a_saved_session_goes_on_as_if_nothing_had_happened(learner: Learner, tm
     assert bits(again) == bits(session)
 
 
-def test_chances_without_a_formula_survive(tmp_path: Path) -> None:
+def test_chances_without_formula_survive(tmp_path: Path) -> None:
     session, tickets = bandit(5, learner=ThompsonSampling())
     assert all(math.isnan(ticket.probability) for ticket in tickets)
     session.save(tmp_path / "s.json")
@@ -269,12 +269,12 @@ def refused(path: Path, one_sentence: Callable[[object], str], learner: Learner 
     ],
     ids=range(13),
 )
-def test_garbage_is_refused(content: bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_garbage_is_rejected(content: bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     (tmp_path / "s.json").write_bytes(content)
     refused(tmp_path / "s.json", one_sentence)
 
 
-def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_file_cut_short_anywhere_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     content = saved(tmp_path).read_bytes()
     for length in range(0, len(content.rstrip(b"}\n ")), 37):
         (tmp_path / "cut.json").write_bytes(content[:length])
@@ -335,15 +335,13 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path, one_sentence: Call
     ],
     ids=str,
 )
-def test_a_file_that_was_tampered_with_is_refused(
+def test_file_that_was_tampered_with_is_rejected(
     changes: dict[str, Any], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     refused(saved(tmp_path, **changes), one_sentence)
 
 
-def test_coins_that_never_change_are_refused_before_the_first_round(
-    tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_constant_rng_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     """Nothing has happened yet that a replay could compare; ThompsonSampling threw such rng for ever."""
     path = tmp_path / "s.json"
     Session(ThompsonSampling(), actions=2, horizon=5, seed=1).save(path)
@@ -353,7 +351,7 @@ def test_coins_that_never_change_are_refused_before_the_first_round(
     refused(path, one_sentence)
 
 
-def test_one_changed_character_anywhere_is_noticed(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_one_changed_character_is_detected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     content = saved(tmp_path).read_text()
     for place in range(0, len(content), 11):
         other = "7" if content[place] != "7" else "3"
@@ -361,7 +359,7 @@ def test_one_changed_character_anywhere_is_noticed(tmp_path: Path, one_sentence:
         refused(tmp_path / "s.json", one_sentence)
 
 
-def test_threads_share_a_session_and_no_round_comes_twice() -> None:
+def test_threads_share_a_session() -> None:
     session = Session(Exp3(), actions=3, horizon=8000, seed=0)
 
     def work() -> list[int]:
@@ -378,7 +376,7 @@ def test_threads_share_a_session_and_no_round_comes_twice() -> None:
     assert session.answered == 8000
 
 
-def test_a_fork_and_a_pickle_are_refused_in_a_sentence(one_sentence: Callable[[object], str]) -> None:
+def test_fork_and_pickle_are_rejected(one_sentence: Callable[[object], str]) -> None:
     session, _ = bandit(1)
     with pytest.raises(SessionError) as pickled:
         pickle.dumps(session)
@@ -398,7 +396,7 @@ def test_a_fork_and_a_pickle_are_refused_in_a_sentence(one_sentence: Callable[[o
     assert session.act().round == 2
 
 
-def test_a_fork_made_while_a_thread_is_in_the_session_is_refused_and_does_not_wait(tmp_path: Path) -> None:
+def test_fork_during_observe_is_rejected(tmp_path: Path) -> None:
     """A lock taken at the moment of the fork is never given back in the child; without a lock of its own it hangs."""
     session, _ = bandit(1)
     session._lock.acquire()
@@ -418,7 +416,7 @@ def test_a_fork_made_while_a_thread_is_in_the_session_is_refused_and_does_not_wa
 
 @pytest.mark.parametrize("kind", [np.array, list, tuple, np.float32])
 @pytest.mark.parametrize("make", [bandit, full])
-def test_every_way_to_write_a_loss_is_the_same_to_the_bit(make: Any, kind: Any) -> None:
+def test_loss_types_give_same_bits(make: Any, kind: Any) -> None:
     """Plain losses go a short way of their own, rewards the long one."""
     (short, tickets), (long, _) = make(3), make(3)
     for ticket in reversed(tickets):
@@ -430,7 +428,7 @@ def test_every_way_to_write_a_loss_is_the_same_to_the_bit(make: Any, kind: Any) 
 
 
 @given(st.lists(st.integers(0, 9), max_size=300), st.integers(1, 3), st.integers(0, 2))
-def test_a_book_is_what_a_list_of_events_would_be(events: list[int], width: int, context: int) -> None:
+def test_book_is_what_list_of_events_would_be(events: list[int], width: int, context: int) -> None:
     """Tickets and answers in any order, against plain lists; more of them than the first pages have room for."""
     book = TicketTable(500, width, context)
     plays: list[tuple[int, float]] = []
@@ -451,7 +449,7 @@ def test_a_book_is_what_a_list_of_events_would_be(events: list[int], width: int,
     assert (history.count(0), len(book), book.answered) == (len(plays), len(plays), len(observed))
 
 
-def test_a_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) -> None:
+def test_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) -> None:
     (tmp_path / "trap.py").write_text("import pathlib\npathlib.Path('sprung').touch()\nclass Learner: pass\n")
     for number, name in enumerate(["trap.Learner", "trap", "os.system", "__import__('trap')", "own Trap", "play"]):
         path = saved(tmp_path, learner={"name": name, "parameters": {}})
@@ -468,13 +466,13 @@ def test_a_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) 
     assert not (tmp_path / "sprung").exists()
 
 
-def test_a_missing_file_says_so(tmp_path: Path) -> None:
+def test_missing_file_says_so(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Session.load(tmp_path / "nowhere.json")
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "link to itself", "device"])
-def test_what_is_no_regular_file_is_refused_at_once(
+def test_what_is_no_regular_file_is_rejected_at_once(
     kind: str, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     """A pipe was waited for without end."""
@@ -491,7 +489,7 @@ def test_what_is_no_regular_file_is_refused_at_once(
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_a_save_that_fails_leaves_the_old_file(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_save_that_fails_leaves_old_file(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session, (ticket, *_) = bandit(3)
     path = tmp_path / "s.json"
     session.save(path)
@@ -536,7 +534,7 @@ class Mine(Learner):
         state.answered[0] += 1.0
 
 
-def test_a_learner_of_ones_own_must_be_given(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_learner_of_ones_own_must_be_given(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     session, (ticket, *_) = bandit(2, learner=Mine())
     session.observe(ticket, loss=0.0)
     session.save(tmp_path / "s.json")
@@ -546,23 +544,21 @@ def test_a_learner_of_ones_own_must_be_given(tmp_path: Path, one_sentence: Calla
     assert "give the same learner" in refused(tmp_path / "s.json", one_sentence, UCB1())
 
 
-def test_a_learner_of_ones_own_is_not_taken_for_ours_of_the_same_name(
-    tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_own_learner_with_our_name(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     mine = type("Hedge", (Mine,), {})
     session, _ = bandit(1, learner=mine())
     session.save(tmp_path / "s.json")
     assert "learner=Hedge(...)" in refused(tmp_path / "s.json", one_sentence)
 
 
-def test_a_session_that_was_loaded_can_be_saved_again(tmp_path: Path) -> None:
+def test_session_that_was_loaded_can_be_saved_again(tmp_path: Path) -> None:
     one, two = saved(tmp_path), tmp_path / "two.json"
     Session.load(one).save(two)
     assert json.loads(one.read_text()) == json.loads(two.read_text())
 
 
 @pytest.mark.usefixtures("plainly")
-def test_a_ticket_without_a_chance_is_found_among_those_pending(tmp_path: Path) -> None:
+def test_ticket_with_nan_probability_is_found(tmp_path: Path) -> None:
     """One NaN is not equal to another."""
     session = Session(ThompsonSampling(), actions=2, horizon=5, seed=1)
     first, second = session.act(), session.act()

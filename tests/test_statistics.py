@@ -20,7 +20,7 @@ def test_slope_interval_coverage() -> None:
     assert np.mean([e.value for e in found]) == pytest.approx(0.5, abs=0.02)
 
 
-def test_slope_interval_widens_for_a_bent_curve() -> None:
+def test_slope_interval_widens_for_bent_curve() -> None:
     horizons = np.array([10.0, 100.0, 1000.0, 10000.0])
     straight = slope(horizons, [np.full(5, x) for x in (1.0, 10.0, 100.0, 1000.0)])
     bent = slope(horizons, [np.full(5, x) for x in (1.0, 40.0, 200.0, 1000.0)])

@@ -15,7 +15,7 @@ each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.rel
 
 
 @each_file
-def test_no_test_reads_a_clock(path: Path) -> None:
+def test_no_test_reads_clock(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         assert name not in CLOCKS, f"{path.name}:{getattr(node, 'lineno', 0)}: measure time in benchmarks/"

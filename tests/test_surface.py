@@ -72,12 +72,12 @@ def test_everything_public_says_what_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_class_is_documented_by_itself_and_not_by_the_decorator(name: str) -> None:
+def test_class_docstring_is_its_own(name: str) -> None:
     assert not str(CLASSES[name].__doc__).startswith(f"{name}(")
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_parameters_and_members_named_in_a_docstring_exist(name: str) -> None:
+def test_parameters_and_members_named_in_docstring_exist(name: str) -> None:
     """Words in `backquotes` are parameters, members, names of the same module, public names or Python."""
     value = PUBLIC[name]
     targets: list[tuple[str, Any]] = [(name, value)]

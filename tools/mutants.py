@@ -77,11 +77,11 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
     ),
     "bound of Simulation too small": (
         "bounds/delay.py", "math.sqrt(2 * math.log(actions)) * spread", "math.sqrt(1.5 * math.log(actions)) * spread",
-        "test_simulation_has_the_corrected_constant",
+        "test_simulation_has_corrected_constant",
     ),
     "comparison without the delays of the table": (
         "advice/request.py", "delay=self.delay(table),", "delay=self.conditions.delay,",
-        "test_row_delays_reach_the_runs",
+        "test_row_delays_reach_runs",
     ),
     "code not in the key of cached results": (
         "advice/report.py", "result_key(package_hash(), ", "result_key(", "test_key_depends_on_request_table_and_code",

@@ -33,7 +33,7 @@ def test_best_learner_and_lead() -> None:
     assert found.gain.value == pytest.approx(40 - NOISE.mean())
 
 
-def test_advice_follows_the_runs() -> None:
+def test_advice_follows_runs() -> None:
     """The same learners with permuted losses: a constant advice per setting fails here."""
     names = ("ThompsonSampling", "UCB1", "Exp3")
     for best in names:
@@ -57,14 +57,14 @@ def test_differences_are_paired() -> None:
     assert (found.learner, found.tied, found.next) == ("KLUCB", (), "UCB1")
 
 
-def test_random_fixed_action_is_the_threshold() -> None:
+def test_random_fixed_action_is_threshold() -> None:
     assert advise(runs(KLUCB=20 + NOISE), "bandit", random_action_loss=19.0).fixed_action
     assert advise(runs(KLUCB=20 + NOISE), "bandit", random_action_loss=20.0).fixed_action
     assert not advise(runs(KLUCB=20 + NOISE), "bandit", random_action_loss=21.0).fixed_action
     assert not advise(runs(KLUCB=20 + NOISE), "bandit").fixed_action, "under a budget there is no random fixed action"
 
 
-def test_useful_learner_is_preferred_to_better_ranked_one() -> None:
+def test_useful_learner_beats_better_ranked_one() -> None:
     """FrugalUCB ranks better and is tied, but only UCB1 is significantly below the random fixed action."""
     wide = 20 + 6 * NOISE
     found = advise(runs(UCB1=20 + NOISE / 10, FrugalUCB=wide), "bandit", random_action_loss=21.0)
@@ -98,7 +98,7 @@ def test_better_learner_is_not_tied() -> None:
     assert (found.learner, found.tied) == ("Thrifty", ("UCB1",))
 
 
-def test_fixed_action_names_the_best_learner() -> None:
+def test_fixed_action_names_best_learner() -> None:
     """Not the one that ranks best elsewhere, which may be the last one here."""
     found = advise(runs(Exp3=20 + NOISE, Thrifty=20.05 + NOISE[::-1]), "bandit", random_action_loss=20.0)
     assert found.fixed_action

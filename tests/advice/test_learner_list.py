@@ -10,7 +10,7 @@ from twin_cases import ALL
 
 
 @pytest.mark.parametrize("entry", list_learners(), ids=lambda entry: entry.name)
-def test_proved_means_that_bound_returns_a_number(entry: LearnerInfo) -> None:
+def test_proved_means_that_bound_returns_number(entry: LearnerInfo) -> None:
     """With some of the parameters of the twin tests, which are not those that the list tries."""
     terms = BudgetTerms(3, 1, 4096, 0.5, 0, np.full((3, 1), np.nan))
     learners = [case.learner for case in ALL if type(case.learner).__name__ == entry.name]

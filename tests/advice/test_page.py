@@ -138,7 +138,7 @@ def test_details_from_16_actions_on() -> None:
 
 @needs_browser
 @pytest.mark.parametrize("width", [1200, 390])
-def test_page_in_a_browser(browser: Any, page_file: Path, width: int) -> None:
+def test_page_in_browser(browser: Any, page_file: Path, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900})
     problems: list[str] = []
     requests: list[str] = []

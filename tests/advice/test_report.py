@@ -75,7 +75,7 @@ def test_regrets_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(curves) == 3 * 2, "once for each learner and order"
 
 
-def test_shares_equal_the_runs() -> None:
+def test_shares_equal_runs() -> None:
     report = run_comparison(table(), asked(delay=3, orders=("given",)))
     for learner in report.runs.learners:
         ends, shares = report.runs.shares(learner, "given")
@@ -91,7 +91,7 @@ def test_share_chart_groups_rare_actions() -> None:
     assert sum(band.middle for band in chart.bands) == pytest.approx(np.ones(40))
 
 
-def test_compare_under_a_budget_equals_play() -> None:
+def test_compare_under_budget_equals_play() -> None:
     pool, budget = dear().pool, Budget(0.2, null="add")
     lp = {"lp": EmpiricalLP()}
     done = compare(pool, lp, budget=budget, relabel=False, repetitions=3, seed=5)
@@ -108,7 +108,7 @@ def test_compare_under_a_budget_equals_play() -> None:
     assert (many.cell("lp").sums == done.cell("lp").sums).all()
 
 
-def test_relabelling_under_a_budget() -> None:
+def test_relabelling_under_budget() -> None:
     """Ties go to the lowest index: without relabelling, the first of two equal columns has all the plays."""
     pool = Pool([[0.0, 0.0, 1.0]] * 40, ["one", "other", "null"], costs=[[1.0, 1.0, 0.0]] * 40)
     by_name = {"lp": EmpiricalLP()}
@@ -131,7 +131,7 @@ def test_budget_is_never_exceeded(feedback: str) -> None:
     assert any("see the whole row with its costs" in note for note in report.notes) == (feedback == "full")
 
 
-def test_free_action_is_the_null_action() -> None:
+def test_free_action_is_null_action() -> None:
     report = run_comparison(
         Table(Pool([[1.0, 0.0]] * 20, ["skip", "call"], costs=[[0.0, 1.0]] * 20), None, []), asked(amounts=(5.0,))
     )
@@ -175,7 +175,7 @@ def test_default_leader_with_delay_starts_uniformly() -> None:
     assert abs(regrets("late").mean() - 50.5) < 10
 
 
-def test_default_learners_under_a_budget() -> None:
+def test_default_learners_under_budget() -> None:
     losses = CompareRequest(Conditions("bandit", switching_price=1.0), amounts=(5.0,))
     rows = CompareRequest(Conditions("full"), amounts=(5.0,))
     assert (losses.kind, list(losses.recipes)) == ("budget losses", ["ThriftyLP", "OptimisticLP"])
@@ -206,7 +206,7 @@ def test_regret_bound() -> None:
     assert regret_bound(leader, 4, 500, 0, 1.0) is None
 
 
-def test_random_fixed_action_in_the_ranking() -> None:
+def test_random_fixed_action_in_ranking() -> None:
     losses = np.array([[0.0, 0.9, 1.0], [0.0, 1.0, 1.0]] * 30)
     report = run_comparison(read_table(losses, kind="losses"), asked("full", learners=("FollowTheLeader", "Uniform")))
     row = next(row for row in report.rankings["random"] if row.rank is None)
@@ -275,7 +275,7 @@ def test_column_of_delays_is_used() -> None:
         ("bandit", ("FollowTheLeader", "UCB1"), (), "mixed", "learners differ in the feedback they see"),
     ],
 )
-def test_feedback_of_the_compared_learners(
+def test_feedback_of_compared_learners(
     feedback: str, learners: tuple[str, ...], amounts: tuple[float, ...], seen: str, lead: str
 ) -> None:
     """Feedback depends on the learners, not on the option or the budget."""
@@ -296,7 +296,7 @@ def test_row_delays_are_reported() -> None:
     assert any("a delay of 7 rounds as requested" in note for note in other.notes)
 
 
-def test_switching_price_with_a_target_is_rejected() -> None:
+def test_switching_price_with_target_is_rejected() -> None:
     with pytest.raises(ParameterError, match="got 2; leave out switching_price, or the target"):
         run_comparison(dear(20), asked(price=2.0, target=0.5))
 
@@ -328,7 +328,7 @@ def test_page_defines_regret(conditions: dict[str, Any], page: str, label: str) 
         (("random", "iid"), ("Rows are drawn with replacement in iid order", "the same orders of the rows")),
     ],
 )
-def test_page_describes_the_orders(orders: tuple[str, ...], lead: tuple[str, ...]) -> None:
+def test_page_describes_orders(orders: tuple[str, ...], lead: tuple[str, ...]) -> None:
     shown = compare_page(run_comparison(dear(20), asked(repetitions=1, orders=orders, learners=("UCB1",))), command="x")
     assert all(words in shown for words in lead)
 
@@ -355,7 +355,7 @@ def test_unit_of_target_and_switching_price() -> None:
     assert not any("is in rescaled losses" in note for note in plain.notes)
 
 
-def test_row_delays_reach_the_runs() -> None:
+def test_row_delays_reach_runs() -> None:
     """In one order, so that only the delays of the rows can make a difference."""
     losses = np.random.default_rng(3).integers(0, 2, (40, 2)).astype(float)
     late_table, name = Table(Pool(losses), np.full(40, 30), []), "FollowTheLeader"

@@ -40,7 +40,7 @@ def request(feedback: str = "full", **others: Any) -> CompareRequest:
     return CompareRequest(Conditions(feedback, others.pop("delay", 0)), repetitions=5, **others)
 
 
-def test_useful_features_are_recommended_with_the_promise() -> None:
+def test_useful_features_are_recommended() -> None:
     routing = run_routing(table(), request())
     assert routing.helps
     assert routing.sentence.startswith("Route by features: on this list 0.")
@@ -69,7 +69,7 @@ def test_target_is_reached_for_less(useful: bool) -> None:
     assert 0.0 < routing.share_of_gap.value < 1.0 or not useful
 
 
-def test_share_under_a_budget_is_of_the_best_choice_within_it() -> None:
+def test_share_under_budget_is_of_best_choice_within_it() -> None:
     """The oracle keeps to the budget too: with half of the money it cannot play the right action on every row."""
     one = table(900, costs=True)
     asked = request(amounts=(900.0,))
@@ -80,13 +80,13 @@ def test_share_under_a_budget_is_of_the_best_choice_within_it() -> None:
     assert routing.share_of_gap.value == pytest.approx((mix - routed) / (mix - best))
 
 
-def test_bandit_feedback_adds_the_index() -> None:
+def test_bandit_feedback_adds_index() -> None:
     names = [row.name for row in run_routing(table(), request("bandit")).rows]
     assert "LinearIndex, bandit feedback" in names
     assert "LinearIndex, bandit feedback" not in [row.name for row in run_routing(table(), request()).rows]
 
 
-def test_figures_are_those_of_the_traces() -> None:
+def test_figures_are_those_of_traces() -> None:
     one, asked = table(), request()
     routing = run_routing(one, asked)
     from tombola.rng import repetition_seeds
@@ -103,7 +103,7 @@ def test_figures_are_those_of_the_traces() -> None:
     assert routing.won[:, -1].tolist() == pytest.approx(ends)
 
 
-def test_noise_is_not_recommended_and_costs_at_most_risk() -> None:
+def test_noise_is_not_recommended() -> None:
     routing = run_routing(table(useful=False), request())
     assert not routing.helps
     assert routing.sentence == "Features do not help here: small."
@@ -111,7 +111,7 @@ def test_noise_is_not_recommended_and_costs_at_most_risk() -> None:
     assert routing.against_safe.value <= 3.0
 
 
-def test_budget_compares_with_the_best_fixed_mix_at_the_same_cost() -> None:
+def test_budget_compares_with_best_fixed_mix() -> None:
     routing = run_routing(table(costs=True), request(amounts=(450.0,)))
     assert routing.helps
     assert "less than the best fixed mix at the same cost, known in advance" in routing.sentence
@@ -122,7 +122,7 @@ def test_budget_compares_with_the_best_fixed_mix_at_the_same_cost() -> None:
     assert useless.sentence.startswith("Features do not help here: the best fixed mix at the same cost (")
 
 
-def test_delay_states_the_mean_over_orders() -> None:
+def test_delay_states_mean_over_orders() -> None:
     """With delay the promise is about the mean over orders too (Theorem C3')."""
     routing = run_routing(table(), request(delay=7))
     assert "on average over the guard's draws and over orders at most 3 rows" in routing.sentence
@@ -143,7 +143,7 @@ def test_conditions_without_routing_are_noted(options: dict[str, Any], delays: A
     assert skip_reason(table(), request()) is None
 
 
-def test_switching_price_is_noted_in_the_report() -> None:
+def test_switching_price_is_noted_in_report() -> None:
     report = run_comparison(table(60), CompareRequest(Conditions("full", 0, 2.0), repetitions=2))
     assert report.routing is None
     assert "features are not used: routing ignores the switching price" in report.notes

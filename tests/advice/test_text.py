@@ -26,7 +26,7 @@ def report_on(losses: Any, *, repetitions: int = 12, **conditions: Any) -> Compa
 CLEAR = np.random.default_rng(0).permutation(np.array([[0.0, 1.0], [0.25, 1.0], [0.0, 0.75]] * 40))
 
 
-def test_summary_of_a_clear_table() -> None:
+def test_summary_of_clear_table() -> None:
     summary = report_on(CLEAR).summary
     assert summary.table == "t.csv: 120 rows, 2 actions, read as losses: lower is better."
     assert summary.best == (
@@ -40,14 +40,14 @@ def test_summary_of_a_clear_table() -> None:
     assert summary.warnings == ()
 
 
-def test_best_action_is_in_the_unit_of_the_table() -> None:
+def test_best_action_is_in_unit_of_table() -> None:
     table = Table(Pool([[0.2, 0.5]] * 20), None, [], "scores", "accuracy", (0.0, 100.0))
     report = run_comparison(table, CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2))
     assert "read as scores (accuracy): higher is better." in report.summary.table
     assert "0, mean accuracy 80; next: 1, -30. Learners" in report.summary.best
 
 
-def test_equal_actions_give_a_fixed_action() -> None:
+def test_equal_actions_give_fixed_action() -> None:
     summary = report_on(np.full((60, 3), 0.5)).summary
     assert summary.advice.startswith("Advice for a new list: play one fixed action. No learner is significantly better")
     assert summary.command == ""
@@ -69,23 +69,23 @@ def test_one_repetition_has_no_interval() -> None:
 
 
 @pytest.mark.parametrize(("delay", "warned"), [(60, True), (59, False)])
-def test_delay_as_long_as_the_list_is_a_warning(delay: int, warned: bool) -> None:
+def test_delay_as_long_as_list_is_warning(delay: int, warned: bool) -> None:
     warnings = report_on([[0.0, 1.0]] * 60, delay=delay).summary.warnings
     assert any("no feedback arrives in time" in one for one in warnings) == warned
 
 
-def test_few_rows_per_action_is_a_warning() -> None:
+def test_few_rows_per_action_is_warning() -> None:
     assert any("rows per action" in one for one in report_on(np.eye(12)).summary.warnings)
 
 
-def test_bound_above_the_number_of_rows_is_left_out() -> None:
+def test_bound_above_number_of_rows_is_left_out() -> None:
     report = report_on(CLEAR[:12])
     for bound, printed in ((12.0, False), (11.5, True)):
         runs = replace(report.runs, bounds=dict.fromkeys(report.runs.bounds, bound))
         assert ("at most 11.5." in replace(report, runs=runs).summary.precision) == printed
 
 
-def test_learner_from_a_file_has_no_session_command(tmp_path: Path) -> None:
+def test_learner_from_file_has_no_session_command(tmp_path: Path) -> None:
     """A session knows the learners of the package only."""
     (tmp_path / "mine.py").write_text(
         "from tombola.learners import FollowTheLeader\n\n\nclass Mine(FollowTheLeader): ...\n"

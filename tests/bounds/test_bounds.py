@@ -88,7 +88,7 @@ def closest(learner: Learner, k: int, horizons: range, share: float = 1.0) -> fl
 
 
 @pytest.mark.parametrize("learner", SMALL, ids=repr)
-def test_no_small_pool_has_more_regret_than_the_bound(learner: Learner) -> None:
+def test_regret_bound_on_all_small_pools(learner: Learner) -> None:
     """All 0/1 pools with two actions up to T = 4, and with three up to T = 3, and all delays: exact."""
     assert closest(learner, 2, range(1, 5)) <= 1 + ROUNDING
     assert closest(learner, 3, range(1, 4)) <= 1 + ROUNDING
@@ -97,7 +97,7 @@ def test_no_small_pool_has_more_regret_than_the_bound(learner: Learner) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("learner", LARGER, ids=repr)
-def test_no_larger_pool_has_more_regret_than_the_bound(learner: Learner) -> None:
+def test_regret_bound_on_all_larger_pools(learner: Learner) -> None:
     """The same up to T = 8 with two actions and T = 5 with three."""
     assert closest(learner, 2, range(5, 9)) <= 1 + ROUNDING
     assert closest(learner, 3, range(4, 6)) <= 1 + ROUNDING
@@ -131,14 +131,14 @@ def test_drift_of_bandit_learners_on_all_small_pools(learner: Learner) -> None:
 
 
 @pytest.mark.parametrize("learner", [Hedge(), HedgeAnytime(), FollowTheLeader()], ids=repr)
-def test_half_of_a_bound_is_broken_by_a_small_pool(learner: Learner) -> None:
+def test_half_bound_fails_on_small_pool(learner: Learner) -> None:
     assert closest(learner, 2, range(1, 5), share=0.5) > 1
 
 
 @pytest.mark.parametrize(
     "learner", [UCB1(), UCB2(), FrugalUCB(), Thrifty(), ExploreThenCommit(), SerflingElimination()], ids=repr
 )
-def test_bounds_proved_without_delay_are_not_claimed_with_it(learner: Learner) -> None:
+def test_bounds_without_delay_are_none_with_it(learner: Learner) -> None:
     assert learner.bound(2, 100) is not None
     assert learner.bound(2, 100, delay=1) is None
     assert KLUCB().bound(2, 100) is None
@@ -146,7 +146,7 @@ def test_bounds_proved_without_delay_are_not_claimed_with_it(learner: Learner) -
 
 @pytest.mark.parametrize("learner", [*LATE, *PROMPT], ids=repr)
 @pytest.mark.parametrize("k", [1, 2, 3, 100])
-def test_bounds_are_numbers_up_to_the_horizon(learner: Learner, k: int) -> None:
+def test_bounds_are_numbers_up_to_horizon(learner: Learner, k: int) -> None:
     for T in (1, 2, 3, 50, 100_000):
         for d in (0, 1, T, 2 * T):
             bound = learner.bound(k, T, d)
@@ -184,13 +184,13 @@ def shift(learner: Learner, losses: np.ndarray) -> list[float]:
 @pytest.mark.full
 @pytest.mark.parametrize("learner", FOUR, ids=repr)
 @pytest.mark.parametrize("name", POOLS)
-def test_a_delay_is_a_shift(learner: Learner, name: str) -> None:
+def test_delay_is_shift(learner: Learner, name: str) -> None:
     """R_d = d phi_0 + sum_{n < T-d} phi_n on all 5,040 orders, d = 0..7; phi_n >= 0 for a rate fixed in advance."""
     check_shift(learner, POOLS[name])
 
 
 @pytest.mark.parametrize("learner", FOUR, ids=repr)
-def test_a_delay_is_a_shift_on_a_small_pool(learner: Learner) -> None:
+def test_delay_is_shift_on_small_pool(learner: Learner) -> None:
     check_shift(learner, np.random.default_rng(3).random((4, 3)).round(1))
 
 
@@ -209,7 +209,7 @@ def check_shift(learner: Learner, losses: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("T", [5, 6, 20, 1000])
-def test_the_drift_of_counts_has_at_most_ln_t(T: int) -> None:
+def test_drift_of_counts_has_at_most_ln_t(T: int) -> None:
     h = T * sum(1 / t for t in range(2, T + 1)) / (T - 1)
     assert bounds.drift_of_counts(T, [3.0, 2.0], [1.0, 0.5]) == pytest.approx(math.sqrt(3 * h) + math.sqrt(2 * h) / 2)
     assert h <= math.log(T)
@@ -217,7 +217,7 @@ def test_the_drift_of_counts_has_at_most_ln_t(T: int) -> None:
 
 
 @pytest.mark.parametrize("T", [2, 3, 10, 1000, 10**5])
-def test_the_drift_of_two_actions_is_above_its_sum(T: int) -> None:
+def test_drift_of_two_actions_exceeds_plain_sum(T: int) -> None:
     """(1/2) sum_t sd(M_t), straight from the proof, is at most (pi/4) sqrt(T), and not much below it."""
     n = np.arange(T, dtype=np.float64)
     exact = float(np.sum(np.sqrt(n / ((T - 1) * (T - n))))) / 2
@@ -225,7 +225,7 @@ def test_the_drift_of_two_actions_is_above_its_sum(T: int) -> None:
 
 
 @pytest.mark.parametrize(("T", "k", "delay"), [(2**10, 2, 0), (1000, 5, 3), (2**14, 3, 40)])
-def test_the_bound_of_simulation_is_the_sum_of_its_theorem(T: int, k: int, delay: int) -> None:
+def test_simulation_bound_equals_plain_sum(T: int, k: int, delay: int) -> None:
     drift, leaders, others, n = 1.0, 0.0, 0.0, 1
     while n < T:
         drift += math.sqrt(2 * math.log(k)) * min(n, T - n) * T / (T - n) * math.sqrt((T - n + 1) / (T * n)) + delay
@@ -239,7 +239,7 @@ def test_the_bound_of_simulation_is_the_sum_of_its_theorem(T: int, k: int, delay
 
 
 @pytest.mark.parametrize(("T", "k", "price"), [(2**44, 2, 1.0), (2**44 + 12345, 3, 0.5), (2**40, 6, 0.0)])
-def test_the_bound_of_the_papers_elimination_is_the_sum_of_its_theorem(T: int, k: int, price: float) -> None:
+def test_paper_elimination_bound_equals_plain_sum(T: int, k: int, price: float) -> None:
     """Rounds of block i cost 4 e_{i-1}, with the radius of the paper; only at such horizons is that below T."""
     i0 = math.ceil(math.log2(k))
     regret = 2.0 ** (i0 + 1) + 1 + bounds.drift(T, k)
@@ -251,7 +251,7 @@ def test_the_bound_of_the_papers_elimination_is_the_sum_of_its_theorem(T: int, k
 
 
 @pytest.mark.parametrize(("T", "k", "rate"), [(2**12, 2, 0.5), (5000, 3, 0.9), (2**9, 2, 1.0)])
-def test_the_bound_of_serfling_lp_is_the_sum_of_its_theorem(T: int, k: int, rate: float) -> None:
+def test_serfling_lp_bound_equals_plain_sum(T: int, k: int, rate: float) -> None:
     """A block costs radius + margin + (1/T + radius + margin) / rate a round, 1 where nothing is played."""
     sizes = lp_blocks(T, 2.0)
     log = math.log(len(sizes) * 2 * (2 * k + 1) / 0.05)
@@ -265,7 +265,7 @@ def test_the_bound_of_serfling_lp_is_the_sum_of_its_theorem(T: int, k: int, rate
     assert bounds.serfling_lp(T, k, 1, rate, 0.05) == pytest.approx(min(total, T), rel=1e-12)
 
 
-def test_simulation_has_the_corrected_constant() -> None:
+def test_simulation_has_corrected_constant() -> None:
     """The concentration term alone: below 4.18 sqrt(T ln k) at every T, and above 4.17 from about 285,000 on."""
 
     def constant(T: int) -> float:
@@ -311,7 +311,7 @@ def naive_frugal(T: int, k: int, block: int, s: float, parts: int = 2) -> tuple[
 @pytest.mark.parametrize(
     ("T", "k", "block", "s"), [(300, 2, 16, 1.0), (400, 5, 1, 1.0), (200, 3, 4, 2.0), (90, 40, 1, 1.0)]
 )
-def test_the_bound_of_frugal_ucb_is_the_sum_of_its_theorem(T: int, k: int, block: int, s: float) -> None:
+def test_frugal_ucb_bound_equals_plain_sum(T: int, k: int, block: int, s: float) -> None:
     A, B = naive_frugal(T, k, block, s)
     assert A * 0.999 <= index_shortfall(T, k, block, s) <= 1.04 * A + 1
     assert index_overshoot(T, k, block, s) == pytest.approx(B)
@@ -319,7 +319,7 @@ def test_the_bound_of_frugal_ucb_is_the_sum_of_its_theorem(T: int, k: int, block
 
 
 @pytest.mark.parametrize(("T", "k"), [(300, 2), (200, 5), (90, 40)])
-def test_the_bound_of_thrifty_is_the_sum_of_its_theorem(T: int, k: int) -> None:
+def test_thrifty_bound_equals_plain_sum(T: int, k: int) -> None:
     """Budget, first plays, A and B on the list that grows by eighths, drift, tolls, switches, each by a plain sum."""
     A, B = naive_frugal(T, k, 1, 0.7, parts=8)
     assert A * 0.999 <= index_shortfall(T, k, 1, 0.7, 8) <= 1.04 * A + 1
@@ -343,7 +343,7 @@ def gap_bound(T: int, gaps: list[float], scale: float, price: float) -> float:
 
 
 @pytest.mark.parametrize(("k", "gap", "price"), [(2, 0.5, 0.0), (2, 0.5, 10.0), (5, 0.5, 1.0), (3, 0.25, 1.0)])
-def test_the_bound_with_gaps_of_frugal_ucb(k: int, gap: float, price: float) -> None:
+def test_bound_with_gaps_of_frugal_ucb(k: int, gap: float, price: float) -> None:
     """The mean over eight orders of sum D_a N_a: below the bound, which is below T/2, and above a hundredth of it."""
     T, scale = 2**14, 2.0
     pool = trap(T, k, gap)
@@ -355,7 +355,7 @@ def test_the_bound_with_gaps_of_frugal_ucb(k: int, gap: float, price: float) -> 
     assert bound / 100 < np.mean(paid) < bound
 
 
-def test_the_constant_of_frugal_ucb() -> None:
+def test_constant_of_frugal_ucb() -> None:
     """A + B <= 8.1 sqrt(k T) at scale 1, 6.9 at 1.5 and 6.8 at 2, over five horizons, four k and two first blocks."""
     for scale, constant in ((1.0, 8.1), (1.5, 6.9), (2.0, 6.8)):
         for T, k, block in itertools.product((2**6, 2**10, 2**14, 2**18), (2, 10, 1000), (1, 16)):
@@ -388,40 +388,40 @@ def naive_empirical(T: int, k: int, m: int, rho: float, delta: float, growth: fl
 
 
 @pytest.mark.parametrize(("T", "rho", "growth"), [(1000, 0.5, 1.2), (3000, 0.9, 1.5), (5000, 0.1, 2.0), (20, 0.5, 1.2)])
-def test_the_bound_of_the_empirical_lp_is_the_sum_of_its_theorem(T: int, rho: float, growth: float) -> None:
+def test_empirical_lp_bound_equals_plain_sum(T: int, rho: float, growth: float) -> None:
     for sampled in (True, False):
         naive = naive_empirical(T, 4, 2, rho, 0.1, growth, int(sampled))
         assert bounds.empirical_lp(T, 4, 2, rho, 0.1, growth, sampled=sampled) == pytest.approx(naive)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
-def test_the_plays_of_ucb2_fall_with_the_gap(alpha: float) -> None:
+def test_plays_of_ucb2_fall_with_gap(alpha: float) -> None:
     plays = [bounds.ucb2_plays(gap, 5000, alpha) for gap in np.linspace(0, 1, 60)]
     assert plays == sorted(plays, reverse=True)
     assert plays[0] == 5000
     assert ucb2_counts(5000, alpha) == sorted({math.ceil((1 + alpha) ** r) for r in range(200)} & set(range(5000)))
 
 
-def test_small_horizons_are_bounded_to_the_round() -> None:
+def test_small_horizons_are_bounded_to_round() -> None:
     """Of T rounds only T - 1 can switch; and exploring 2 of 10 rounds for each of two actions leaves F = 6."""
     assert [bounds.elimination_switches(T, 5) for T in (1, 2, 3)] == [0, 1, 2]
     assert bounds.explore_then_commit(10, 2, 2) == pytest.approx(2 + math.sqrt(2 * math.log(2) * (6 + 2) * (6 + 1) / 2))
 
 
-def test_more_labellings_than_there_are_rows_are_none() -> None:
+def test_erm_bound_with_many_labellings() -> None:
     """With fewer rows than the dimension, n / v counts as 1."""
     wanted = math.sqrt(4 * (10 * math.log(2 * math.e) + math.log(4 / 0.05)) / 5)
     assert bounds.uniform_convergence_corrected(5, 10, 0.05) == pytest.approx(wanted)
 
 
-def test_the_bound_of_the_papers_simulation_has_the_margin_that_it_plays_with() -> None:
+def test_paper_simulation_bound_uses_its_margin() -> None:
     """Three of its epsilons, unless another margin is given; at a horizon where it says something."""
     arguments = (2**40, 2, 1, 1.0, 0.05)
     assert bounds.budget_simulation(*arguments) == bounds.budget_simulation(*arguments, margin=3.0) < 2**40
     assert bounds.budget_simulation(*arguments, margin=4.0) > bounds.budget_simulation(*arguments)
 
 
-def test_simulation_bound_follows_the_conditions_of_its_theorem() -> None:
+def test_simulation_bound_checks_conditions() -> None:
     T, k = 4096, 3
     hedge = [bounds.hedge(2**i, k) for i in range(12)]
     expected = bounds.simulation(T, k, 5, base=lambda n: hedge[n.bit_length() - 1])
@@ -439,7 +439,7 @@ def test_simulation_bound_follows_the_conditions_of_its_theorem() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 1000, 12345])
-def test_sums_in_constant_time_equal_the_sums(count: int) -> None:
+def test_sums_in_constant_time_equal_sums(count: int) -> None:
     roots = math.fsum(1 / math.sqrt(n) for n in range(1, count + 1))
     assert sum_of_inverse_roots(count) == pytest.approx(roots, rel=1e-13)
     assert harmonic(count) == pytest.approx(math.fsum(1 / n for n in range(1, count + 1)), rel=1e-13)

@@ -48,7 +48,7 @@ def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> No
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1))
-def test_a_mix_is_covered_and_what_is_exact_costs_no_more(k: int, seed: int) -> None:
+def test_mix_cost_covers_exact_sum(k: int, seed: int) -> None:
     """In exact fractions: free is free, one whole action costs what it costs, and a mix at most its slack more."""
     generator = np.random.default_rng(seed)
     costs = generator.random((k, 1)) * 10.0 ** generator.integers(-320, 300)
@@ -70,7 +70,7 @@ def test_a_mix_is_covered_and_what_is_exact_costs_no_more(k: int, seed: int) -> 
 
 
 @pytest.mark.parametrize("k", [4, 8])
-def test_a_mix_costs_a_unit_in_the_last_place_more_for_each_action(k: int) -> None:
+def test_mix_cost_adds_one_ulp_per_action(k: int) -> None:
     """Here nothing is rounded, and two units are a tick; what is free, or all of one action, costs no more."""
     tracker, _ = new_tracker(BudgetRun(Budget(1.0, worst=1.0, null=0).resolve(k, 1), mixed=True), 9)
     costs = np.append(0.0, np.ones(k - 1))[:, None]
@@ -97,7 +97,7 @@ def naively_looked(tracker: BudgetTracker, unit: float) -> tuple[bool, bool, lis
 
 @settings(deadline=None)
 @given(st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from(["strict", "fits"]), st.booleans())
-def test_a_look_into_the_purse_is_the_naive_one(m: int, seed: int, stop: Any, mixed: bool) -> None:
+def test_look_into_tracker_is_naive_one(m: int, seed: int, stop: Any, mixed: bool) -> None:
     """Small whole numbers, so that ties are common; more and more is spent, and reservations come and go."""
     generator = np.random.default_rng(seed)
     limits = Budget([8.0] * m, worst=generator.integers(0, 5, (3, m)).astype(float), null="add").resolve(3, m)
@@ -124,7 +124,7 @@ def test_with_nothing_left_only_what_is_free_fits(mixed: bool) -> None:
     assert tracker.fits.tolist() == [0.0, 0.0, 1.0]
 
 
-def test_a_strict_purse_waits_while_it_is_closed_and_asks_no_more_when_it_has_stopped() -> None:
+def test_strict_tracker_closes_and_stops() -> None:
     asked: list[Any] = []
 
     def propose(state: Any, mix: Any) -> None:
@@ -148,7 +148,7 @@ def test_a_strict_purse_waits_while_it_is_closed_and_asks_no_more_when_it_has_st
     assert len(asked) == 3
 
 
-def test_whole_costs_and_amounts_lose_nothing_to_ticks() -> None:
+def test_integer_costs_are_exact_in_ticks() -> None:
     pool = Pool.from_rewards([[0.0, 1.0]] * 30, costs=[[0.0, 1.0]] * 30)
     trace = play(EmpiricalLP(), pool, budget=Budget(29.0), seed=0)
     assert trace.balance == Balance((29.0,), (29.0,), (0.0,)) or trace.balance.left[0] <= 1
@@ -158,7 +158,7 @@ def test_whole_costs_and_amounts_lose_nothing_to_ticks() -> None:
     assert 100 * Fraction(0.1) > 10
 
 
-def test_resources_of_different_scale_are_brought_to_one() -> None:
+def test_resources_share_the_common_scale() -> None:
     generator = np.random.default_rng(0)
     costs = generator.random((50, 3, 2))
     costs[:, 0] = 0
@@ -179,7 +179,7 @@ def test_resources_of_different_scale_are_brought_to_one() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32 - 1), st.booleans())
-def test_best_mix_is_the_best_vertex(k: int, m: int, seed: int, ties: bool) -> None:
+def test_best_mix_is_best_vertex(k: int, m: int, seed: int, ties: bool) -> None:
     generator = np.random.default_rng(seed)
     rewards, costs = generator.random(k), generator.random((k, m))
     if ties:
@@ -194,7 +194,7 @@ def test_best_mix_is_the_best_vertex(k: int, m: int, seed: int, ties: bool) -> N
         assert rewards @ mix == pytest.approx(rewards @ np.array(exact), abs=1e-6)
 
 
-def test_a_warm_start_changes_the_way_and_not_the_value() -> None:
+def test_warm_start_keeps_the_value() -> None:
     generator = np.random.default_rng(1)
     rewards, costs = generator.random(12), generator.random((12, 4))
     costs[0] = 0
@@ -210,7 +210,7 @@ def test_a_warm_start_changes_the_way_and_not_the_value() -> None:
     assert reached > 20, "pivots lead there most of the time"
 
 
-def test_pivots_from_the_basis_of_a_similar_program_lead_to_its_best_mix() -> None:
+def test_pivots_from_similar_basis_are_optimal() -> None:
     """Against the program solved afresh, in a walk of 400 steps through programs, every second one with ties."""
     generator, reached = np.random.default_rng(0), 0
     for number in range(100):
@@ -236,7 +236,7 @@ def test_pivots_from_the_basis_of_a_similar_program_lead_to_its_best_mix() -> No
     assert reached > 350
 
 
-def test_one_resource_of_many_actions_agrees_with_highs() -> None:
+def test_one_resource_agrees_with_highs() -> None:
     generator = np.random.default_rng(2)
     rewards, costs = generator.random(400), generator.random(400)
     for rate in (0.001, 0.01, 0.3, 5.0):
@@ -247,7 +247,7 @@ def test_one_resource_of_many_actions_agrees_with_highs() -> None:
         assert rewards @ direct == pytest.approx(rewards @ solved, abs=1e-7)
 
 
-def test_optimum_of_a_pool_with_an_added_null_action() -> None:
+def test_optimum_of_pool_with_added_null_action() -> None:
     pool = Pool.from_rewards([[0.5, 1.0]] * 4, costs=[[1.0, 4.0]] * 4)
     best = optimum(pool, Budget(4.0, null="add"))
     assert best.value == 0.5
@@ -288,7 +288,7 @@ TARGET_PENALTY = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
         lambda: best_mix_many_resources(np.ones(2), np.ones((2, 2)), np.full(2, 0.5), None),
     ],
 )
-def test_bad_input_is_refused_in_one_sentence(wrong: Any, one_sentence: Any) -> None:
+def test_bad_input_is_rejected(wrong: Any, one_sentence: Any) -> None:
     with pytest.raises(TombolaError) as caught:
         wrong()
     assert isinstance(caught.value, ParameterError | PoolError)
@@ -297,7 +297,7 @@ def test_bad_input_is_refused_in_one_sentence(wrong: Any, one_sentence: Any) -> 
 
 @pytest.mark.parametrize("mixed", [True, False])
 @pytest.mark.parametrize("stop", ["strict", "fits"])
-def test_a_budget_of_nothing_spends_nothing(stop: Any, mixed: bool) -> None:
+def test_budget_of_nothing_spends_nothing(stop: Any, mixed: bool) -> None:
     generator = np.random.default_rng(0)
     costs = generator.random((30, 3, 2))
     costs[:, 0] = 0
@@ -311,7 +311,7 @@ def test_a_budget_of_nothing_spends_nothing(stop: Any, mixed: bool) -> None:
     assert play(EmpiricalLP(), GOOD, budget=Budget(0.0), stop=stop, mixed=mixed, seed=0).plays.tolist() == [3.0, 0.0]
 
 
-def test_strict_stops_for_good_and_fits_goes_on_with_what_is_cheap() -> None:
+def test_strict_stops_and_fits_continues() -> None:
     rewards = np.tile([0.0, 0.5, 1.0], (40, 1))
     costs = np.tile([0.0, 1.0, 8.0], (40, 1))
     pool = Pool.from_rewards(rewards, costs=costs)
@@ -322,7 +322,7 @@ def test_strict_stops_for_good_and_fits_goes_on_with_what_is_cheap() -> None:
     assert fits.reward > strict.reward
 
 
-def test_the_action_that_costs_more_than_declared_is_named_and_not_one_that_costs_just_that() -> None:
+def test_too_costly_action_is_named() -> None:
     costs = np.array([[[0.0], [0.5], [0.75]]])
     with pytest.raises(ParameterError, match=r"got 0\.5 for action 2, resource 0, which once costs 0\.75"):
         Budget(5.0, worst=[0.0, 0.5, 0.5]).resolve(3, 1, costs)

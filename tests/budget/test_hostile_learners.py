@@ -22,7 +22,6 @@ from hostile import (
     HostileBandit,
     Stage,
     count_overspent,
-    door_of,
     dyadic_sum,
     exceeds,
     filed,
@@ -31,6 +30,7 @@ from hostile import (
     played,
     played_plainly,
     question_of,
+    route_of,
 )
 from tombola import Session, play
 from tombola._types import Floats, RngState
@@ -50,7 +50,7 @@ def test_no_hostile_learner_overspends(kind: Any, count: int) -> None:
     assert count_overspent(0, count, (played, kind)) == 0
 
 
-def test_no_hostile_learner_overspends_in_a_session() -> None:
+def test_hostile_learner_in_session() -> None:
     """Answers come late, out of order, twice, wrong or never; now and then the session is saved and loaded."""
     assert count_overspent(0, 1_005, (lived, Hostile)) == 0
 
@@ -66,21 +66,21 @@ def test_no_hostile_learner_overspends_in_a_session() -> None:
         ((filed, HostileBandit), range(9, MOODS)),
     ],
 )
-def test_no_hostile_learner_overspends_in_plain_python(route: Any, numbers: range) -> None:
+def test_hostile_learner_in_plain_python(route: Any, numbers: range) -> None:
     assert count_overspent(numbers.start, len(numbers), route) == 0
 
 
-def test_hostile_questions_are_asked_at_all_doors() -> None:
-    asked = [door_of(group) for group in range(1_000)]
+def test_hostile_questions_cover_all_routes() -> None:
+    asked = [route_of(group) for group in range(1_000)]
     assert {*ROUTES, (played_plainly, Grasping), (filed, Hostile), (filed, HostileBandit)} == set(asked)
     assert min(asked.count(route) for route in ROUTES) > 200
 
 
-def test_no_hostile_learner_overspends_through_play() -> None:
+def test_hostile_learner_in_play() -> None:
     assert sum(overspent(number) for number in range(200_000, 200_000 + 8 * MOODS)) == 0
 
 
-def test_a_stage_plays_what_play_plays() -> None:
+def test_stage_plays_what_play_plays() -> None:
     """The many plays by one runner, put back to the start each time, are those of `play`, to the bit."""
     for group in range(30):
         stage = Stage(question_of(group))
@@ -106,12 +106,12 @@ def test_dyadic_sums_are_exact(seed: int) -> None:
 
 
 @pytest.mark.full
-def test_no_hostile_learner_overspends_in_many_runs() -> None:
+def test_hostile_learner_in_many_runs() -> None:
     assert count_overspent(10_000, 1_000_000) == 0
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_hostile_plays_are_the_same_compiled_and_in_plain_python() -> None:
+def test_hostile_play_same_bits_without_numba() -> None:
     for group in range(40):
         compiled = Stage(question_of(group))
         with interpreted():
@@ -212,7 +212,7 @@ FAULTS: dict[str, tuple[Any, str, Any, Any, range]] = {
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("what", FAULTS)
-def test_sabotage_of_the_purse_is_caught(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sabotage_of_tracker_is_caught(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, name, broken, route, numbers = FAULTS[what]
     monkeypatch.setattr(hostile, "_steps", {})
     monkeypatch.setattr(owner, name, broken)
@@ -220,7 +220,7 @@ def test_sabotage_of_the_purse_is_caught(what: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_purse_that_lets_learners_write_into_it_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracker_writable_by_learners_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hostile.needs_plan says that all fits; with the tracker's own array and no last look, that is believed."""
 
     def halts(needs_plan: Any) -> Any:
@@ -249,7 +249,7 @@ def caught_in(numbers: Any) -> int:
 
 
 @pytest.mark.parametrize("mood", range(MOODS))
-def test_a_session_pays_for_nothing_that_does_not_fit(mood: int) -> None:
+def test_session_never_overspends(mood: int) -> None:
     """300 rounds that cost 1 each, and an amount of 10; one that falls over is told again."""
     session = Session(Hostile(mood), 2, 300, budget=Budget(10.0, worst=[1.0, 1.0], null="add"), seed=mood)
     spent = 0
@@ -264,7 +264,7 @@ def test_a_session_pays_for_nothing_that_does_not_fit(mood: int) -> None:
 
 
 @pytest.mark.parametrize("amounts", [1e-310, [1.0, 5e-324]])
-def test_amounts_with_too_few_bits_are_refused(amounts: Any, one_sentence: Callable[[object], str]) -> None:
+def test_amounts_with_too_few_bits_are_rejected(amounts: Any, one_sentence: Callable[[object], str]) -> None:
     for wrong in ({"amounts": amounts}, {"amounts": 1.0, "worst": amounts}):
         with pytest.raises(ParameterError, match=r"at least 2\.2") as caught:
             Budget(**wrong)
@@ -275,7 +275,7 @@ def test_amounts_with_too_few_bits_are_refused(amounts: Any, one_sentence: Calla
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("learner", [ThriftyLP(), EmpiricalLP()], ids=repr)
-def test_the_least_amount_has_a_common_scale(learner: Any) -> None:
+def test_least_amount_has_common_scale(learner: Any) -> None:
     """The rounds over the least amount are more than any number: learners were told of costs that are none."""
     pool = Pool(np.zeros((14, 1)), costs=np.full((14, 1), 1e-310))
     trace = play(learner, pool, "given", budget=Budget(MIN_AMOUNT, null="add"), seed=0)
@@ -290,11 +290,11 @@ def test_the_least_amount_has_a_common_scale(learner: Any) -> None:
         ([1.1, -0.1], False), ([math.nan, 1.0], False), ([math.inf, 0.0], False), ([0.6, 0.6], False),
     ],
 )  # fmt: skip
-def test_what_a_mix_is(mix: list[float], is_one: bool) -> None:
+def test_what_mix_is(mix: list[float], is_one: bool) -> None:
     assert tracker.is_distribution(np.array(mix)) == is_one
 
 
-def test_a_mix_of_one_and_dust_costs_more_than_one() -> None:
+def test_mix_of_one_and_dust_costs_more_than_one() -> None:
     """1.0 of an action and 1e-17 of another is more than the first alone, though the sum of costs rounds to it."""
     limits = Budget(4.0, worst=[1.0, 1.0, 0.0]).resolve(3, 1)
     full, _ = tracker.new_tracker(BudgetRun(limits, mixed=True), 10)
@@ -344,7 +344,7 @@ class Fickle(Stubborn):
 
 
 @pytest.mark.usefixtures("plainly")
-def test_a_run_file_hands_out_nothing_that_was_not_paid_for(tmp_path: Path) -> None:
+def test_session_file_reserves_every_ticket(tmp_path: Path) -> None:
     """A learner that is due, then is not, then is again, was once handed the first action past the tracker."""
     budget, paid = Budget(3.0, worst=1.0, null="add"), 0
     with SessionFile.start(tmp_path / "a.run", map(str, range(30)), ["a", "b"], Fickle(), budget=budget, seed=1) as run:
@@ -369,7 +369,7 @@ class Fragile(Stubborn):
 
 
 @pytest.mark.usefixtures("either_way")
-def test_an_answer_that_a_learner_falls_over_is_paid_for_once() -> None:
+def test_failing_observe_is_charged_once() -> None:
     """It can be told again; nothing was given back, or spent, the first times."""
     session, paid = Session(Fragile(), 2, 40, budget=Budget(6.0, worst=2.0, null="add"), seed=1), 0
     for _ in range(40):
@@ -388,7 +388,7 @@ def test_an_answer_that_a_learner_falls_over_is_paid_for_once() -> None:
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("delay", [0, 1, 3, [0, 2, 5] * 20])
 @pytest.mark.parametrize("mixed", [False, True])
-def test_what_a_learner_was_shown_is_a_copy_for_good(delay: Any, mixed: bool) -> None:
+def test_learner_sees_copies_only(delay: Any, mixed: bool) -> None:
     """In plain Python it can keep the play of an earlier round, and once wiped out a later one in its place."""
     pool = Pool(np.zeros((60, 2)), costs=np.ones((60, 2)))
     trace = play(Grasping(9), pool, "given", delay, budget=Budget(5.0, null="add"), mixed=mixed, seed=0)
@@ -397,7 +397,7 @@ def test_what_a_learner_was_shown_is_a_copy_for_good(delay: Any, mixed: bool) ->
 
 
 @pytest.mark.usefixtures("plainly")
-def test_a_price_is_compared_with_costs_of_32_bits_as_they_are() -> None:
+def test_price_equals_float32_cost() -> None:
     """The float32 of 0.1 is more than the float64 of 0.1, so an amount of 0.1 does not pay for it."""
     pool = Pool(np.zeros((9, 1)), costs=np.full((9, 1), 0.1, np.float32))
     with pytest.raises(ParameterError, match="prices must equal the cost in every row"):
@@ -408,7 +408,7 @@ def test_a_price_is_compared_with_costs_of_32_bits_as_they_are() -> None:
     assert trace.overspent == (False,)
 
 
-def test_a_null_action_with_a_price_is_refused(one_sentence: Callable[[object], str]) -> None:
+def test_null_action_with_price_is_rejected(one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(ParameterError, match="cost nothing") as caught:
         Budget(10.0, worst=1.0, null=0, prices=[0.5, None]).resolve(2, 1)
     one_sentence(caught.value)
@@ -416,7 +416,7 @@ def test_a_null_action_with_a_price_is_refused(one_sentence: Callable[[object], 
 
 
 @pytest.mark.usefixtures("plainly")
-def test_what_a_budget_was_made_of_may_change_and_the_session_does_not() -> None:
+def test_session_copies_its_budget() -> None:
     amounts, worst, prices = np.array([5.0]), np.array([[1.0], [1.0]]), np.array([np.nan, 0.5])
     session = Session(Stubborn(), 2, 9, budget=Budget(cast(Any, amounts), worst, "add", prices), seed=0)
     amounts[:], worst[:], prices[:] = 1e9, 1e9, 1e9
@@ -428,9 +428,7 @@ def test_what_a_budget_was_made_of_may_change_and_the_session_does_not() -> None
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("huge", [10**400, -(10**400), "1e999", "1 dollar"])
-def test_numbers_beyond_all_floats_are_refused_in_a_sentence(
-    huge: Any, tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_numbers_beyond_floats_are_rejected(huge: Any, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     for wrong in ({"amounts": huge}, {"amounts": 1.0, "worst": huge}, {"amounts": 1.0, "prices": [huge]}):
         with pytest.raises(ParameterError) as refused:
             Budget(**wrong)

@@ -10,7 +10,7 @@ from tombola.pool import Pool
 
 
 @pytest.mark.parametrize("part", range(5))
-def test_mix_and_prices_are_those_of_an_exact_solver(part: int) -> None:
+def test_mix_and_prices_equal_exact_solver(part: int) -> None:
     """A hundred random programs a part, with ties: value, feasibility, and prices between the extreme dual vertices."""
     for number in range(100):
         rewards, costs, rates = program(np.random.default_rng([part, number]))
@@ -26,14 +26,14 @@ def test_mix_and_prices_are_those_of_an_exact_solver(part: int) -> None:
             assert float(extremes[j]) - 1e-9 <= prices[j] <= float(extremes[m + j]) + 1e-9
 
 
-def test_a_halved_price_would_be_noticed() -> None:
+def test_halved_price_would_be_detected() -> None:
     rewards, costs, rates = np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])
     half = dual_prices(rewards, costs, rates) / 2
     value = rewards @ best_mix(rewards, costs, rates)[0]
     assert rates @ half + (rewards - costs @ half).max() > value + 0.05
 
 
-def test_the_frontier_is_the_curve_of_the_best_mixes() -> None:
+def test_frontier_is_curve_of_best_mixes() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         pool = Pool(rng.random((30, 6)), costs=rng.random((30, 6)))

@@ -85,7 +85,7 @@ def test_no_run_overspends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.full
-def test_no_run_of_a_hundred_thousand_overspends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_run_of_hundred_thousand_overspends(monkeypatch: pytest.MonkeyPatch) -> None:
     run_many(10_000, 100_000, monkeypatch)
 
 

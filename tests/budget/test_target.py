@@ -37,7 +37,7 @@ def program(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.
 
 
 @pytest.mark.parametrize("part", range(5))
-def test_the_cheapest_mix_and_its_price_are_those_of_an_exact_solver(part: int) -> None:
+def test_cheapest_mix_equals_exact_solver(part: int) -> None:
     """A hundred random programs a part: least cost, feasibility, whether there is a mix at all, and the price."""
     reached = 0
     for number in range(100):
@@ -61,7 +61,7 @@ def test_the_cheapest_mix_and_its_price_are_those_of_an_exact_solver(part: int) 
     assert 30 < reached < 100
 
 
-def test_a_solver_that_forgets_the_target_is_noticed() -> None:
+def test_solver_that_forgets_target_is_detected() -> None:
     losses, costs, rates = np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]]), np.array([9.0])
     (rewards, rows, _), _ = target_as_budget(losses, costs, rates, 0.25)
     assert losses @ best_mix(rewards, rows, np.ones(1))[0] > 0.5
@@ -82,7 +82,7 @@ def test_budget_and_target_are_mirror_images() -> None:
 
 @pytest.mark.parametrize("target", [0.0, 0.3, 0.55, 1.0])
 @pytest.mark.parametrize(("mixed", "delay"), [(True, 0), (False, 0), (False, 3)])
-def test_the_learner_agrees_with_its_twin(target: float, mixed: bool, delay: int) -> None:
+def test_learner_agrees_with_its_twin(target: float, mixed: bool, delay: int) -> None:
     case = Case(EmpiricalLP(), type("Twin", (naive.TargetLP,), {"target": target}))
     for T, k in ((1, 1), (1, 3), (2, 2), (23, 3), (64, 4)):
         for share in (0.0, 0.2, 1.0):
@@ -95,7 +95,7 @@ def models(rows: int = 2000) -> Pool:
 
 
 @pytest.mark.parametrize("learner", [EmpiricalLP(), ThriftyLP()])
-def test_learners_come_near_the_target_at_near_its_cost(learner: Any) -> None:
+def test_learners_reach_target_near_its_cost(learner: Any) -> None:
     """Twelve fixed orders: the mean loss is within .01 of the target, and no more is spent than 1.6 times the least.
 
     Measured: .001 and 1.3 at most. Without a cap nothing is refused, so null is played by choice alone.
@@ -118,7 +118,7 @@ class Careless(EmpiricalLP):
         super().plan(state._replace(target=np.inf), left, fits, rng)
 
 
-def test_missing_the_target_never_pays() -> None:
+def test_missing_target_never_pays() -> None:
     """Every fixed mix has a regret of at least 0, and those that miss the target have more than the cheapest."""
     pool = models(200)
     budget = Budget(target=0.3, null="add")
@@ -134,7 +134,7 @@ def test_missing_the_target_never_pays() -> None:
     assert target_regret(pool, Budget(5.0, null="add")) is None
 
 
-def test_without_amounts_nothing_is_ever_refused() -> None:
+def test_without_amounts_nothing_is_ever_rejected() -> None:
     generator = np.random.default_rng(0)
     pool = Pool(generator.random((100, 3)), costs=generator.random((100, 3)) * 0.1)
     trace = play(EmpiricalLP(), pool, budget=Budget(target=0.0, null="add"), seed=0)
@@ -142,7 +142,7 @@ def test_without_amounts_nothing_is_ever_refused() -> None:
     assert not any(trace.overspent)
 
 
-def test_a_cap_beside_a_target_is_never_exceeded() -> None:
+def test_cap_beside_target_is_never_exceeded() -> None:
     """Sixty pools with costs that tie, are rare or span 24 powers of ten; drawn and fluid, late; in exact fractions."""
     for number in range(60):
         generator = np.random.default_rng([9, number])
@@ -162,7 +162,7 @@ def test_a_cap_beside_a_target_is_never_exceeded() -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_a_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
+def test_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
     budget = Budget(worst=[1.0, 4.0], null="add", target=0.25)
     assert Budget(*budget.to_json()) == budget
     session = Session(ThriftyLP(), ["small", "large"], 50, budget=budget, seed=0)
@@ -178,7 +178,7 @@ def test_a_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
     assert Session.load(tmp_path / "s.json").balance == session.balance
 
 
-def test_a_live_run_aims(tmp_path: Path, capsys: Any) -> None:
+def test_live_run_aims(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "ids.txt").write_text("\n".join(map(str, range(40))))
     out = tmp_path / "my.run"
     start(
@@ -212,7 +212,7 @@ def test_a_live_run_aims(tmp_path: Path, capsys: Any) -> None:
         lambda: run_comparison(Table(Pool([[0.0, 1.0]]), None, []), CompareRequest(Conditions(), target=0.5)),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_a_sentence(wrong: Any, one_sentence: Any) -> None:
+def test_invalid_targets_are_rejected(wrong: Any, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as caught:
         wrong()
     one_sentence(caught.value)
@@ -229,7 +229,7 @@ def test_ugly_pools_have_their_optimum(target: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_what_a_tenth_more_saves_is_what_it_saves(seed: int) -> None:
+def test_what_tenth_more_saves_is_what_it_saves(seed: int) -> None:
     """Whole numbers make corners, where one more buys less than one less loses: there the price of less was told."""
     rng = np.random.default_rng(seed)
     rows, k, m = (int(rng.integers(1, most)) for most in (7, 5, 3))

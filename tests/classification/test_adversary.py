@@ -15,7 +15,7 @@ from tombola.classification import (
 )
 
 
-def test_realizable_mistakes_stay_below_their_bounds_and_the_adversary_reaches_the_dimension() -> None:
+def test_adversary_reaches_the_dimension() -> None:
     generator = np.random.default_rng(9)
     for trial in range(60):
         matrix = np.unique(generator.integers(0, 2, (int(generator.integers(2, 12)), 6)), axis=0)

@@ -47,7 +47,7 @@ def test_intervals_and_unions_on_points() -> None:
                 assert littlestone_dimension(matrix) == hypotheses.littlestone(points) == expected
 
 
-def test_a_thousand_random_classes() -> None:
+def test_thousand_random_classes() -> None:
     generator = np.random.default_rng(0)
     seen = set()
     for _ in range(1000):
@@ -60,14 +60,14 @@ def test_a_thousand_random_classes() -> None:
     assert len(seen) >= 6, "the classes must be of many kinds"
 
 
-def test_learners_over_finite_classes_survive_labels_that_no_hypothesis_has() -> None:
+def test_unrealisable_labels_over_finite_class() -> None:
     chain = FiniteClass([[0, 0], [0, 1]])
     pool = LabelledPool([0, 1, 0, 1, 0], [1, 1, 1, 0, 0])
     for learner in (StandardOptimal(chain), Halving(chain), Experts(chain, Hedge())):
         assert play(learner, pool, seed=0).horizon == 5
 
 
-def test_bad_classes_are_refused(one_sentence: Callable[[object], str]) -> None:
+def test_bad_classes_are_rejected(one_sentence: Callable[[object], str]) -> None:
     cases: tuple[Any, ...] = ([], [[]], [[0, 2]], [[0], [0, 1]], "abc", [["a"]], [[float("nan")]])
     for bad in cases:
         for call in (FiniteClass, vc_dimension, littlestone_dimension):

@@ -13,7 +13,7 @@ from tombola.classification import (
 )
 
 
-def test_hedge_over_a_class_has_small_regret_where_erm_has_not() -> None:
+def test_hedge_over_class_beats_erm() -> None:
     """Littlestone order for ERM over thresholds, as places of 63 points: ERM errs every time, Hedge keeps its bound.
 
     The bound is on the expectation; 3 sqrt(T / 2) more has probability below exp(-9).

@@ -60,7 +60,7 @@ def play_some(session: Session, rounds: int, seed: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("learner", "features"), LEARNERS, ids=lambda value: repr(value)[:40])
-def test_saved_session_goes_on_as_if_nothing_had_happened(learner: LabelLearner, features: int, tmp_path: Path) -> None:
+def test_saved_session_continues_unchanged(learner: LabelLearner, features: int, tmp_path: Path) -> None:
     session = Session(learner, horizon=60, features=features, seed=3)
     play_some(session, 25, 1)
     session.save(tmp_path / "s.json")
@@ -86,7 +86,7 @@ def test_session_equals_play(learner: LabelLearner, features: int) -> None:
     assert [ticket.action for ticket in tickets] == trace.actions.tolist()
 
 
-def test_feedback_that_does_not_fit_is_refused(one_sentence: Callable[[object], str]) -> None:
+def test_feedback_that_does_not_fit_is_rejected(one_sentence: Callable[[object], str]) -> None:
     session = Session(ERM(Thresholds()), horizon=2, seed=0)
     ticket = session.act(0.5)
     assert session.observe(ticket, label=1)
@@ -116,7 +116,7 @@ def test_feedback_that_does_not_fit_is_refused(one_sentence: Callable[[object], 
         Session(ERM(Thresholds()), horizon=2, features=3, seed=0)
 
 
-def test_files_that_are_no_session_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_no_session_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     session = Session(ERM(Thresholds()), horizon=5, seed=0)
     session.act(0.5)
@@ -144,7 +144,7 @@ def test_files_that_are_no_session_are_refused(tmp_path: Path) -> None:
         Session.load(path)
 
 
-def test_bad_learners_are_refused(one_sentence: Callable[[object], str]) -> None:
+def test_bad_learners_are_rejected(one_sentence: Callable[[object], str]) -> None:
     wrong: list[Any] = [
         lambda: ERM("thresholds"),  # type: ignore[arg-type]
         lambda: ERM(Thresholds(), "lowest"),  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from tombola.classification import (
 from tombola.errors import PoolError
 
 
-def test_bad_pools_are_refused(one_sentence: Callable[[object], str]) -> None:
+def test_bad_pools_are_rejected(one_sentence: Callable[[object], str]) -> None:
     nan, inf = float("nan"), float("inf")
     bad: list[tuple[tuple[Any, ...], str]] = [
         (([1.0], [2]), "labels must be 0 or 1, got 2 in row 0"),

@@ -8,7 +8,7 @@ from tombola.classification import ERM, Intervals, LabelledPool
 from tombola.classification.segment_tree import bits_of, highest_bit
 
 
-def test_keys_keep_the_order_of_numbers() -> None:
+def test_keys_keep_order_of_numbers() -> None:
     numbers = np.sort(np.array([*EXTREME_NUMBERS, 2.5, -3.5, 1e-10]))
     keys = [int(bits_of(numbers, place)) for place in range(numbers.size)]
     assert all((a < b) == (x < y) for a, b, x, y in zip(keys, keys[1:], numbers, numbers[1:], strict=False))
@@ -16,7 +16,7 @@ def test_keys_keep_the_order_of_numbers() -> None:
     assert int(highest_bit(np.uint64(2**64 - 1))) == 63
 
 
-def test_adversarial_shape_of_the_trie_is_no_problem() -> None:
+def test_adversarial_shape_of_trie_is_no_problem() -> None:
     """Powers of two make the deepest paths; the answers must not care."""
     features = np.concatenate(
         [2.0 ** np.arange(-500, 500, 5), -(2.0 ** np.arange(-500, 500, 5)), 1 + 2.0 ** -np.arange(1, 53)]

@@ -11,7 +11,7 @@ from tombola.classification import (
 )
 
 
-def test_optimal_never_errs_more_than_the_dimension_in_any_order() -> None:
+def test_optimal_mistakes_at_most_dimension() -> None:
     matrix = Thresholds().on_points(4)
     chain = FiniteClass(matrix)
     for truth in matrix:

@@ -54,7 +54,7 @@ def test_without_replacement_is_narrower(method: type[Confidence]) -> None:
 
 
 @every
-def test_the_same_bits_without_numba(method: type[Confidence]) -> None:
+def test_same_bits_without_numba(method: type[Confidence]) -> None:
     for values in degenerate_values():
         fast = method(population=values.size, actions=2)
         fast.extend(np.column_stack([values, 1 - values]))

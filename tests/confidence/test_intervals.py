@@ -87,7 +87,7 @@ def test_radius_limits(N: float) -> None:
 
 
 @each
-def test_the_same_bits_without_numba(method: type[Confidence]) -> None:
+def test_same_bits_without_numba(method: type[Confidence]) -> None:
     values = np.random.default_rng(0).random((60, 3))
     fast = method(population=60, actions=3)
     fast.extend(values)
@@ -111,7 +111,7 @@ def test_predictable_sampling_is_bijective() -> None:
         assert len(renumbered) == 720
 
 
-def test_predictable_sampling_needs_the_past() -> None:
+def test_predictable_sampling_needs_past() -> None:
     def cheat(order: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(sorted(order, key=lambda row: row > 2))
 

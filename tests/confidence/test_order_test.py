@@ -161,7 +161,7 @@ def test_unfair_payoff_is_detected() -> None:
     assert wealths((0.2, 0.4, 0.6), 12, cheap, 0.3).mean(axis=0)[-1] > 1.09
 
 
-def test_bets_that_use_the_current_rank_are_detected() -> None:
+def test_bets_that_use_current_rank_are_detected() -> None:
     """Adaptive bets that use the current rank gain wealth in random order."""
 
     def knowing(ranked: Any) -> list[float]:

@@ -107,7 +107,7 @@ def test_code_with_renamed_classes_is_recompiled_silently(
 
 
 @pytest.mark.usefixtures("folder")
-def test_full_disk_is_not_reported_as_a_kernel_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_not_reported_as_kernel_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 

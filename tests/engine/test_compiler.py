@@ -53,7 +53,7 @@ def xoshiro(state: list[int]) -> int:
     return result
 
 
-def test_the_reference_gives_the_published_numbers() -> None:
+def test_reference_gives_published_numbers() -> None:
     state = [1, 2, 3, 4]
     assert [xoshiro(state) for _ in range(4)] == [41943041, 58720359, 3588806011781223, 3591011842654386]
 
@@ -102,7 +102,7 @@ def too_far(counts: Any, shares: Any, false_alarm: float = 1e-6) -> bool:
 
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("words", [(1, 2, 3, 4), (MASK, MASK, MASK, MASK), (0, 0, 0, 1), (2**63, 5, 2**40, 0)])
-def test_bits_are_those_of_the_reference(words: tuple[int, ...], plain: bool) -> None:
+def test_bits_are_those_of_reference(words: tuple[int, ...], plain: bool) -> None:
     rng, state, out = np.array(words, np.uint64), list(words), np.zeros(200, np.uint64)
     if plain:
         with interpreted():
@@ -113,7 +113,7 @@ def test_bits_are_those_of_the_reference(words: tuple[int, ...], plain: bool) ->
     assert rng.tolist() == state
 
 
-def test_uniform_takes_the_upper_53_bits() -> None:
+def test_uniform_takes_upper_53_bits() -> None:
     state = new_rng(np.random.SeedSequence(3)).tolist()
     assert filled(fill_uniform, 50, seed=3).tolist() == [(xoshiro(state) >> 11) / 2**53 for _ in range(50)]
 
@@ -148,7 +148,7 @@ def test_below_is_fair_for_large_counts_too(count: int) -> None:
     assert not too_far(np.bincount(values * 9 // count, minlength=9), np.full(9, 1 / 9))
 
 
-def test_draw_follows_the_mix() -> None:
+def test_draw_follows_mix() -> None:
     """Right rng fail with probability 1e-6."""
     mix = np.array([0.0, 0.5, 0.0, 0.3, 0.2, 0.0])
     counts = np.bincount(filled(fill_draw, 20_000, mix, dtype=np.int64), minlength=6)
@@ -156,7 +156,7 @@ def test_draw_follows_the_mix() -> None:
     assert not too_far(counts[[1, 3, 4]], mix[[1, 3, 4]])
 
 
-def test_what_a_mix_lacks_goes_to_the_last_action_with_a_chance() -> None:
+def test_choice_gives_rest_to_last_action() -> None:
     counts = np.bincount(filled(fill_draw, 1000, np.array([0.0, 0.25, 0.25, 0.0]), dtype=np.int64), minlength=4)
     assert counts[[0, 3]].tolist() == [0, 0]
     assert counts[2] > 2 * counts[1] > 0
@@ -166,7 +166,7 @@ PINNED = [168.35923516467983, 541.6881371625259, 9875.799703616276, -13.46629782
 
 
 @pytest.mark.usefixtures("plainly")
-def test_the_same_coins_give_the_same_numbers_for_ever() -> None:
+def test_rng_numbers_are_stable() -> None:
     """What was published with a seed can be played again: these numbers are part of the program."""
     rng = new_rng(np.random.SeedSequence(7))
     with np.errstate(over="ignore"):
@@ -197,7 +197,7 @@ def test_moments_of_normal_and_gamma() -> None:
 
 @settings(max_examples=40, derandomize=True, deadline=None)
 @given(data=st.data())
-def test_a_packed_state_gets_its_names_back(data: st.DataObject) -> None:
+def test_packed_state_gets_its_names_back(data: st.DataObject) -> None:
     number = st.floats(allow_nan=False)
     kinds = data.draw(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=5))
     fields: list[Any] = []
@@ -221,7 +221,7 @@ def test_a_packed_state_gets_its_names_back(data: st.DataObject) -> None:
     assert all(np.all(np.asarray(field) == 7.0) for field in unflattener(state)(memory) if np.ndim(field))
 
 
-def test_a_state_of_three_dimensions_is_refused() -> None:
+def test_state_of_three_dimensions_is_rejected() -> None:
     class State(NamedTuple):
         cube: Any
 
@@ -254,7 +254,7 @@ class Two(NamedTuple):
     b: float
 
 
-def test_the_same_source_has_the_same_fingerprint() -> None:
+def test_same_source_has_same_fingerprint() -> None:
     one, two = print_of(BASE, C=1.0), print_of(BASE, C=1.0)
     assert one == two is not None
 
@@ -275,7 +275,7 @@ def test_the_same_source_has_the_same_fingerprint() -> None:
         (BASE.replace("y=1, *, z", "y=1, z"), 1.0),
     ],
 )
-def test_every_part_counts_in_the_fingerprint(source: str, constant: Any) -> None:
+def test_every_part_counts_in_fingerprint(source: str, constant: Any) -> None:
     changed = print_of(source, C=constant)
     assert changed is not None
     assert changed != print_of(BASE, C=1.0)
@@ -306,7 +306,7 @@ def test_globals_count_by_value(one: dict[str, Any], two: dict[str, Any]) -> Non
     ("one", "two"),
     [("def f(*a): return 1", "def f(*, a): return 1"), ("def f(a, b): return 1", "def f(a, /, b): return 1")],
 )
-def test_the_kinds_of_arguments_count(one: str, two: str) -> None:
+def test_kinds_of_arguments_count(one: str, two: str) -> None:
     assert print_of(one) != print_of(two)
 
 
@@ -339,7 +339,7 @@ CHANGES = [changed_constant, changed_helper, changed_inside, changed_default, ch
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("keywords", [", *, z=2", ", z=2"])
-def test_what_is_remembered_of_a_walk_is_not_stale(change: Any, keywords: str) -> None:
+def test_fingerprint_memo_is_not_stale(change: Any, keywords: str) -> None:
     """The same function again is told by its witnesses; each of them, changed, changes the fingerprint."""
     if change is changed_keyword and "*" not in keywords:
         change = changed_default
@@ -350,7 +350,7 @@ def test_what_is_remembered_of_a_walk_is_not_stale(change: Any, keywords: str) -
     assert fingerprint(f, {}) not in (before, None)
 
 
-def test_closures_made_anew_are_the_same_as_long_as_they_hold_the_same() -> None:
+def test_equal_closures_share_a_fingerprint() -> None:
     made = function_of("def f(h, n):\n    def inner(x): return h(x) + n\n    return inner")
     h = function_of("def f(x): return x + C", C=1.0)
     loop = function_of("def f(x): return step(x)")
@@ -361,7 +361,7 @@ def test_closures_made_anew_are_the_same_as_long_as_they_hold_the_same() -> None
     assert fingerprint(loop, {"step": made(h, 2)}) not in (before, None)
 
 
-def test_an_array_that_is_changed_in_place_is_noticed() -> None:
+def test_changed_array_changes_fingerprint() -> None:
     table = np.zeros(2)
     f = function_of("def f(x): return x + C[0]", C=table)
     before = fingerprint(f, {})
@@ -405,7 +405,7 @@ OPAQUE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("source", OPAQUE)
-def test_what_cannot_be_seen_through_is_never_cached(source: str) -> None:
+def test_opaque_function_is_never_cached(source: str) -> None:
     scope = dict(OPAQUE[source])
     if "pkg.sub" in source:
         package, sub = types.ModuleType("pkg"), types.ModuleType("pkg.sub")
@@ -454,7 +454,7 @@ def rich_names() -> set[str]:
     return {kernel.__qualname__ for kernel in compiler._loops.values() if kernel.__qualname__.endswith("_nrt")}
 
 
-def test_a_kernel_that_makes_arrays_works_too() -> None:
+def test_kernel_that_makes_arrays_works_too() -> None:
     def act(state: Total, rng: RngState) -> tuple[int, float]:
         scores = np.zeros(3)
         scores[int(4 * state.total[0]) % 3] = 1.0
@@ -465,13 +465,13 @@ def test_a_kernel_that_makes_arrays_works_too() -> None:
     assert len(rich_names() - before) == 1
 
 
-def test_a_kernel_that_makes_none_is_compiled_without_reference_counting() -> None:
+def test_kernel_without_arrays_has_no_nrt() -> None:
     before = rich_names()
     actions_of(FollowTheLeader())
     assert rich_names() == before
 
 
-def test_a_kernel_may_not_call_through_a_module() -> None:
+def test_kernel_may_not_call_through_module() -> None:
     def act(state: Total, rng: RngState) -> tuple[int, float]:
         return int(3 * coins_module.uniform(rng)), 1 / 3
 
@@ -482,7 +482,7 @@ def test_a_kernel_may_not_call_through_a_module() -> None:
         assert play(learner_of(act), Pool(np.zeros((5, 3))), seed=0).actions.max() < 3
 
 
-def test_a_kernel_that_cannot_be_compiled_says_how_to_look_at_it() -> None:
+def test_compile_error_names_the_fix() -> None:
     def act(state: Total, rng: RngState) -> tuple[int, float]:
         return int(f"{state.total[0]:.0f}") % 3, 1.0
 
@@ -490,7 +490,7 @@ def test_a_kernel_that_cannot_be_compiled_says_how_to_look_at_it() -> None:
         play(learner_of(act), Pool(np.zeros((5, 3))), seed=0)
 
 
-def test_a_kernel_that_cannot_be_fingerprinted_is_compiled_but_not_cached() -> None:
+def test_opaque_kernel_is_compiled_not_cached() -> None:
     table = types.SimpleNamespace()
     table.deep = types.ModuleType("deep")
     package = types.ModuleType("package")
@@ -505,7 +505,7 @@ def test_a_kernel_that_cannot_be_fingerprinted_is_compiled_but_not_cached() -> N
     assert compiler._loops == before
 
 
-def test_code_edited_within_a_process_is_never_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_edited_within_process_is_never_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     results = []
@@ -609,7 +609,7 @@ RICH = LEARNER.replace("class Mine", "class Rich").replace(
 )
 
 
-def test_a_warm_start_compiles_nothing(tmp_path: Path, run_python: RunPython) -> None:
+def test_warm_start_compiles_nothing(tmp_path: Path, run_python: RunPython) -> None:
     (tmp_path / "rich_learner.py").write_text(RICH)
     (tmp_path / "helper.py").write_text(HELPER)
 
@@ -634,7 +634,7 @@ def test_importing_tombola_loads_nothing_heavy(run_python: RunPython) -> None:
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-def test_without_the_compiler_numba_is_never_imported(run_python: RunPython) -> None:
+def test_without_compiler_numba_is_never_imported(run_python: RunPython) -> None:
     script = dedent(
         """
         import sys
@@ -652,7 +652,7 @@ def test_without_the_compiler_numba_is_never_imported(run_python: RunPython) -> 
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-def test_exponential_is_the_librarys_within_a_unit_in_the_last_place() -> None:
+def test_exponential_within_one_ulp() -> None:
     from tombola.engine.compiler import interpreted
     from tombola.engine.vectors import exponential
 

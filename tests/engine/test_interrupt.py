@@ -29,7 +29,7 @@ COMMAND = "from tombola.cli.app import main; main()"
 
 @pytest.mark.parametrize("learner", [FollowTheLeader(), UCB1(), Simulation(FollowTheLeader())], ids=repr)
 @pytest.mark.parametrize("delay", [0, 3])
-def test_the_length_of_a_breath_changes_nothing(learner: Any, delay: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_length_of_breath_changes_nothing(learner: Any, delay: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool(np.random.default_rng(2).random((2500, 3)))
     whole = play(learner, pool, delay=delay, seed=1)
     monkeypatch.setattr(runner, "MAX_CALL_SECONDS", -1.0)  # every breath is too long: in the end, one round at a time
@@ -38,7 +38,7 @@ def test_the_length_of_a_breath_changes_nothing(learner: Any, delay: int, monkey
         assert getattr(pieces, name).tobytes() == getattr(whole, name).tobytes()
 
 
-def test_a_shuffle_and_what_it_is_compared_with_come_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shuffle_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two pieces Ctrl-C is heard; the order, the rng that are left and the regret are the same to the bit."""
     pool, calls = Pool(np.random.default_rng(4).random((23, 3))), 0
     rng = new_rng(np.random.SeedSequence(1))
@@ -82,9 +82,7 @@ def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Rounds], object]) -
 
 
 @pytest.mark.parametrize(("breath", "strides"), [(-1.0, [1024, 512, 256, 128]), (1e9, [1024, 2048, 4096, 8192])])
-def test_strides_shrink_while_a_breath_is_too_long_and_grow_while_it_is_short(
-    breath: float, strides: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stride_adapts_to_call_time(breath: float, strides: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     rounds: list[int] = []
     watch_loops(monkeypatch, lambda place: rounds.append(int(place[ROUND])))
     monkeypatch.setattr(runner, "MAX_CALL_SECONDS", breath)
@@ -92,7 +90,7 @@ def test_strides_shrink_while_a_breath_is_too_long_and_grow_while_it_is_short(
     assert np.diff(rounds)[:4].tolist() == strides
 
 
-def test_a_signal_stops_a_play_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signal_stops_play_in_middle(monkeypatch: pytest.MonkeyPatch) -> None:
     """The timer runs from the first call of the loop, and the whole play takes some twenty times as long."""
     places: list[Rounds] = []
 
@@ -117,7 +115,7 @@ def test_a_signal_stops_a_play_in_the_middle(monkeypatch: pytest.MonkeyPatch) ->
     ("workers", "ignored", "sign", "status"),
     [("1", False, signal.SIGINT, 130), ("2", False, signal.SIGINT, 130), ("2", True, signal.SIGTERM, 143)],
 )
-def test_the_command_line_says_that_it_stopped(
+def test_command_line_says_that_it_stopped(
     workers: str, ignored: bool, sign: signal.Signals, status: int, tmp_path: Path
 ) -> None:
     """By Ctrl-C, and when it is asked to end where Ctrl-C is ignored, as in the background of a shell."""
@@ -140,7 +138,7 @@ def test_the_command_line_says_that_it_stopped(
     assert (process.returncode, out, said) == (status, "", "tombola: stopped.\n")
 
 
-def test_ctrl_c_while_the_command_line_is_loaded_is_no_traceback(tmp_path: Path, run_python: Run) -> None:
+def test_ctrl_c_during_import_has_no_traceback(tmp_path: Path, run_python: Run) -> None:
     """What is loaded in place of the first package that it needs presses it."""
     (tmp_path / "typer.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
     done = run_python("-m", "tombola", "--help", cwd=tmp_path)
@@ -148,7 +146,7 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_no_traceback(tmp_path: Path,
 
 
 @pytest.mark.parametrize("status", [130, 143])
-def test_a_command_that_is_stopped_waits_for_no_thread(status: int, run_python: Run) -> None:
+def test_stopped_command_waits_for_no_thread(status: int, run_python: Run) -> None:
     """Python itself would: here for ever, and a solver in that thread aborted the process with another status."""
     script = f"""
 import sys, threading
@@ -165,7 +163,7 @@ main()
     assert (done.returncode, done.stdout, done.stderr) == (status, "what was found\n", "")
 
 
-def test_ctrl_c_that_comes_where_python_drops_it_comes_again(run_python: Run) -> None:
+def test_dropped_ctrl_c_is_raised_again(run_python: Run) -> None:
     """As an object is deleted; what is dropped there otherwise is told as ever."""
     script = """
 import signal, sys, time
@@ -195,7 +193,7 @@ main()
     assert "KeyboardInterrupt" not in done.stderr
 
 
-def test_ctrl_c_while_pandas_is_loaded_to_read_parquet_is_heard(tmp_path: Path, run_python: Run) -> None:
+def test_ctrl_c_while_pandas_is_loaded(tmp_path: Path, run_python: Run) -> None:
     """Pyarrow loads it, too, and passed over what came meanwhile."""
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     parquet.write_table(arrow.table({"a": [0.0] * 9, "b": [1.0] * 9}), tmp_path / "t.parquet")

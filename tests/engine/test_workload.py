@@ -55,7 +55,7 @@ def test_kernel_on_disk_is_used_for_short_work(monkeypatch: pytest.MonkeyPatch) 
         assert is_compiled()
 
 
-def test_repeated_short_work_is_compiled_in_the_end() -> None:
+def test_repeated_short_work_is_compiled_in_end() -> None:
     """Ski rental: after three tasks of 0.3 times the compile time each, the fourth compiles."""
     ways = []
     for _ in range(5):
@@ -78,7 +78,7 @@ def test_outer_workload_has_precedence() -> None:
         assert is_compiled()
 
 
-def test_modes_override_the_workload() -> None:
+def test_modes_override_workload() -> None:
     with compiled(), expected_rounds(1, actions=2):
         assert is_compiled()
     with interpreted(), Workload(COMPILE_SECONDS * 2).active():
@@ -86,7 +86,7 @@ def test_modes_override_the_workload() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_compare_is_the_same_interpreted_and_compiled(workers: int) -> None:
+def test_compare_is_same_interpreted_and_compiled(workers: int) -> None:
     pool, learners = Pool(np.random.default_rng(0).random((60, 3))), [UCB1(), Exp3()]
     short = compare(pool, learners, repetitions=3, workers=workers, seed=1).columns()
     assert not compiler._loops

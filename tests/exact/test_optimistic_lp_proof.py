@@ -123,7 +123,7 @@ def half(means: Any, counts: Any, log: float) -> Any:
 
 
 @pytest.mark.parametrize(("kinds", "rows"), [(ONE, 3), (TWO, 3), (ONE, 4)])
-def test_adaptive_play_keeps_the_error_probability(kinds: list[Row], rows: int) -> None:
+def test_adaptive_play_keeps_error_probability(kinds: list[Row], rows: int) -> None:
     assert worst(kinds, rows, logs=(1.0,)) <= 1.0 + 1e-12
 
 

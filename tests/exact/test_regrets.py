@@ -182,7 +182,7 @@ def naive_worst_case(naive, kinds, T, grid):
     return iid, random, adversarial
 
 
-def test_follow_the_leader_known_values():
+def test_follow_leader_known_values():
     five = exact.worst_case(FollowTheLeader(), ALL, 5)
     assert five.random == pytest.approx(8 / 5, abs=1e-12)
     assert five.adversarial == 3.0
@@ -191,7 +191,7 @@ def test_follow_the_leader_known_values():
 
 @pytest.mark.parametrize(("learner", "naive"), LEARNERS)
 @pytest.mark.parametrize("seed", range(4))
-def test_expected_loss_and_random_order_agree_with_brute_force(learner, naive, seed):
+def test_exact_regrets_agree_with_brute_force(learner, naive, seed):
     generator = np.random.default_rng(seed)
     k, T = [(1, 3), (2, 4), (3, 4), (3, 1)][seed]
     table = generator.integers(0, 3, size=(T, k)) / 2 if seed % 2 else generator.random((T, k))
@@ -207,14 +207,14 @@ def test_equal_rows_have_their_multiplicity():
 
 
 @pytest.mark.parametrize(("learner", "naive"), LEARNERS)
-def test_worst_case_agrees_with_the_definitions(learner, naive):
+def test_worst_case_agrees_with_definitions(learner, naive):
     regrets = exact.worst_case(learner, ALL, 3, grid=4)
     wanted = naive_worst_case(naive, ALL, 3, 4)
     assert (regrets.iid, regrets.random, regrets.adversarial) == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize(("learner", "naive"), LEARNERS)
-def test_worst_case_with_a_mixed_distribution(learner, naive):
+def test_worst_case_with_mixed_distribution(learner, naive):
     kinds = [(0.0, 1.0), (1.0, 0.0)]
     regrets = exact.worst_case(learner, kinds, 5, grid=6)
     assert regrets[:3] == pytest.approx(naive_worst_case(naive, kinds, 5, 6), abs=1e-9)
@@ -318,7 +318,7 @@ def test_budget_agrees_with_brute_force(amount):
     assert worst.rows == 2
 
 
-def test_planning_learner_within_a_budget():
+def test_planning_learner_within_budget():
     """False alarm: below 1e-6."""
     pool = Pool([[1.0, 0.2], [1.0, 0.6], [1.0, 0.0]], costs=[[0.0, 1.0], [0.0, 2.0], [0.0, 0.5]])
     regrets = [play(EmpiricalLP(), pool, budget=Budget(2.5), seed=seed).regret for seed in range(600)]

@@ -35,9 +35,7 @@ def answer(session: Session, ticket: Ticket) -> bool:
 
 @pytest.mark.parametrize("stop", ["strict", "fits"])
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_session_and_play_are_the_same_to_the_bit_also_saved_midway(
-    learner: BudgetedLearner, stop: Any, tmp_path: Path
-) -> None:
+def test_session_equals_play_also_saved_midway(learner: BudgetedLearner, stop: Any, tmp_path: Path) -> None:
     for delay in (0, 4):
         trace = play(learner, POOL, "given", delay, budget=BUDGET, stop=stop, seed=11)
         session = Session(learner, K, horizon=T, budget=BUDGET, stop=stop, seed=11)
@@ -82,7 +80,7 @@ def test_act_never_returns_what_could_overspend(learner: BudgetedLearner) -> Non
     assert np.array(session.balance.spent) + session.balance.reserved == pytest.approx(committed)
 
 
-def test_saved_session_restores_the_balance(tmp_path: Path) -> None:
+def test_saved_session_restores_balance(tmp_path: Path) -> None:
     session = Session(PrimalDual(), ["a", "b", "c"], horizon=T, budget=BUDGET, seed=0)
     tickets = [session.act() for _ in range(6)]
     answer(session, tickets[2])
@@ -94,7 +92,7 @@ def test_saved_session_restores_the_balance(tmp_path: Path) -> None:
     assert len(loaded.pending) == 5
 
 
-def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: Any) -> None:
+def test_invalid_feedback_changes_nothing(one_sentence: Any) -> None:
     session = Session(EmpiricalLP(), K, horizon=T, budget=BUDGET, seed=0)
     ticket = session.act()
     row, costs = POOL.losses[0], COSTS[0]
@@ -125,7 +123,7 @@ def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: An
     one_sentence(caught.value)
 
 
-def test_bad_sessions_and_files_are_refused(tmp_path: Path, one_sentence: Any) -> None:
+def test_bad_sessions_and_files_are_rejected(tmp_path: Path, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as caught:
         Session(EmpiricalLP(), K, horizon=T, budget=Budget([1.0, 1.0], null="add"), seed=0)
     one_sentence(caught.value)
@@ -145,7 +143,7 @@ def test_bad_sessions_and_files_are_refused(tmp_path: Path, one_sentence: Any) -
 
 
 @pytest.mark.parametrize("resources", [1, 2])
-def test_what_an_action_cost_is_in_its_place_of_the_row(resources: int) -> None:
+def test_cost_is_at_its_place_in_the_row(resources: int) -> None:
     budget_run = BudgetRun(Budget([9.0] * resources, worst=9.0, null="add").resolve(2, resources))
     setting = BudgetedFeedback(3, 60, budget_run)
     costs = np.arange(1.0, 1.0 + 2 * resources).reshape(2, resources)

@@ -113,7 +113,7 @@ def mutated(rng: random.Random, port: int) -> bytes:
     return request[: rng.randrange(1, len(request))] if kind < 0.7 else request
 
 
-def test_raw_bytes_without_a_token(tmp_path: Path) -> None:
+def test_raw_bytes_without_token(tmp_path: Path) -> None:
     """Random and damaged requests without a token: no status 500, and not one byte of the files changes."""
     store = TokenStore(tmp_path / "t")
     token = store.add("admin", "admin")

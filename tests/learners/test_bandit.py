@@ -22,7 +22,7 @@ from twin_cases import BANDIT, Case, after, anyhow, each_case, follow, new_live,
 
 
 @each_case(BANDIT)
-def test_does_what_the_source_says(case: Case) -> None:
+def test_does_what_source_says(case: Case) -> None:
     for losses in ugly_tables():
         follow(case, losses, after(len(losses)))
 
@@ -42,7 +42,7 @@ def test_lost_and_disordered_feedback(case: Case, seed: int) -> None:
 
 
 @each_case(BANDIT)
-def test_the_same_bits_without_numba(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_bits_without_numba(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     for losses in ugly_tables():
         compiled = new_live(case.learner, losses)
         list(steps(compiled, losses, anyhow(len(losses), 1)))
@@ -55,7 +55,7 @@ def test_the_same_bits_without_numba(case: Case, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("learner", [Exp3(), Exp3(rate=0.2), TsallisInf(), ExploreThenCommit(), ExploreThenCommit(5)])
-def test_regret_in_random_order_stays_below_the_bound(learner: Learner) -> None:
+def test_regret_in_random_order_stays_below_bound(learner: Learner) -> None:
     """Mean regret over 60 orders of a pool with a small and a large gap, plus four standard errors."""
     generator = np.random.default_rng(5)
     pool = (generator.random((200, 3)) < [0.5, 0.4, 0.8]).astype(float)
@@ -87,6 +87,6 @@ def test_no_bound_is_claimed_where_none_is_proved(learner: Learner) -> None:
         (ExploreThenCommit, {"rounds": 1.5}),
     ],
 )
-def test_wrong_parameters_are_refused(kind: Callable[..., Learner], parameters: dict[str, Any]) -> None:
+def test_wrong_parameters_are_rejected(kind: Callable[..., Learner], parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=kind.__name__):
         kind(**parameters)

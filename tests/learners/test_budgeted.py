@@ -39,7 +39,7 @@ def test_simulation_agrees_with_its_twin(name: str, stop: Any, delay: int) -> No
 
 
 @each_case([*BUDGETED.values(), *BUDGET_SIMULATIONS.values()])
-def test_plain_python_does_the_same_to_the_bit(case: Case) -> None:
+def test_plain_python_does_same_to_bit(case: Case) -> None:
     pool, learner = pool_with_costs(40, 3, 2, 2), case.learner
     for mixed in (True, False):
         compiled = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
@@ -62,13 +62,13 @@ def test_plain_python_does_the_same_to_the_bit(case: Case) -> None:
         lambda: BudgetSimulation(delay=-1),
     ],
 )
-def test_bad_parameters_are_refused(make: Any, one_sentence: Any) -> None:
+def test_bad_parameters_are_rejected(make: Any, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as caught:
         make()
     one_sentence(caught.value)
 
 
-def test_given_order_costs_a_sixteenth_and_random_order_does_not() -> None:
+def test_given_order_costs_a_sixteenth() -> None:
     """In the given order one of the two pools costs any learner T/16 (exactly proved); shuffled neither does.
 
     The shuffled regret of these learners is below 20 sqrt(T) with room to spare; seeds are fixed.

@@ -55,7 +55,7 @@ class Scribe(BudgetedBanditLearner):
 
 
 @pytest.mark.usefixtures("plainly")
-def test_the_action_played_is_told_and_no_other() -> None:
+def test_action_played_is_observed_and_no_other() -> None:
     setting = make_feedback_model(Scribe(), T, actions=K, budget_run=resolve_budget(POOL, BUDGET))
     assert isinstance(setting, BudgetedBanditFeedback)
     assert not setting.full_feedback
@@ -91,12 +91,12 @@ def answer(session: Session, ticket: Ticket) -> bool:
 
 @pytest.mark.full
 @pytest.mark.parametrize("learner", [OptimisticLP(), ThriftyLP()], ids=repr)
-def test_the_learners_obey_every_law(learner: Any) -> None:
+def test_learners_obey_every_law(learner: Any) -> None:
     assert "check_save_and_load" in check_learner(learner)
 
 
 @pytest.mark.usefixtures("plainly")
-def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: Any) -> None:
+def test_invalid_feedback_changes_nothing(one_sentence: Any) -> None:
     session = Session(Scribe(), K, horizon=T, budget=BUDGET, seed=0)
     ticket = next(ticket for _ in range(T) if (ticket := session.act()).action < K)
     memory, balance = session._live.runner.memory.copy(), session.balance
@@ -125,7 +125,7 @@ def test_feedback_that_does_not_fit_leaves_everything_as_it_was(one_sentence: An
 
 
 @pytest.mark.usefixtures("plainly")
-def test_an_added_null_action_is_told_without_cost(one_sentence: Any) -> None:
+def test_added_null_action_is_observed_without_cost(one_sentence: Any) -> None:
     session = Session(Scribe(), K, horizon=T, budget=Budget(0.0, worst=1.0, null="add"), seed=0)
     ticket = session.act()
     assert session.names[ticket.action] == "null"
@@ -153,7 +153,7 @@ LIST = Budget(3.0, worst=2.0, prices=PRICES)
 
 
 @pytest.mark.usefixtures("plainly")
-def test_a_price_is_what_is_reserved_and_what_a_learner_knows() -> None:
+def test_price_is_reserved_and_known() -> None:
     limits = LIST.resolve(3, 1)
     assert limits.worst.ravel().tolist() == [0.0, 0.1, 2.0]
     assert limits.null == 0
@@ -170,7 +170,7 @@ def test_a_price_is_what_is_reserved_and_what_a_learner_knows() -> None:
         assert before - session.balance.left[0] == pytest.approx([0.0, 0.1, 2.0][ticket.action])
 
 
-def test_a_cost_with_a_price_need_not_be_told_and_must_not_differ(tmp_path: Path, one_sentence: Any) -> None:
+def test_cost_with_price_may_be_left_out(tmp_path: Path, one_sentence: Any) -> None:
     session = Session(Scribe(), 3, 100, budget=LIST, seed=1)
     tickets = [session.act() for _ in range(40)]
     cheap = next(ticket for ticket in tickets if ticket.action == 1)
@@ -214,7 +214,7 @@ def test_whole_rows_know_price_lists_too() -> None:
         lambda: play(ThriftyLP(), POOL, budget=Budget([1.0, 1.0], null="add", prices=COSTS[0]), seed=0),
     ],
 )
-def test_bad_prices_are_refused_in_one_sentence(wrong: Any, one_sentence: Any) -> None:
+def test_bad_prices_are_rejected(wrong: Any, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as caught:
         wrong()
     one_sentence(caught.value)
@@ -234,7 +234,7 @@ def test_known_prices_are_not_explored() -> None:
 # delays, switching
 
 
-def test_late_rows_and_switching_prices_under_a_budget() -> None:
+def test_late_rows_and_switching_prices_under_budget() -> None:
     delays = RowDelays(np.arange(T) % 7)
     for learner in (OptimisticLP(), ThriftyLP()):
         trace = play(learner, POOL, delay=delays, switching_price=0.5, budget=BUDGET, seed=0)
@@ -263,7 +263,7 @@ def test_one_row_one_action_and_no_money(shape: tuple[int, int], amount: float) 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("delay", [0, 6])
 @pytest.mark.parametrize("name", BUDGETED_BANDIT)
-def test_every_plan_is_a_best_mix_of_the_program_of_the_twin(name: str, delay: int) -> None:
+def test_every_plan_is_a_best_mix_of_the_twin(name: str, delay: int) -> None:
     """On pools with ties, over whole sessions, with an added null action and with an own one."""
     case = BUDGETED_BANDIT[name]
     for number, budget in enumerate(

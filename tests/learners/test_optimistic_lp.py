@@ -41,7 +41,7 @@ def worst_excess(low: Low) -> float:
     return worst
 
 
-def test_the_radius_covers_exactly_and_half_of_it_does_not() -> None:
+def test_radius_covers_and_half_does_not() -> None:
     assert worst_excess(lower_confidence_bounds) <= 1.0
     assert worst_excess(too_low) > 2.0
 
@@ -58,7 +58,7 @@ def breaks(trace: Trace, pool: Pool, log: float, low: Low) -> bool:
     return False
 
 
-def test_what_is_promised_holds_over_whole_plays_and_a_quarter_of_the_radius_does_not() -> None:
+def test_promises_hold_over_whole_plays() -> None:
     """At delta = 1/2 the event fails in at most half of the plays; 60 plays, fewer than 50 with luck below 1e-6.
 
     (The union is so generous that it never fails here. With a quarter of the radius most plays break it.)
@@ -85,7 +85,7 @@ def ugly(T: int) -> dict[str, tuple[Pool, float]]:
     }
 
 
-def test_the_bound_holds_on_ugly_pools_and_doing_nothing_breaks_it() -> None:
+def test_bound_holds_on_extreme_pools() -> None:
     T = 1 << 16
     for name, (pool, amount) in ugly(T).items():
         trace = play(OptimisticLP(), pool, budget=Budget(amount, worst=1.0, null=0), seed=0)
@@ -98,7 +98,7 @@ def test_the_bound_holds_on_ugly_pools_and_doing_nothing_breaks_it() -> None:
     assert idle.regret > optimistic_lp(T, 2, 1, 1.0, 0.05)
 
 
-def test_the_bound_is_capped_and_falls() -> None:
+def test_bound_is_capped_and_falls() -> None:
     assert optimistic_lp(1, 1, 1, 1.0, 0.5) == 1.0
     assert optimistic_lp(100, 3, 1, 0.0, 0.05) == 100.0
     shares = [optimistic_lp(1 << e, 3, 1, 0.5, 0.05) / (1 << e) for e in (14, 16, 18, 20)]
@@ -109,7 +109,7 @@ def test_the_bound_is_capped_and_falls() -> None:
 @pytest.mark.parametrize(
     "make", [lambda: OptimisticLP(delta=0.0), lambda: OptimisticLP(delta=1.0), lambda: OptimisticLP(growth=1.0)]
 )
-def test_bad_parameters_are_refused(make: Any, one_sentence: Any) -> None:
+def test_bad_parameters_are_rejected(make: Any, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as caught:
         make()
     one_sentence(caught.value)

@@ -69,7 +69,7 @@ def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("reading", ["lemma", "paper"])
 @pytest.mark.parametrize("d", [0, 1, 3, 10, 59, 60, 200])
 @pytest.mark.parametrize("T", [1, 2, 3, 37, 60, 64])
-def test_faithful_simulation_follows_the_pseudo_code(reading: str, d: int, T: int) -> None:
+def test_faithful_simulation_follows_pseudo_code(reading: str, d: int, T: int) -> None:
     """Rounds, trainings and Lemma 4.1, on every block: what is trained on is exactly the rows of past blocks."""
     rows = np.random.default_rng(T + d).integers(0, 5, (T, 3)) / 4
     schedule = LemmaSchedule(delay=d) if reading == "lemma" else PaperSchedule(delay=d)
@@ -91,7 +91,7 @@ def test_faithful_simulation_follows_the_pseudo_code(reading: str, d: int, T: in
             assert note["mix"].tolist() == [0.0, 0.0, 1.0]
 
 
-def test_without_delay_the_lemma_schedule_is_the_template_and_what_waits_for_nothing() -> None:
+def test_lemma_schedule_without_delay() -> None:
     pool = instances.gap(1000, 3, 0.1, seed=1)
     faithful, revealed = (
         play(Simulation(FollowTheLeader(), s), pool, seed=5) for s in (LemmaSchedule(), GrowingSchedule())
@@ -107,12 +107,12 @@ def test_without_delay_the_lemma_schedule_is_the_template_and_what_waits_for_not
 
 
 @pytest.mark.parametrize("schedule", [LemmaSchedule(delay=99), LemmaSchedule(delay=100), PaperSchedule(delay=500)])
-def test_a_delay_as_long_as_the_horizon_is_free_play_throughout(schedule: Any) -> None:
+def test_delay_as_long_as_horizon(schedule: Any) -> None:
     trace = play(Simulation(FollowTheLeader(), schedule), instances.split(100), delay=schedule.delay, seed=1)
     assert (trace.actions == 0).all()
 
 
-def test_several_trainings_average_to_a_mix_with_less_noise() -> None:
+def test_several_trainings_reduce_noise() -> None:
     pool = instances.balanced(4096, 2, seed=2)
     one, many = (
         np.array([play(Simulation(FollowTheLeader(), trainings=n), pool, seed=s).expected_regret for s in range(60)])
@@ -122,7 +122,7 @@ def test_several_trainings_average_to_a_mix_with_less_noise() -> None:
     assert many.std() < one.std()
 
 
-def test_kept_buffers_and_the_last_mix_are_parts_that_can_be_exchanged() -> None:
+def test_past_and_waiting_options() -> None:
     """With all rows kept and the last mix played, waiting costs less than the free action does (paired, fixed seed)."""
     d, pool = 200, instances.split(2**13)
     learners = {
@@ -145,7 +145,7 @@ def test_growth_says_when_to_train_again() -> None:
 
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.integers(1, 80), st.integers(1, 4), st.integers(0, 10**6))
-def test_any_delays_in_any_order_are_played_as_streamed(T: int, k: int, seed: int) -> None:
+def test_any_delays_in_any_order(T: int, k: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     pool, delay = Pool(generator.integers(0, 3, (T, k)) / 2), generator.integers(0, 2 * T, T)
     trace = play(Simulation(FollowTheLeader()), pool, delay=delay, seed=seed)
@@ -172,11 +172,11 @@ def test_any_delays_in_any_order_are_played_as_streamed(T: int, k: int, seed: in
         pytest.param(Interleaved(HedgeAnytime(), delay=100), marks=pytest.mark.full),
     ],
 )
-def test_reductions_obey_the_laws(learner: Any) -> None:
+def test_reductions_passes_checks(learner: Any) -> None:
     assert "check_save_and_load" in check_learner(learner)
 
 
-def test_a_session_is_made_again_from_its_file_with_all_its_parts(tmp_path: Any) -> None:
+def test_session_is_restored_with_all_parts(tmp_path: Any) -> None:
     learner = Simulation(Simulation(Hedge(rate=0.5)), LemmaSchedule(delay=2), free_action=1)
     session = Session(learner, actions=2, horizon=40, seed=1)
     tickets = [session.act() for _ in range(11)]
@@ -202,7 +202,7 @@ class Counter:
         self.totals = [a + b for a, b in zip(self.totals, losses, strict=True)]
 
 
-def test_an_object_of_another_library_trains_like_our_own() -> None:
+def test_python_learner_trains_like_ours() -> None:
     """The same draws in another order: the frequencies of both have the same mean (5 standard errors: 6e-7)."""
     past = np.random.default_rng(1).integers(0, 2, (50, 2)).astype(float)
     theirs = np.zeros((200, 2))
@@ -219,7 +219,7 @@ def test_an_object_of_another_library_trains_like_our_own() -> None:
     assert 0.6 < trace.actions[1:].mean() < 0.9
 
 
-def test_external_refuses_what_is_neither_action_nor_mix() -> None:
+def test_python_learner_rejects_other_answers() -> None:
     for answer in (7, -1, 0.5, [0.5, 0.2], [1.0], [2.0, -1.0]):
         base = PythonLearner(lambda k, n: None, predict=lambda s, a=answer: a, update=lambda s, losses: None)  # type: ignore[misc]
         with pytest.raises(LearnerError, match="write PythonLearner"):
@@ -238,7 +238,7 @@ def test_external_refuses_what_is_neither_action_nor_mix() -> None:
         (lambda: play(Simulation(FollowTheLeader(), free_action=2), instances.split(5), seed=0), "free_action"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_sentence(make: Any, words: str) -> None:
+def test_invalid_parameters_are_rejected(make: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words) as caught:
         make()
     assert "\n" not in str(caught.value)
@@ -255,7 +255,7 @@ def test_interleaved_copies_are_separate_learners() -> None:
         assert together[j :: d + 1].tolist() == alone.tolist()
 
 
-def test_simulation_repairs_the_birthday_test() -> None:
+def test_simulation_repairs_birthday_test() -> None:
     """Random order: (T+1)/2 without Simulation, between 1.4 and 1.9 sqrt(T) with it, slope 1/2."""
     horizons = [2**i for i in range(10, 15)]
     pools = [instances.birthday(T) for T in horizons]
@@ -272,7 +272,7 @@ def test_simulation_repairs_the_birthday_test() -> None:
 
 
 @pytest.mark.full
-def test_simulation_repairs_the_birthday_test_up_to_large_horizons() -> None:
+def test_simulation_repairs_birthday_test_at_large_t() -> None:
     """The same for T = 2^10..2^18; the means stay 4 standard errors or more inside the limits."""
     horizons = [2**i for i in range(10, 19)]
     learners = {"simulated": lambda T: Simulation(BirthdayTest(grid=T), LemmaSchedule())}
@@ -303,7 +303,7 @@ def test_delay_adds(d: int, near: tuple[int, int, int]) -> None:
     assert runs.regret("direct").high < bounds.follow_the_leader(2**16, 2, d)
 
 
-def test_delay_stays_additive_as_the_horizon_grows_and_multiplies_in_the_bad_order() -> None:
+def test_delay_is_additive_in_random_order() -> None:
     """(regret - regret without delay) / d does not grow with T; in the given order of the trap it is like sqrt(d T)."""
     d = 50
     extra = []

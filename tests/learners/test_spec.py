@@ -43,13 +43,13 @@ def test_entry_points_are_listed_and_parsed(installed: Any, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("value", ["nowhere.at_all:Thing", "tombola.learners:UCB1"])
-def test_broken_entry_points_are_ignored_with_a_warning(installed: Any, value: str) -> None:
+def test_broken_entry_points_are_ignored_with_warning(installed: Any, value: str) -> None:
     installed(UCB1=value)
     with pytest.warns(UserWarning, match="cannot be loaded|no new learner class"):
         assert specs.installed_learners() == {}
 
 
-def test_proved_learners_return_a_bound() -> None:
+def test_proved_learners_return_bound() -> None:
     proved = {one.name for one in list_learners() if one.proved}
     assert {"Simulation", "OptimisticSimulation", "Hedge", "UCB2", "SerflingElimination", "EmpiricalLP"} <= proved
     assert not {"LazyOptimisticSimulation", "ThompsonSampling", "KLUCB", "BudgetSimulation", "Uniform"} & proved

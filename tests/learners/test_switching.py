@@ -32,7 +32,7 @@ from twin_cases import SWITCHING, Case, after, anyhow, each_case, follow, new_li
 
 
 @each_case(SWITCHING)
-def test_does_what_the_source_says(case: Case) -> None:
+def test_does_what_source_says(case: Case) -> None:
     for losses in ugly_tables():
         follow(case, losses, after(len(losses)))
 
@@ -65,7 +65,7 @@ def test_lost_and_disordered_feedback(case: Case, seed: int) -> None:
 
 
 @each_case(SWITCHING)
-def test_the_same_bits_without_numba(case: Case) -> None:
+def test_same_bits_without_numba(case: Case) -> None:
     for losses in ugly_tables():
         compiled = new_live(case.learner, losses)
         list(steps(compiled, losses, anyhow(len(losses), 1)))
@@ -235,7 +235,7 @@ def test_regret_stays_below_the_bounds_that_hold_in_every_order(order: str, pric
 
 
 @pytest.mark.parametrize("learner", [SerflingElimination(), BernsteinElimination(), SimulationSuccessiveElimination()])
-def test_regret_in_random_order_stays_below_the_bound(learner: Learner) -> None:
+def test_regret_in_random_order_stays_below_bound(learner: Learner) -> None:
     pool = instances.gap(2**14, 2, 0.3, seed=0)
     regrets = compare(pool, [learner], repetitions=10, switching_price=1.0, seed=0).regrets(type(learner).__name__)
     bound = learner.bound(2, 2**14)
@@ -358,7 +358,7 @@ def test_frugal_ucb_beats_all_others(pool: Pool | str) -> None:
         (FrugalUCB, {"scale": "1"}),
     ],
 )
-def test_wrong_parameters_are_refused(
+def test_wrong_parameters_are_rejected(
     kind: Callable[..., Learner], parameters: dict[str, Any], one_sentence: Callable[[object], str]
 ) -> None:
     with pytest.raises(ParameterError, match=kind.__name__) as error:

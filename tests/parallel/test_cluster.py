@@ -108,7 +108,7 @@ def test_worker_with_other_code_is_rejected(client: Client, monkeypatch: pytest.
         list(cluster_map(client, pow, [(2, 3)]))
 
 
-def test_error_on_a_worker_is_raised_here(client: Client) -> None:
+def test_error_on_worker_is_raised_here(client: Client) -> None:
     with pytest.raises(ZeroDivisionError):
         list(cluster_map(client, divmod, [(1, 1), (1, 0)]))
 
@@ -122,7 +122,7 @@ def test_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> Non
     assert same(far, runs(Pool(LOSSES)))
 
 
-def test_other_mapped_table_on_a_worker_is_rejected(tmp_path: Path) -> None:
+def test_other_mapped_table_on_worker_is_rejected(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", LOSSES)
     shared = SharedWork(read_table(tmp_path / "t.npy", kind="losses").pool.losses.sum)
     assert len(shared.packed) < 900 < LOSSES.nbytes
@@ -159,7 +159,7 @@ class Third(Learner):
 
 
 @pytest.mark.usefixtures("client")
-def test_command_line_on_a_cluster_prints_the_same(
+def test_command_line_on_cluster_prints_same(
     cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOMBOLA_CACHE", str(tmp_path / "cache"))
@@ -192,7 +192,7 @@ def test_scheduler_without_workers_is_rejected(monkeypatch: pytest.MonkeyPatch) 
         connect(empty.scheduler_address).__enter__()
 
 
-def test_cluster_option_without_dask_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_option_without_dask_names_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tombola.parallel.cluster", None)
     (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
     with pytest.raises(ParameterError, match=r"write pip install 'tombola\[cluster\]'"):

@@ -74,7 +74,7 @@ def test_lease_times_never_decrease(tmp_path: Path) -> None:
         assert len(file.leases) == 3
 
 
-def test_exhausted_request_keeps_the_session_in_memory(tmp_path: Path) -> None:
+def test_exhausted_request_keeps_session_in_memory(tmp_path: Path) -> None:
     """Clients poll at the end of a list; each poll must not replay the log."""
     with SessionFile.open(start_session(tmp_path / "a.run", rows=2)) as file:
         file.lease("k1", 2)
@@ -169,7 +169,7 @@ def test_race_calls_are_reissued_only_on_request(tmp_path: Path) -> None:
         assert file.race.calls_made == len({event.ticket for event in file.events})
 
 
-def test_rejected_answer_keeps_the_race_in_memory(tmp_path: Path) -> None:
+def test_rejected_answer_keeps_race_in_memory(tmp_path: Path) -> None:
     """A flood of wrong answers must not replay the file each time."""
     with start_file(tmp_path / "a.race") as file:
         file.lease("k1", 1)
@@ -180,7 +180,7 @@ def test_rejected_answer_keeps_the_race_in_memory(tmp_path: Path) -> None:
         assert file.race is race
 
 
-def test_race_lease_of_an_unknown_call_is_damage(tmp_path: Path) -> None:
+def test_race_lease_of_unknown_call_is_damage(tmp_path: Path) -> None:
     with start_file(tmp_path / "a.race") as file:
         file.lease("k1", 1)
         value = {"request": "k2", "worker": "", "time": 1e12, "tickets": [9]}

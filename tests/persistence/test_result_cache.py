@@ -187,7 +187,7 @@ def test_unwritable_folder_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_compare_killed_ten_times_prints_the_same_bytes(tmp_path: Path) -> None:
+def test_compare_killed_ten_times_prints_same_bytes(tmp_path: Path) -> None:
     lines = ["a,b,c,d", *(",".join(f"{x:.3f}" for x in row) for row in np.random.default_rng(0).random((4000, 4)))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     command = [

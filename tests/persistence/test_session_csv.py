@@ -38,7 +38,7 @@ def test_read_outcomes(tmp_path: Path, one_sentence: Callable[[object], str]) ->
         one_sentence(refused.value)
 
 
-def test_outcome_errors_name_the_line(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_outcome_errors_name_line(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     for cell in ("maybe", "1.5", "-0.1", "1_0", "inf"):
         (tmp_path / "o.csv").write_text(f"ticket,outcome\n1,yes\n\n2,{cell}\n")
         with pytest.raises(TableError) as refused:
@@ -82,7 +82,7 @@ def test_daily_list_round_trip(suffix: str, tmp_path: Path) -> None:
             check_daily_list(tmp_path / f"today{suffix}")
 
 
-def test_recorded_conflict_names_the_line(tmp_path: Path) -> None:
+def test_recorded_conflict_names_line(tmp_path: Path) -> None:
     with SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=1) as file:
         file.interpreted = True
         file.next(2)
@@ -92,7 +92,7 @@ def test_recorded_conflict_names_the_line(tmp_path: Path) -> None:
         assert len(file.pending) == 1, "all or none"
 
 
-def test_changed_cell_of_the_list_is_damage(tmp_path: Path) -> None:
+def test_changed_cell_of_list_is_damage(tmp_path: Path) -> None:
     columns = {"id": ["x", "y"], "phone": ["1", "2"]}
     SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=1, columns=columns).close()
     with closing(sqlite3.connect(tmp_path / "r")) as db, db:

@@ -451,7 +451,7 @@ def test_numpy_ticket_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_rejected_feedback_keeps_the_replayed_session(begin: Callable[..., SessionFile]) -> None:
+def test_rejected_feedback_keeps_replayed_session(begin: Callable[..., SessionFile]) -> None:
     """A mistake in one call must not make the next one replay the whole log."""
     with begin() as run:
         run.next(3)

@@ -233,7 +233,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("what", [name for name, ugly in UGLY.items() if not ugly.says])
-def test_summary_names_the_needed_options(what: str, tmp_path: Path) -> None:
+def test_summary_names_needed_options(what: str, tmp_path: Path) -> None:
     """A look needs neither a unit nor a choice about missing cells, and names what `compare` needs."""
     ugly = UGLY[what]
     given = {"kind": "losses", **ugly.options}

@@ -56,7 +56,7 @@ def test_categories_are_one_hot(tmp_path: Path) -> None:
     assert np.asarray(table.pool.features)[:2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
-def test_rare_levels_share_the_row_of_zeros() -> None:
+def test_rare_levels_share_row_of_zeros() -> None:
     cells = [f"level{i % 30:02}" for i in range(300)] + ["rare", "", "NA", "", "", ""]
     numbers = np.full(len(cells), np.nan)
     column = Column("c", numbers, cells, first_invalid=CellRef(0, cells[0]))
@@ -66,7 +66,7 @@ def test_rare_levels_share_the_row_of_zeros() -> None:
     assert any("5 of 306 values missing, a category of its own" in note for note in encoded.notes)
 
 
-def test_encoding_does_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
+def test_encoding_does_not_depend_on_order_of_rows(tmp_path: Path) -> None:
     """Otherwise the names of columns would carry the order."""
     head, *lines = WIDE.splitlines()
     one = read_text(WIDE, tmp_path, features=["kind", "f_*"]).pool
@@ -78,7 +78,7 @@ def test_encoding_does_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"features": ["none"]}, "expected a column called 'none' as features says"),
+        ({"features": ["none"]}, "expected a column called 'none' as features states"),
         ({"features": ["f_size"], "actions": ["f_*"]}, "got 'f_size', which actions names too"),
         ({"features": ["id"], "ids": "id"}, "got 'id', which ids names too"),
         ({"features": ["id"]}, "12 different words in 12 rows; write text=['id']"),
@@ -90,7 +90,7 @@ def test_features_with_another_role_raise(tmp_path: Path, options: dict[str, Any
     assert message in str(error.value)
 
 
-def test_long_tables_take_a_feature_per_row(tmp_path: Path) -> None:
+def test_long_tables_take_feature_per_row(tmp_path: Path) -> None:
     text = "id,solver,loss,size\nx,a,0,3\nx,b,1,3\ny,a,1,8\ny,b,0,8\n"
     pool = read_text(text, tmp_path, features=["size"]).pool
     assert np.asarray(pool.features).ravel().tolist() == [3.0, 8.0]

@@ -13,7 +13,7 @@ WIDE = "id,category,a,b\nq1,law,0.1,0.9\nq2,code,0.8,0.2\nq3,law,,0.4\nq4,,0.3,0
 LONG = "id,category,model,loss\nq1,law,a,0.1\nq1,law,b,0.9\nq2,code,a,0.8\nq2,code,b,0.2\n"
 
 
-def test_labels_follow_the_rows(tmp_path: Path) -> None:
+def test_labels_follow_rows(tmp_path: Path) -> None:
     """Also where rows are dropped, and in a long table; a blank cell is a group of its own."""
     wide, long = tmp_path / "losses.csv", tmp_path / "long.csv"
     wide.write_text(WIDE)
@@ -26,7 +26,7 @@ def test_labels_follow_the_rows(tmp_path: Path) -> None:
 
 def test_missing_column_and_array_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "losses.csv").write_text(WIDE)
-    with pytest.raises(TableError, match="expected a column called 'topic' as by says"):
+    with pytest.raises(TableError, match="expected a column called 'topic' as by states"):
         read_table(tmp_path / "losses.csv", by="topic")
     with pytest.raises(TableError, match="expected a table with named columns as by states, got an array"):
         read_table([[0.0, 1.0]], kind="losses", by="topic")

@@ -18,7 +18,7 @@ def summary_of(text: str, folder: Path, name: str = "t.csv", **options: Any) -> 
     return summarise_table(folder / name, ReadOptions(**options))
 
 
-def test_facts_name_the_first_missing_cell(tmp_path: Path) -> None:
+def test_facts_name_first_missing_cell(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, np.nan]]))
     facts = dict(summarise_table(tmp_path / "t.npy", ReadOptions()).facts())
     assert "1 cells (25%), the first in row 1, action '1'" in facts["missing"]
@@ -46,7 +46,7 @@ def test_facts_list_groups_and_ignored_columns(tmp_path: Path) -> None:
     ]
 
 
-def test_both_directions_are_offered_if_names_state_none(tmp_path: Path) -> None:
+def test_both_directions_are_offered(tmp_path: Path) -> None:
     summary = summary_of("a,b\n7,10\n9.5,3\n", tmp_path)
     with cli_style():
         steps = summary.next_steps("tombola compare t.csv", "t.csv")
@@ -56,7 +56,7 @@ def test_both_directions_are_offered_if_names_state_none(tmp_path: Path) -> None
     ]
 
 
-def test_half_finished_table_is_continued_as_a_race(tmp_path: Path) -> None:
+def test_half_finished_table_is_continued_as_race(tmp_path: Path) -> None:
     """Counting missing cells as the worst value would rank the actions by how much of them is filled in."""
     summary = summary_of("id,a score,b score\nx,1,\ny,,2\nz,2,3\nw,,\n", tmp_path)
     steps = summary.next_steps("tombola compare t.csv", "t.csv")
@@ -70,7 +70,7 @@ def test_advice_on_missing_cells_states_its_effect(tmp_path: Path) -> None:
     assert summary.needed_options("scores") == ["missing='drop'"]
 
 
-def test_describe_prints_the_next_command_on_a_line_of_its_own(tmp_path: Path, run_python: Callable[..., Any]) -> None:
+def test_describe_prints_next_command_alone(tmp_path: Path, run_python: Callable[..., Any]) -> None:
     (tmp_path / "a table.csv").write_text("id,a_accuracy,b_accuracy\nx,1,0\ny,0.5,0.75\n")
     command = "from tombola.cli.app import main; main()"
     done = run_python("-c", command, "describe", "a table.csv", "--ignore", "id", cwd=tmp_path, COLUMNS="40")
@@ -82,7 +82,7 @@ def test_describe_prints_the_next_command_on_a_line_of_its_own(tmp_path: Path, r
 
 
 @pytest.mark.parametrize("name", ["losses.csv", "model losses.csv"])
-def test_file_name_states_the_direction(name: str, tmp_path: Path) -> None:
+def test_file_name_states_direction(name: str, tmp_path: Path) -> None:
     summary = summary_of("a,b\n0,1\n1,1\n", tmp_path, name)
     assert summary.parsed.kind == "losses"
     assert "losses by the name of the file" in summary.parsed.notes

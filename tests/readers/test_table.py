@@ -82,13 +82,13 @@ WRITERS: dict[str, Callable[[Any, Path], object]] = {
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("frame", [wide, long])
-def test_all_formats_give_the_same_pool(name: str, frame: Callable[[], Any], tmp_path: Path) -> None:
+def test_all_formats_give_same_pool(name: str, frame: Callable[[], Any], tmp_path: Path) -> None:
     WRITERS[name](frame(), tmp_path / name)
     assert same(read_table(tmp_path / name))
 
 
 @pytest.mark.parametrize("frame", [wide, long])
-def test_all_frames_give_the_same_pool(frame: Callable[[], Any]) -> None:
+def test_all_frames_give_same_pool(frame: Callable[[], Any]) -> None:
     columns = frame().to_dict(orient="list")
     for one in (frame(), pl.DataFrame(columns), pl.DataFrame(columns).lazy(), pa.table(columns)):
         assert same(read_table(one))
@@ -168,7 +168,7 @@ def test_scores_and_ranges() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=2), min_size=1, max_size=5), st.booleans())
-def test_rescale_keeps_the_order(numbers: list[list[float]], rewards: bool) -> None:
+def test_rescale_keeps_order(numbers: list[list[float]], rewards: bool) -> None:
     values = np.array(numbers)
     losses = read_table(values, kind="scores" if rewards else "losses", rescale=True).pool.losses
     assert losses.min() == 0
@@ -282,7 +282,7 @@ def test_options_name_columns(tmp_path: Path) -> None:
         assert table.delays is not None
         assert table.delays.tolist() == [4, 5]
         assert "ignored: remark (not selected)" in table.notes
-        with pytest.raises(TableError, match="called 'huge' as actions says"):
+        with pytest.raises(TableError, match="called 'huge' as actions states"):
             read_table(source, actions=["huge"])
     renamed = long().rename(columns={"row": "case", "action": "who", "loss": "points"})
     table = read_table(renamed, ids="case", action="who", value="points", kind="losses")
@@ -290,7 +290,7 @@ def test_options_name_columns(tmp_path: Path) -> None:
     assert read_table(renamed, ids="case", action="who", value="points", actions=["c"]).pool.losses.shape == (4, 1)
 
 
-def test_costs_from_a_second_table(tmp_path: Path) -> None:
+def test_costs_from_second_table(tmp_path: Path) -> None:
     losses = pd.DataFrame(LOSSES, columns=NAMES)
     losses.insert(0, "id", IDS)
     prices = pd.DataFrame(COSTS, columns=NAMES)[["c", "a", "b"]]
@@ -407,7 +407,7 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, one_sentence:
     one_sentence(caught.value)
 
 
-def test_actions_of_an_array_by_number(tmp_path: Path) -> None:
+def test_actions_of_array_by_number(tmp_path: Path) -> None:
     """They were taken for new names: column 0 was called 1, and the other way round."""
     np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, 0.8]]))
     pool = read_table(tmp_path / "t.npy", actions=["1", "0"]).pool
@@ -423,7 +423,7 @@ def test_ignored_costs(costs: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["id", "model"])
-def test_long_line_without_a_name_is_rejected(column: str, tmp_path: Path) -> None:
+def test_long_line_without_name_is_rejected(column: str, tmp_path: Path) -> None:
     """Lines without an id made up a row of their own, or an action without a name."""
     lines = ["x,a,0.5", "x,b,0.25", "none,a,0.5", "none,b,1", *([",a,0.5", ",b,1"] if column == "id" else ["x,,1"])]
     (tmp_path / "t.csv").write_text("\n".join(["id,model,loss", *lines]))
@@ -489,47 +489,47 @@ def test_cost_detection_is_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert calls <= 6 * k
 
 
-def test_stratum_is_not_an_action(tmp_path: Path) -> None:
+def test_stratum_is_not_action(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,stratum,a,b\nx,1,0,1\ny,0,1,0\n")
     assert read_table(tmp_path / "t.csv").pool.actions == ("a", "b")
 
 
-def test_ignored_columns_of_a_long_table(tmp_path: Path) -> None:
+def test_ignored_columns_of_long_table(tmp_path: Path) -> None:
     """It was read all the same, and a column that is not there was left out, too."""
     (tmp_path / "t.csv").write_text("id,model,loss,cost,delay\nx,a,1,1,0\nx,b,0,2,0\ny,a,1,3,5\ny,b,1,4,5\n")
     table = read_table(tmp_path / "t.csv", ignore=["cost", "del*"])
     assert (table.pool.costs, table.delays) == (None, None)
     assert "ignored: cost, delay (as requested)" in table.notes
-    with pytest.raises(TableError, match="expected a column called 'b' as ignore says"):
+    with pytest.raises(TableError, match="expected a column called 'b' as ignore states"):
         read_table(tmp_path / "t.csv", ignore=["b"])
 
 
-def test_ignored_action_column_makes_a_wide_table(tmp_path: Path) -> None:
+def test_ignored_action_column_makes_wide_table(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,action,a,b\nx,call,0,1\ny,skip,1,1\n")
     assert read_table(tmp_path / "t.csv", ignore=["action"]).pool.actions == ("a", "b")
 
 
-def test_options_of_an_archive(tmp_path: Path) -> None:
+def test_options_of_archive(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", losses=np.eye(2), costs=np.ones((2, 2)), delays=np.array([0, 4]))
     table = read_table(tmp_path / "t.npz")
     assert "delays from array 'delays'" in table.notes
     table = read_table(tmp_path / "t.npz", ignore=["costs", "delays"])
     assert (table.pool.costs, table.delays) == (None, None)
-    with pytest.raises(TableError, match="expected an array called 'prices' as ignore says"):
+    with pytest.raises(TableError, match="expected an array called 'prices' as ignore states"):
         read_table(tmp_path / "t.npz", ignore=["prices"])
 
 
 @pytest.mark.parametrize("said", ["ids", "delay", "value", "action", "ignore", "costs"])
-def test_column_options_of_an_array_are_rejected(said: str) -> None:
+def test_column_options_of_array_are_rejected(said: str) -> None:
     """What was said was passed over."""
     words: dict[str, Any] = {said: ["1"] if said in ("ignore", "costs") else "1"}
     with pytest.raises(TableError, match=f"an array has no column names, got {said}"):
         read_table([[0.0, 1.0]], **words)
 
 
-def test_value_column_of_a_wide_table_is_rejected(tmp_path: Path) -> None:
+def test_value_column_of_wide_table_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,a,b\nx,0,1\ny,1,1\n")
-    with pytest.raises(TableError, match="expected a long table as value says"):
+    with pytest.raises(TableError, match="expected a long table as value states"):
         read_table(tmp_path / "t.csv", value="a")
 
 
@@ -548,7 +548,7 @@ def test_json_of_pandas(tmp_path: Path) -> None:
     assert (pool.actions, pool.losses.tolist(), pool.costs.tolist()) == (("a", "b"), [[0.5, 1.0]], [[[3.0], [4.0]]])
 
 
-def test_ragged_lists_and_duplicate_columns_are_rejected() -> None:
+def test_ragged_or_duplicate_columns_are_rejected() -> None:
     with pytest.raises(TableError, match="got rows of different lengths"):
         read_table([[0.1, 0.2], [0.3]])
     with pytest.raises(TableError, match="columns must have different names, got 'a' twice"):
@@ -572,7 +572,7 @@ def test_overflowing_range_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("names", [("A", "a"), ("gpt.4", "gpt-4")])
-def test_costs_prefer_the_exact_name(names: tuple[str, str], tmp_path: Path) -> None:
+def test_costs_prefer_exact_name(names: tuple[str, str], tmp_path: Path) -> None:
     """Of two actions with the same words both had the costs of the second."""
     one, other = names
     for costs in (f"cost_{one},cost_{other}", f"{one}_usd,{other}_usd", f"cost:{one},cost:{other}"):

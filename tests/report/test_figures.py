@@ -45,7 +45,7 @@ def test_labels_follow_curves_when_limits_change() -> None:
     assert label_heights(axes)["high"] == pytest.approx(10, rel=0.1)
 
 
-def test_second_chart_in_same_axes_keeps_labels_apart_and_colours_different() -> None:
+def test_second_chart_in_same_axes() -> None:
     figure = draw_chart(chart(band("a", 0, 1, 2), band("b", 0, 2, 3)))
     axes = figure.axes[0]
     draw_chart(chart(band("c", 0, 2, 3.01), lines=(Line("bound", X, np.array([9.0, 9.0, 40.0])),)), axes=axes)

@@ -35,7 +35,7 @@ def page_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_everything_that_came_in_is_escaped_and_nothing_is_loaded_from_elsewhere(page_file: Path) -> None:
+def test_page_is_escaped_and_self_contained(page_file: Path) -> None:
     text = page_file.read_text(encoding="utf-8")
     assert "<b>statement</b>" not in text
     assert "A &lt;title&gt;" in text
@@ -45,7 +45,7 @@ def test_everything_that_came_in_is_escaped_and_nothing_is_loaded_from_elsewhere
     assert "<img" not in evil.svg
 
 
-def test_drawings_take_their_colours_from_the_page_and_keep_their_identifiers_apart() -> None:
+def test_drawing_colours_and_identifiers() -> None:
     one, two = draw_for_page("one", chart()), draw_for_page("two", chart())
     assert "var(--c0)" in one.svg
     assert "#0072b2" not in one.svg.lower()
@@ -56,7 +56,7 @@ def test_drawings_take_their_colours_from_the_page_and_keep_their_identifiers_ap
 
 @needs_browser
 @pytest.mark.parametrize("width", [1200, 390])
-def test_the_page_works(browser: Any, page_file: Path, width: int) -> None:
+def test_page_works(browser: Any, page_file: Path, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900})
     problems: list[str] = []
     requests: list[str] = []

@@ -18,7 +18,7 @@ from tombola.classification import (
 from tombola.errors import SessionError
 
 
-def test_estimator_refits_as_the_data_grows() -> None:
+def test_estimator_refits_as_data_grows() -> None:
     fits = []
 
     class Counting(Majority):

@@ -10,7 +10,7 @@ from tombola.classification import (
 )
 
 
-def test_finite_erm_is_the_first_least_row() -> None:
+def test_finite_erm_is_first_least_row() -> None:
     generator = np.random.default_rng(8)
     for ties in ("first", "last", "middle"):
         matrix, points = generator.integers(0, 2, (9, 5)), generator.integers(0, 5, 40)

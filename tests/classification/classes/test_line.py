@@ -63,7 +63,7 @@ def pool_of(generator: np.random.Generator, rows: int, columns: int, kind: str) 
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("name", CLASSES)
-def test_whole_play_and_session_agree_with_the_twin(name: str, ties: Any) -> None:
+def test_whole_play_and_session_agree_with_twin(name: str, ties: Any) -> None:
     hypotheses, switches, entries = CLASSES[name]
     learner = ERM(hypotheses, ties)
     generator = np.random.default_rng(7)
@@ -80,7 +80,7 @@ def test_whole_play_and_session_agree_with_the_twin(name: str, ties: Any) -> Non
 @pytest.mark.parametrize("name", CLASSES)
 @settings(max_examples=25, derandomize=True, deadline=None)
 @given(data=st.data())
-def test_best_hypothesis_is_the_brute_force_minimum(name: str, data: st.DataObject) -> None:
+def test_best_hypothesis_is_brute_force_minimum(name: str, data: st.DataObject) -> None:
     hypotheses, switches, entries = CLASSES[name]
     rows = data.draw(st.integers(1, 12))
     columns = hypotheses.dimensions or 1
@@ -95,7 +95,7 @@ def test_best_hypothesis_is_the_brute_force_minimum(name: str, data: st.DataObje
 
 
 @pytest.mark.parametrize("ties", TIES)
-def test_plain_python_gives_the_same_bits(ties: Any) -> None:
+def test_plain_python_gives_same_bits(ties: Any) -> None:
     generator = np.random.default_rng(3)
     for hypotheses in (Thresholds(), Unions(2), Stumps(3)):
         pool = pool_of(generator, 60, hypotheses.dimensions or 1, "weighted")
@@ -107,7 +107,7 @@ def test_plain_python_gives_the_same_bits(ties: Any) -> None:
         assert slow.regret == compiled.regret
 
 
-def test_session_equals_play_on_a_longer_pool() -> None:
+def test_session_equals_play_on_longer_pool() -> None:
     generator = np.random.default_rng(1)
     for hypotheses in (Thresholds(), Intervals(), Stumps(2)):
         for ties in TIES:

@@ -13,7 +13,7 @@ from tombola.classification import (
 )
 
 
-def test_growth_in_the_plane_bounds_what_is_found() -> None:
+def test_growth_in_plane_bounds_what_is_found() -> None:
     """No three points of a parabola are on a line, so half-planes must find exactly n^2 - n + 2 labellings (Cover)."""
     for points in range(1, 6):
         table = np.array([[x, x * x] for x in range(points)], float)
@@ -26,7 +26,7 @@ def test_growth_in_the_plane_bounds_what_is_found() -> None:
 
 
 @pytest.mark.parametrize("plain_class", ["rectangles", "halfplanes"])
-def test_plane_finds_the_least_error(plain_class: str) -> None:
+def test_plane_finds_least_error(plain_class: str) -> None:
     generator = np.random.default_rng(5)
     hypotheses = Rectangles() if plain_class == "rectangles" else Halfplanes()
     for trial in range(40 if plain_class == "rectangles" else 12):
@@ -40,7 +40,7 @@ def test_plane_finds_the_least_error(plain_class: str) -> None:
         assert got == expected, trial
 
 
-def test_plane_keeps_a_minimiser_round_by_round() -> None:
+def test_plane_keeps_minimiser_round_by_round() -> None:
     """After every row the hypothesis in force has least error on what was seen, also where no search is done."""
     generator = np.random.default_rng(6)
     for hypotheses in (Rectangles(), Halfplanes()):

@@ -8,7 +8,7 @@ from tombola.learners import (
 )
 
 
-def test_the_blind_action_is_any_action_and_stays() -> None:
+def test_blind_action_is_any_action_and_stays() -> None:
     """800 draws of 4 actions: five standard deviations, false alarm below 1e-5."""
     pool = Pool(np.tile([0.0, 0.2, 0.5, 1.0], (6, 1)))
     traces = [play(RandomFixedAction(), pool, switching_price=100.0, seed=seed) for seed in range(800)]

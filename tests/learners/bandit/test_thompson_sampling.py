@@ -10,7 +10,7 @@ from tombola.learners import (
 from twin_cases import new_live
 
 
-def test_thompson_sampling_has_the_right_distribution() -> None:
+def test_thompson_sampling_has_right_distribution() -> None:
     """The probability that Beta(3, 2) < Beta(2, 4), by summing densities; false alarm below 1e-6."""
     live = new_live(ThompsonSampling(), np.zeros((1, 2)))
     for action, loss in [(0, 1.0), (0, 1.0), (0, 0.0), (1, 1.0), (1, 0.0), (1, 0.0), (1, 0.0)]:

@@ -13,7 +13,7 @@ from tombola.budget.budget import Budget, BudgetTerms
 from tombola.learners import BudgetSimulation
 
 
-def test_simulation_plays_null_until_its_first_block_and_then_one_mix_a_block() -> None:
+def test_simulation_plays_one_mix_per_block() -> None:
     pool = pool_with_costs(600, 3, 1, 4)
     learner = BudgetSimulation(delta=0.9, margin=0.5)
     budget = Budget(180.0, worst=1.0, null=0)
@@ -31,7 +31,7 @@ def test_simulation_plays_null_until_its_first_block_and_then_one_mix_a_block() 
         assert (mix > 0).all()
 
 
-def test_simulation_with_delay_waits_between_its_blocks() -> None:
+def test_simulation_with_delay_waits() -> None:
     pool = pool_with_costs(300, 2, 1, 4)
     learner = BudgetSimulation(delta=0.9, margin=0.0, delay=7)
     trace = play(learner, pool, "given", 7, budget=Budget(150.0), stop="strict", mixed=True, seed=0)
@@ -40,7 +40,7 @@ def test_simulation_with_delay_waits_between_its_blocks() -> None:
     assert plays == [any(s <= t < s + n for s, n in blocks) for t in range(1, 101)]
 
 
-def test_simulation_warns_with_numbers_when_it_can_never_play() -> None:
+def test_simulation_warns_if_it_never_plays() -> None:
     with pytest.warns(UserWarning, match=r"131,073, and there are 65,536 rounds"):
         BudgetSimulation().init(BudgetTerms(3, 1, 2**16, 0.1, 0))
     with warnings.catch_warnings():

@@ -58,7 +58,7 @@ class Listener(Learner):
         state.losses[1] += loss
 
 
-def test_simulated_losses_have_the_mean_of_the_index() -> None:
+def test_simulated_mean_is_the_index() -> None:
     """40,000 simulated losses of an action: its index to five standard deviations, false alarm below 1e-6."""
     state = OptimisticSimulation(Listener()).init(2, 400)._replace(past=np.zeros((2, 400)))
     for loss in np.linspace(0.6, 1.0, 62):  # 62 is one of the counts 1, 2, 3, 5, 8, 12, ..
@@ -78,7 +78,7 @@ def test_simulated_losses_have_the_mean_of_the_index() -> None:
 
 @each_case(OPTIMISTIC)
 @pytest.mark.parametrize(("delay", "answered"), [(0, 40), (3, 40), (0, 9)])
-def test_the_simulation_does_what_its_theorem_says(case: Case, delay: int, answered: int) -> None:
+def test_simulation_agrees_with_twin(case: Case, delay: int, answered: int) -> None:
     """Every action, against plain Python with the same rng; ties, constants, T < k, T = 1, and lost answers."""
     generator = np.random.default_rng(5)
     tables = [
@@ -153,20 +153,20 @@ def largest_share(k: int, horizons: range) -> float:
     return found
 
 
-def test_no_small_pool_has_more_regret_than_the_bound_of_the_simulation() -> None:
+def test_simulation_bound_on_all_small_pools() -> None:
     """All 0/1 pools with two actions up to T = 4 and with three at T = 3, exactly."""
     assert 0.1 < largest_share(2, range(1, 5)) <= 1
     assert largest_share(3, range(3, 4)) <= 1
 
 
 @pytest.mark.full
-def test_no_larger_pool_has_more_regret_than_the_bound_of_the_simulation() -> None:
+def test_simulation_bound_on_all_larger_pools() -> None:
     """The same up to T = 8 with two actions and T = 5 with three."""
     assert largest_share(2, range(5, 9)) <= 1
     assert largest_share(3, range(4, 6)) <= 1
 
 
-def test_plays_have_the_regret_of_the_exact_law() -> None:
+def test_plays_have_regret_of_exact_law() -> None:
     """1,000 plays to 4.5 standard errors: a right program fails with probability 1e-5."""
     rows = [(1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)]
     runs = compare(Pool(np.array(rows)), {"it": OptimisticSimulation(UCB1())}, repetitions=1000, relabel=False, seed=3)
@@ -176,7 +176,7 @@ def test_plays_have_the_regret_of_the_exact_law() -> None:
 
 
 @pytest.mark.parametrize("kind", [OptimisticSimulation, LazyOptimisticSimulation])
-def test_simulation_repairs_the_birthday_test(kind: Callable[..., Learner]) -> None:
+def test_simulation_repairs_birthday_test(kind: Callable[..., Learner]) -> None:
     """At T = 512 the direct play has 256.5 on every order; simulated, 54 and 48 were measured."""
     pool = instances.birthday(512)
     base = BanditBirthdayTest(grid=512)
@@ -185,7 +185,7 @@ def test_simulation_repairs_the_birthday_test(kind: Callable[..., Learner]) -> N
 
 
 @pytest.mark.parametrize("kind", [OptimisticSimulation, LazyOptimisticSimulation])
-def test_a_base_that_cannot_be_driven_is_refused(
+def test_base_that_cannot_be_driven_is_rejected(
     kind: Callable[..., Learner], one_sentence: Callable[[object], str]
 ) -> None:
     for base in (FollowTheLeader(), TsallisSwitching()):
@@ -203,11 +203,11 @@ REDUCED = [
 
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", REDUCED, ids=repr)
-def test_reductions_obey_the_laws(learner: Learner) -> None:
+def test_reductions_passes_checks(learner: Learner) -> None:
     assert len(check_learner(learner)) >= 12
 
 
-def test_the_bound_of_the_simulation_is_the_sum_of_its_parts() -> None:
+def test_simulation_bound_is_sum_of_parts() -> None:
     learner = OptimisticSimulation(ExploreThenCommit())
     parts = sum(ExploreThenCommit().bound(2, 2**i) or 0.0 for i in range(21))
     assert learner.bound(2, 2**20) == pytest.approx(parts + by_indices(2**20, 2))

@@ -56,7 +56,7 @@ def test_evidence_has_the_known_values() -> None:
     assert np.isclose(EVIDENCE[1].truth - EVIDENCE[1].printed, 1.0)
 
 
-def test_printed_radius_is_too_small_for_all_labellings() -> None:
+def test_printed_radius_fails_for_all_labellings() -> None:
     """A rule that is wrong on unseen rows errs by their share in any order; L765 is above delta there too."""
     evidence = EVIDENCE[41]
     assert evidence.truth == pytest.approx(1 - 190 / 1024)

@@ -68,7 +68,7 @@ def test_quality_is_unchanged(scenario: Scenario) -> None:
     assert read_table(folder, range=(0, 250)).pool.losses[0].tolist() == [0.1, 0.2]
 
 
-def test_missing_run_is_a_missing_cell(scenario: Scenario) -> None:
+def test_missing_run_is_missing_cell(scenario: Scenario) -> None:
     folder = scenario(DESCRIPTION, RUNS.replace("one,1,slow,50,ok\n", ""))
     with pytest.raises(TableError, match="row 'one', action 'slow', got none"):
         read_table(folder)
