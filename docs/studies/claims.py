@@ -4,7 +4,7 @@
 
 Parts: all claims with ten seeds (`seeds`), source faults (`source`) and other faults (`faults`) with three, and with
 --full all claims in full size. Finished units are cached in FOLDER, so parts may run at the same time, and a killed run
-continues. The tables are written if neither a part nor a claim is named. One worker.
+continues. Each part writes its tables, unless claims are named. One worker.
 """
 
 import argparse
@@ -124,7 +124,7 @@ def main() -> None:
         rows = [run_units(claim, "", cache, options) for claim in claims]
         done = [ClaimResult(claim, own, claim.verdict(own)) for claim, own in zip(claims, rows, strict=True)]
         tables["full"] = verdicts(done)
-    if given.only is None and not given.claims:
+    if not given.claims:
         write(tables)
 
 

@@ -261,7 +261,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         plays, as is the stop (binomial); no play overspends, and every affordable play is made (rational numbers; 1, 2
         and 5 resources, with delay); all rounds of Simulation against a twin (same sizes); the exact first play of
         Simulation, of order 1/ρ²; in every block it spends its reduced rate, up to ε of the theorem, which costs
-        (2 ± 1) Σ 2^i ε_i / ρ, of order √T/ρ (binomial); slopes in T and 1/ρ (Student). The bounds are 3 to 70 times the
+        (2 ± 1) Σ 2^i ε_i / ρ, of order √T/ρ (binomial); slopes in T and 1/ρ (Student). The bounds are 3 to 14 times the
         regret
     """
 
