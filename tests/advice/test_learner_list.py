@@ -1,5 +1,8 @@
 """The list of learners."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,8 @@ from tombola.advice.learner_list import LearnerInfo, list_learners
 from tombola.budget.budget import BudgetTerms
 from tombola.learners import BudgetedBase
 from twin_cases import ALL
+
+THEORY = Path(__file__).parents[2] / "docs" / "theory"
 
 
 @pytest.mark.parametrize("entry", list_learners(), ids=lambda entry: entry.name)
@@ -19,3 +24,10 @@ def test_proved_means_that_bound_returns_number(entry: LearnerInfo) -> None:
         for learner in learners
     ]
     assert entry.proved == any(bound is not None and bound >= 0 for bound in bounds)
+
+
+@pytest.mark.parametrize("entry", [one for one in list_learners() if one.proved], ids=lambda entry: entry.name)
+def test_proved_learner_is_in_a_proof(entry: LearnerInfo) -> None:
+    """Pages of measured values do not count."""
+    pages = [page.read_text(encoding="utf-8") for page in THEORY.glob("*.md") if page.stem not in ("bounds", "prices")]
+    assert any(re.search(rf"\b{entry.name}\b", page) for page in pages)
