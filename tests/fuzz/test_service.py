@@ -80,7 +80,7 @@ def test_generated_requests(served: tuple[Api, str], tmp_path: Path, mode: Any) 
                 hosted.pause(paused=False)
             others = {name: value for name, value in case.headers.items() if name.lower() != "authorization"}
             case.headers = {**others, "Authorization": f"Bearer {token}"}
-            reply = case.call()
+            reply = case.call(timeout=300)
             found[reply.status_code] += 1
             case.validate_response(reply, checks=CHECKS)
             assert reply.status_code < 500, (case.path, case.body, reply.text)
