@@ -436,7 +436,7 @@ def _print_status(now: "Status") -> None:
         soft=True,
     )
     left_out = f"{now.left_out} rows were left alone" if now.left_out else ""
-    for text in (now.balance_text, now.target_text, now.mix_text, left_out):
+    for text in (now.balance_text, now.target_text, now.mix_text, now.router, left_out):
         if text:
             show(text, soft=True)
     table = new_table("action", "plays", "known", "mean loss", f"{1 - now.level:.0%} interval for all rows")

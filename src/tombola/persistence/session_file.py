@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -56,6 +57,8 @@ from tombola.persistence.session_events import (
     replay_ticket,
     ticket_value,
 )
+from tombola.policies.certificate import certify_session
+from tombola.policies.live import RouterState
 from tombola.readers.names import Kind
 from tombola.rng import RngStreams
 from tombola.session import Session
@@ -410,7 +413,8 @@ class SessionFile(ProcessBound):
 
         with self._reading() as session:
             pending = self._assignments(self._pending(session))
-            return status_of(self._view(session), pending, level, session.balance, session.mix)
+            status = status_of(self._view(session), pending, level, session.balance, session.mix)
+            return replace(status, router=_router_text(session, level))
 
     def view(self) -> "TicketView":
         """Return a read-only snapshot of all tickets and outcomes."""
@@ -686,6 +690,18 @@ class SessionFile(ProcessBound):
         from tombola.persistence.session_status import TicketView
 
         return TicketView(session, self.seed, frozenset(self._amended), frozenset(self._cancelled))
+
+
+def _router_text(session: Session, level: float) -> str:
+    """Return the guard and the certificate of a router in one sentence; empty without one."""
+    if not isinstance(session.state, RouterState):
+        return ""
+    now, certificate = session.state, certify_session(session, level)
+    if now.model is None and certificate is None:
+        used = "no router is in use yet" if not now.trained_on else "features do not help so far: no router is in use"
+        return f"{used}, {now.answered:,} rows answered"
+    more = "" if certificate is None else f"; {certificate.text}"
+    return f"router in use, capital {now.capital:.4g} rows on average over the guard's draws{more}"
 
 
 def _new_session(

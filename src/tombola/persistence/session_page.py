@@ -34,7 +34,7 @@ def session_page(file: "SessionFile") -> str:
         title=f"A session of {now.rows:,} rows",
         lead=f"{now.learner}, seed {now.seed}: rows in random order, one action per row.",
         headline=_headline(now),
-        plan=now.mix_text,
+        plan=now.mix_text or now.router,
         cards=_cards(now),
         now=now,
         confidence=f"{1 - now.level:.0%}",

@@ -197,6 +197,7 @@ class Status:
     mix: tuple[tuple[str, float], ...]
     left_out: int
     target: float | None = None
+    router: str = ""  # the guard and the certificate of a router, as a sentence
 
     @property
     def balance_text(self) -> str:

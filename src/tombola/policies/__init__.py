@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 from tombola.learners.spec import register
 
 if TYPE_CHECKING:
+    from tombola.policies.certificate import RouterCertificate as RouterCertificate
+    from tombola.policies.certificate import certify_rows as certify_rows
+    from tombola.policies.certificate import certify_session as certify_session
+    from tombola.policies.certificate import certify_trace as certify_trace
     from tombola.policies.guard import Guard as Guard
     from tombola.policies.linear_index import IndexTrace as IndexTrace
     from tombola.policies.linear_index import LinearIndex as LinearIndex
@@ -24,12 +28,29 @@ _MODULES = {
     "LinearIndex": "linear_index",
     "Ridge": "models",
     "Routed": "routed",
+    "RouterCertificate": "certificate",
     "RoutedLP": "routed_lp",
     "RoutedTrace": "routed",
     "Trees": "models",
+    "certify_rows": "certificate",
+    "certify_session": "certificate",
+    "certify_trace": "certificate",
 }
 
-__all__ = ["Guard", "IndexTrace", "LinearIndex", "Ridge", "Routed", "RoutedLP", "RoutedTrace", "Trees"]
+__all__ = [
+    "Guard",
+    "IndexTrace",
+    "LinearIndex",
+    "Ridge",
+    "Routed",
+    "RoutedLP",
+    "RoutedTrace",
+    "RouterCertificate",
+    "Trees",
+    "certify_rows",
+    "certify_session",
+    "certify_trace",
+]
 
 # Sessions store routers and models by name.
 register("tombola.policies", _MODULES)

@@ -141,6 +141,7 @@ class LiveRouter:
         self.block = self.trained = -1  # number of the block, of the present rows and of the fitted model
         self.safe_action, self.safe_after = 0, -1  # the safe learner acts once after n answers
         self.used = (-1, 0.0)  # the last n with a router in play, and its stake
+        self.block_rounds: list[int] = []  # the first round of each block
         self.choices: dict[int, list[float]] = {}  # new models' choices for rows in flight, by round
 
     @property
@@ -261,6 +262,8 @@ class LiveRouter:
         if choices:
             cells[self._in_flight(cells), self.shown + SETTLED] = choices
         round_ = write_ticket(cells, action, probability)
+        while len(self.block_rounds) <= self.block:
+            self.block_rounds.append(round_)
         if choices:
             self.choices[round_] = choices
         start = self.shown + DECISION_WIDTH

@@ -1,0 +1,239 @@
+"""Routing by features against other libraries, on the same rows in the same orders.
+
+    python benchmarks/context_peers.py POOLS --orders 3 [--rows 3000] [--tables a,b]
+
+Run it in an environment of its own with vowpalwabbit, contextualbandits, river and, if wanted, asf; a library that is
+not installed is left out. "share" is (best fixed action - learner) / (best fixed action - best action of every row), in
+per cent, progressive: every row counts, the first ones too. Bandit feedback: the loss of the action played. Full
+information: the whole row. "asf" is offline, cross-validated, and only a reference. With costs, the best fixed mix and
+EmpiricalLP are at the same cost as RoutedLP: 30 % of that of the best fixed action.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from context import read, share
+from tombola import Budget, Pool, play
+from tombola.budget.optimum import optimum
+from tombola.learners import EmpiricalLP, FollowTheLeader, Thrifty
+from tombola.policies import LinearIndex, Routed, RoutedLP, Trees
+from tombola.policies.models import actions_of, fit_models
+
+TABLES = (
+    "aslib_asp_potassco",
+    "aslib_qbf_2014",
+    "aslib_sat11_indu",
+    "frugalml_rafdb",
+    "frugalml_yelp",
+    "routellm_mmlu",
+)
+VOWPAL_WABBIT = {
+    "squarecb": "--squarecb --gamma_scale 10", "epsilon": "--epsilon 0.05", "regcbopt": "--regcb --regcbopt",
+    "cover": "--cover 3", "bag": "--bag 5",
+}  # fmt: skip
+BUDGET_SHARE = 0.3
+Peer = Callable[[np.ndarray, np.ndarray, int], float]
+
+
+def standardised(features: np.ndarray) -> np.ndarray:
+    """Return features with mean 0 and variance 1 over the whole list; a missing one is 0."""
+    known = np.where(np.isfinite(features), features, np.nan)
+    empty = ~np.isfinite(known).any(axis=0)
+    known[:, empty] = 0.0
+    scale = np.nanstd(known, axis=0)
+    scores = (known - np.nanmean(known, axis=0)) / np.where(scale > 0, scale, 1.0)
+    return np.clip(np.nan_to_num(scores), -3.0, 3.0)
+
+
+def vowpal_wabbit(options: str) -> Peer:
+    """Return a policy of Vowpal Wabbit, with interactions of context and action."""
+    import vowpalwabbit
+
+    def run(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
+        k, total = losses.shape[1], 0.0
+        worker = vowpalwabbit.Workspace(
+            f"--cb_explore_adf {options} -q sa --cb_type mtr --quiet --random_seed {seed + 1}"
+        )  # fmt: skip
+        rng = np.random.default_rng(seed)
+        for row, x in zip(losses, features, strict=True):
+            shared = "shared |s " + " ".join(f"{i}:{v:.5g}" for i, v in enumerate(x) if v)
+            plain = [f"|a a{a}" for a in range(k)]
+            probabilities = np.array(worker.predict([shared, *plain]))
+            action = int(rng.choice(k, p=probabilities / probabilities.sum()))
+            total += row[action]
+            plain[action] = f"0:{row[action]:.5g}:{probabilities[action]:.6g} {plain[action]}"
+            worker.learn([shared, *plain])
+        worker.finish()
+        return total
+
+    return run
+
+
+def contextual_bandits(name: str) -> Peer:
+    """Return a policy of contextualbandits with logistic regression, refitted at growth 1.5."""
+    import contextualbandits.online as online
+    from sklearn.linear_model import LogisticRegression
+
+    def run(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
+        k, rng = losses.shape[1], np.random.default_rng(seed)
+        policy = getattr(online, name)(LogisticRegression(max_iter=200), nchoices=k, random_state=seed)
+        actions, end = rng.integers(0, k, len(losses)), 16
+        while end < len(losses):
+            rewards = 1.0 - losses[np.arange(end), actions[:end]] > rng.random(end)
+            policy.fit(features[:end], actions[:end], rewards.astype(float))
+            stop = min(len(losses), int(1.5 * end))
+            actions[end:stop] = policy.predict(features[end:stop]).astype(int)
+            end = stop
+        return float(losses[np.arange(len(losses)), actions].sum())
+
+    return run
+
+
+def river_lin_ucb(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
+    """Return the loss of river's LinUCBDisjoint with its default rate."""
+    from river import bandit
+
+    policy, total = bandit.LinUCBDisjoint(alpha=1.0, seed=seed), 0.0
+    arms = list(range(losses.shape[1]))
+    for row, x in zip(losses, features, strict=True):
+        context = {"constant": 1.0, **{str(i): float(v) for i, v in enumerate(x)}}
+        action = policy.pull(arms, context=context)
+        total += row[action]
+        policy.update(action, context, 1.0 - row[action])
+    return total
+
+
+def forest(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
+    """Return the loss of a forest without guard and without a choice, retrained at growth 1.5; full information."""
+    total, start, end = 0.0, 0, 16
+    fitted: Any = None
+    while start < len(losses):
+        block = slice(start, min(end, len(losses)))
+        actions = np.zeros(len(losses[block]), int) if fitted is None else actions_of(fitted.predict(features[block]))
+        total += float(losses[block][np.arange(len(actions)), actions].sum())
+        start = block.stop
+        fitted = fit_models((Trees(3),), features[:start], losses[:start], seed)[0] if start < len(losses) else None
+        end = max(start + 1, int(1.5 * start))
+    return total
+
+
+def asf_offline(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
+    """Return the loss of asf's pairwise classifier, ten-fold cross-validated: trained on nine tenths of the list."""
+    import pandas as pd
+    from asf.selectors import PairwiseClassifier
+    from sklearn.ensemble import RandomForestClassifier
+
+    table, performance = pd.DataFrame(features), pd.DataFrame(losses)
+    table.columns, performance.columns = [f"f{i}" for i in table], [f"a{i}" for i in performance]
+    folds, total = np.random.default_rng(seed).integers(0, 10, len(losses)), 0.0
+    for fold in range(10):
+        selector = PairwiseClassifier(RandomForestClassifier)
+        selector.fit(table[folds != fold], performance[folds != fold])
+        chosen = selector.predict(table[folds == fold])
+        for row, schedule in chosen.items():
+            first = schedule[0][0] if isinstance(schedule[0], tuple) else schedule[0]
+            total += float(performance.loc[row, first])
+    return total
+
+
+def peers() -> dict[str, Peer]:
+    """Return the installed peers by name."""
+    found: dict[str, Peer] = {}
+    for name, options in VOWPAL_WABBIT.items():
+        with_library(found, f"VW {name}", lambda options=options: vowpal_wabbit(options))
+    for name in ("BootstrappedTS", "AdaptiveGreedy"):
+        with_library(found, f"contextualbandits {name}", lambda name=name: contextual_bandits(name))
+
+    def river() -> Peer:
+        import river.bandit  # noqa: F401
+
+        return river_lin_ucb
+
+    def asf() -> Peer:
+        import asf.selectors  # noqa: F401
+
+        return asf_offline
+
+    with_library(found, "river LinUCBDisjoint", river)
+    with_library(found, "asf, offline", asf)
+    return found | {"forest, full rows": forest}
+
+
+def with_library(found: dict[str, Peer], name: str, make: Callable[[], Peer]) -> None:
+    """Add a peer if its library is installed."""
+    try:
+        found[name] = make()
+    except ImportError as error:
+        print(f"{name}: left out ({error})")
+
+
+def own(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
+    """Return the losses of tombola's policies on the rows in this order."""
+    losses = np.asarray(pool.losses)[order]
+    listed = Pool(losses, features=np.asarray(pool.features)[order])
+    routed = Routed().play(listed, order="given", seed=seed)
+    return {
+        "Routed, averaged": routed.expected_loss, "Routed, realised": routed.loss,
+        "LinearIndex, bandit": LinearIndex().play(listed, order="given", seed=seed).loss,
+        "Thrifty, bandit": float(play(Thrifty(), listed, order="given", seed=seed).loss),
+        "FollowTheLeader, full rows": float(play(FollowTheLeader(), listed, order="given", seed=seed).loss),
+    }  # fmt: skip
+
+
+def at_a_cost(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
+    """Return mean losses at the same cost: RoutedLP, the best fixed mix in hindsight, and EmpiricalLP."""
+    costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[order]
+    listed = Pool(np.asarray(pool.losses)[order], costs=costs, features=np.asarray(pool.features)[order])
+    budget = Budget(BUDGET_SHARE * float(costs[:, pool.best].sum()), null="add")
+    return {
+        "RoutedLP": RoutedLP().play(listed, budget=budget, order="given", seed=seed).loss / pool.rows,
+        "best fixed mix": 1 - optimum(listed, budget).value,
+        "EmpiricalLP": float(play(EmpiricalLP(), listed, budget=budget, order="given", seed=seed).loss) / pool.rows,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pools", type=Path)
+    parser.add_argument("--orders", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=3000)
+    parser.add_argument("--tables", default=",".join(TABLES))
+    given = parser.parse_args()
+    others = peers()
+    for name in given.tables.split(","):
+        pool = read(given.pools, name, given.rows)
+        scores, losses = standardised(np.asarray(pool.features)), np.asarray(pool.losses)
+        found: dict[str, list[float]] = {}
+        seconds: dict[str, float] = {}
+        priced: dict[str, list[float]] = {}
+        for seed in range(given.orders):
+            order = np.random.default_rng(seed).permutation(pool.rows)
+            for label, loss in own(pool, order, seed).items():
+                found.setdefault(label, []).append(share(pool, loss))
+            for label, run in others.items():
+                began = time.process_time()
+                try:
+                    found.setdefault(label, []).append(share(pool, run(losses[order], scores[order], seed)))
+                except Exception as error:  # a peer may fail on a table: say so, and go on
+                    print(f"{name}: {label} failed: {str(error).splitlines()[0] if str(error) else error!r}")
+                    continue
+                seconds[label] = time.process_time() - began
+            if pool.costs is not None:
+                for label, loss in at_a_cost(pool, order, seed).items():
+                    priced.setdefault(label, []).append(loss)
+        print(f"\n{name}: {pool.rows} rows, {pool.k} actions, {given.orders} orders; share in per cent (best fixed: 0)")
+        for label, shares in sorted(found.items(), key=lambda item: -np.mean(item[1]) if item[1] else 1e9):
+            if shares:
+                taken = f"{1e3 * seconds[label] / pool.rows:8.2f} ms a row" if label in seconds else ""
+                print(f"  {label:34} {np.mean(shares):8.1f} {taken}", flush=True)
+        for label, values in priced.items():
+            print(f"  at {BUDGET_SHARE:.0%} of the cost: {label:16} mean loss {np.mean(values):.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

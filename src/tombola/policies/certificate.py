@@ -1,0 +1,109 @@
+"""Certificate of a router: it beats every single action on the rows to come (Theorem C7; whole rows only).
+
+From the first row of a block on, the policy of the block is fixed, and the rows are drawn without replacement from
+those that were not played before. D(a) is the mean over all these rows of loss(a) - loss(policy). A betting confidence
+sequence gives a lower bound of each D(a) that holds at all times; their minimum is at most the bound of the best
+action, so that no union over actions is needed. Block i gets the level 6 level / (pi i)^2. Subtracting the rows already
+seen gives the statement about the rows left. It is about the policy of this block, not about retrained ones.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tombola._types import Floats, Rounds
+from tombola.confidence import Betting
+from tombola.engine.tickets import ANSWER_INDEX, OUTCOME_START
+
+if TYPE_CHECKING:
+    from tombola.policies.routed import RoutedTrace
+    from tombola.session import Session
+
+
+@dataclass(frozen=True)
+class RouterCertificate:
+    """Lower bounds of the gain of a router over every single action.
+
+    block: number of the block, from 1.
+    rows: answered rows of the block; `left`: rows to come.
+    gain: over all rows from the start of the block on; `gain_left`: over the rows to come.
+    level: probability that a statement of any block fails.
+    """
+
+    block: int
+    rows: int
+    left: int
+    gain: float
+    gain_left: float
+    level: float
+
+    @property
+    def text(self) -> str:
+        """The statement in words; it says so if nothing is certain yet."""
+        share = f"{100 * (1 - self.level):g} %"
+        if self.left and self.gain_left > 0:
+            return (
+                f"what is left ({self.left:,} rows) is answered better by the present router than by any single "
+                f"action, by {self.gain_left:.4f} a row or more ({share})"
+            )
+        return f"not certain yet that the present router beats every single action on the rows left ({share})"
+
+
+def certify_rows(
+    losses: Floats, choices: Rounds, *, population: int, block: int, level: float = 0.05
+) -> RouterCertificate:
+    """Return the certificate of a policy that was fixed before these rows.
+
+    losses: of the answered rows since the start of the block, in their order of play, rows x actions.
+    choices: the policy's action on each of them.
+    population: rows from the start of the block to the end of the list.
+    block: number of the block, from 1.
+
+    >>> losses = np.tile([[0.0, 1.0], [1.0, 0.0]], (200, 1))
+    >>> found = certify_rows(losses, losses.argmin(axis=1), population=1000, block=1)
+    >>> found.gain_left > 0.3, certify_rows(losses, 0 * losses.argmin(axis=1), population=1000, block=1).gain_left > 0
+    (True, False)
+    """
+    rows, actions = losses.shape
+    differences = losses - losses[np.arange(rows), choices][:, None]
+    # The sequence is two-sided; only its lower side is used, at the whole level of the block.
+    sequence = Betting(population=population, level=min(2 * level * 6 / (math.pi * block) ** 2, 0.99), actions=actions)
+    for action in range(actions):
+        sequence.extend((1.0 + differences[:, action]) / 2.0, np.full(rows, action))
+    lows, left = 2.0 * np.asarray(sequence.lows) - 1.0, population - rows
+    rest = (population * lows - differences.sum(axis=0)) / left if left else np.full(actions, math.nan)
+    return RouterCertificate(block, rows, left, float(lows.min()), float(rest.min()), level)
+
+
+def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> RouterCertificate | None:
+    """Return the certificate after `rows` rows of a play without delay; None if no router is in use."""
+    blocks = [(number, one) for number, one in enumerate(trace.blocks, 1) if one.start < rows]
+    if not blocks or blocks[-1][1].model is None:
+        return None
+    number, block = blocks[-1]
+    seen = slice(block.start, rows)
+    return certify_rows(
+        trace.losses[seen], trace.router_actions[seen], population=len(trace.losses) - block.start, block=number,
+        level=level,
+    )  # fmt: skip
+
+
+def certify_session(session: "Session", level: float = 0.05) -> RouterCertificate | None:
+    """Return the certificate of a live session of `Routed`; None if no router is in use.
+
+    Rows of the present block are used up to the first without an answer, so that delays may depend on the rows.
+    """
+    router: Any = session._live.runner
+    first = router.block_rounds[-1] if router.block_rounds else 0
+    cells = session.book.cells[first : session.round + 1]
+    missing = np.flatnonzero(cells[:, ANSWER_INDEX] == 0)
+    cells = cells[: missing[0]] if missing.size else cells
+    choices = cells[:, router.shown + 1].astype(np.int64)
+    if not first or not len(cells) or (choices < 0).any():
+        return None
+    return certify_rows(
+        cells[:, OUTCOME_START : router.shown], choices, population=session.horizon - first + 1,
+        block=len(router.block_rounds), level=level,
+    )  # fmt: skip
