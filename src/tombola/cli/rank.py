@@ -172,7 +172,7 @@ def _metric_directions(
     read: dict[str, dict[str, Any]], lower: str, ranges: list[str], table_options: TableOptions, *, logs: bool
 ) -> dict[str, Any]:
     """Return names, kind, limits and clusters of all metrics as arguments of `rank`."""
-    from tombola.cli.units import parse_range
+    from tombola.readers.units import parse_range
 
     limits = {name: one["limits"] for name, one in read.items() if one.get("limits")}
     for text in ranges:

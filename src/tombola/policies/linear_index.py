@@ -94,6 +94,8 @@ class LinearIndex:
 
     feedback: ClassVar[type[IndexFeedback]] = IndexFeedback
     plans: ClassVar[bool] = True  # sessions never interpret the kernels: k p^2 numbers a round
+    learns: ClassVar[bool] = True
+    mixes: ClassVar[bool] = False
 
     penalty: float = 100.0
     bonus: float = 0.2

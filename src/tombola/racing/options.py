@@ -124,7 +124,8 @@ class RaceSettings:
     def _check_unit(self) -> None:
         if self.kind not in ("losses", "scores"):
             _reject("kind", "'losses' or 'scores'", self.kind, "kind='scores'")
-        if not (isinstance(self.range, tuple | list) and len(self.range) == 2):
+        given: Any = self.range
+        if not (isinstance(given, tuple | list) and len(given) == 2):
             _reject("range", "two numbers", self.range, "range=(0, 10)")
         low = _validate.real("Race", "range[0]", self.range[0])
         object.__setattr__(self, "range", (low, _validate.real("Race", "range[1]", self.range[1], above=low)))
