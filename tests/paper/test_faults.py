@@ -36,7 +36,7 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
     ],
     "constraints": [
         {"T": 2**16, "pool": "flipping", "plays": 5},
-        *({"m": m, "d": 7} for m in (1, 2)),
+        *({"m": m, "d": d} for m, d in ((1, 0), (1, 7), (2, 7))),
         *({"rate": rate, "T": T, "plays": 3} for rate, T in COROLLARY),
     ],
     "impossibility": [{"T": 8, "plays": 0}, *({"T": T, "plays": 10} for T in (256, 1024, 4096))],

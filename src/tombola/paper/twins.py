@@ -9,6 +9,7 @@ no code with the learners. They take counts and sums from dictionaries, invert k
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 
@@ -332,6 +333,42 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
     >>> empirical_lp_spending(np.array([[1.0, 0.0]] * 6), np.array([[0.0, 1.0]] * 6), 3.0, 2.0).round(2).tolist()
     [0.0, 0.6, 0.6, 0.6, 0.6, 0.0]
     """
+    T = len(losses)
+
+    def plan(n: int, left: float) -> tuple[float, int]:
+        return left / (T - n), max(n + 1, math.floor(min(n * growth, T - (T - n) / growth**2)))
+
+    return linear_program_spending(losses, costs, amount, plan)
+
+
+def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: float) -> Floats:
+    """Return the cost of every round, shape (T,), of SerflingLP with growth 2, as `empirical_lp_spending` does.
+
+    The rate is (left - 1)/(T - n) minus T/(T - n) Serfling radii of the past and one of the coming block.
+
+    >>> rows, costs = np.array([[1.0, 0.0]] * 512), np.array([[0.0, 0.5]] * 512)
+    >>> int(np.argmax(serfling_lp_spending(rows, costs, 400.0, 0.05) > 0))
+    32
+    """
+    T, k = losses.shape
+    log = math.log(math.ceil(math.log2(T)) * 2 * (2 * k + 1) / delta)
+
+    def plan(n: int, left: float) -> tuple[float, int]:
+        following = min(T, 2 * n)
+        block, rest = following - n, T - n
+        past = T / rest * math.sqrt((1 - (n - 1) / T) * log / (2 * n))
+        return (left - 1) / rest - past - math.sqrt((2 - (block - 1) / rest) * log / (2 * block)), following
+
+    return linear_program_spending(losses, costs, amount, plan)
+
+
+def linear_program_spending(
+    losses: Floats, costs: Floats, amount: float, plan: Callable[[int, float], tuple[float, int]]
+) -> Floats:
+    """Return the costs of solving the linear program of the rows seen, for one resource, with the strict stop.
+
+    plan: returns the rate, and the number of rows at which to solve next, for n rows seen and the amount left.
+    """
     T, k = losses.shape
     spent, mix, following = np.zeros(T), np.eye(k)[0], 1
     for n in range(T):
@@ -339,8 +376,10 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
         if left < 1:
             break
         if n >= following:
-            mix = best_two(1 - losses[:n].mean(axis=0), costs[:n].mean(axis=0), left / (T - n))
-            following = max(n + 1, math.floor(min(n * growth, T - (T - n) / growth**2)))
+            rate, following = plan(n, left)
+            mix = np.eye(k)[0]
+            if rate > 0:
+                mix = best_two(1 - losses[:n].mean(axis=0), costs[:n].mean(axis=0), rate)
         spent[n] = mix @ costs[n]
     return spent
 

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
 from tombola.paper.curves import mean_band
 from tombola.paper.source_faults import SourceFault
-from tombola.paper.twins import budget_simulation_spending
+from tombola.paper.twins import budget_simulation_spending, serfling_lp_spending
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import RngStreams, repetition_seeds
@@ -45,6 +46,8 @@ from tombola.rng import RngStreams, repetition_seeds
 RATE, DELTA, ACTIONS = 0.8, 0.05, 3
 # Resources and delays of the exact comparisons; rates of those of the first play, and their rounds.
 RESOURCES, DELAYS, RATES, EXACT_ROUNDS = (1, 2, 5), (0, 7), (0.8, 0.4), 2**14
+# Rounds of the comparison with twins of linear programs, and the tolerance of their solver.
+LP_ROUNDS, SOLVER_TOLERANCE = 512, 1e-7
 # Rounds of the comparison with the twin; rates and horizons of the corollary.
 TWIN_ROUNDS, COROLLARY = 2**12, ((0.8, 2**13), (0.8, 2**15), (0.8, 2**17), (0.4, 2**17), (0.2, 2**17))
 # Rounds in which a mix may happen to have neither rewards nor costs.
@@ -259,10 +262,10 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         with the budget left, loses almost nothing.
     Limits: from the theorem: each learner's own bound, below T OPT at these horizons, is missed by at most 5 % of the
         plays, as is the stop (binomial); no play overspends, and every affordable play is made (rational numbers; 1, 2
-        and 5 resources, with delay); all rounds of Simulation against a twin (same sizes); the exact first play of
-        Simulation, of order 1/ρ²; in every block it spends its reduced rate, up to ε of the theorem, which costs
-        (2 ± 1) Σ 2^i ε_i / ρ, of order √T/ρ (binomial); slopes in T and 1/ρ (Student). The bounds are 3 to 14 times the
-        regret
+        and 5 resources, with delay); all rounds of Simulation (same sizes) and of Serfling LP against twins; the exact
+        first play of Simulation, of order 1/ρ²; in every block it spends its reduced rate, up to ε of the theorem,
+        which costs (2 ± 1) Σ 2^i ε_i / ρ, of order √T/ρ (binomial); slopes in T and 1/ρ (Student). The bounds are 3 to
+        14 times the regret
     """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
@@ -349,6 +352,9 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
             "costs rounded down": SourceFault("budget.tracker:to_ticks", "np.ceil(", "np.floor("),
             "Simulation with margin 0": SourceFault(plan, "- self.margin *", "- 0.0 *"),
             "trained with the whole rate": SourceFault(plan, "rate, int(state.null)", "state.rate, int(state.null)"),
+            "Serfling LP with 0.9 of its margin": SourceFault(
+                "learners.budgeted.serfling_lp:SerflingLP.plan", "- lp_margin(", "- 0.9 * lp_margin("
+            ),
         }
 
 
@@ -370,7 +376,25 @@ def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
         value, exact = first_play(trace.rewards, trace.costs), first_play_formula(T, m, rate, learner.margin, d)
         found.append({**about, "rate": rate, "value": value, "exact": exact, "slack": SILENT_ROUNDS})
     found.append({**about, "rate": RATES[0], "value": rounds_as_twin(m, d, seed), "exact": TWIN_ROUNDS, "slack": 0})
+    if (m, d) == (1, 0):
+        agreed = rounds_as_lp_twin(SerflingLP(delta=DELTA), partial(serfling_lp_spending, delta=DELTA), "random", seed)
+        found.append({**about, "rate": RATE / 2, "value": agreed, "exact": LP_ROUNDS, "slack": 0})
     return found
+
+
+def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], order: OrderLike, seed: Seed) -> int:
+    """Return the number of rounds, from the first one on, in which a learner of linear programs spends as its twin.
+
+    The rows are continuous, so that every program has one solution.
+    """
+    generator, T = np.random.default_rng(seed), LP_ROUNDS
+    rewards, costs = generator.random((2, T, ACTIONS)) * np.linspace(0, 1, ACTIONS)
+    budget = Budget(RATE / 2 * T, worst=1.0, null=0)
+    pool = Pool.from_rewards(rewards, costs=costs)
+    trace = play(learner, pool, order, budget=budget, stop="strict", mixed=True, seed=seed)
+    spent = twin(1 - rewards[trace.order], costs[trace.order], RATE / 2 * T)
+    differs = np.abs(spent - trace.costs[:, 0]) > SOLVER_TOLERANCE
+    return int(np.argmax(differs)) if differs.any() else T
 
 
 def rounds_as_twin(m: int, d: int, seed: Seed) -> int:

@@ -11,21 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-import numpy as np
-
 from tombola import bounds
-from tombola._play import play
 from tombola._types import Seed
-from tombola.budget.budget import Budget
 from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
-from tombola.paper.claims.constraints import ACTIONS, DELTA, POOLS, RATE, AlwaysNull, budget_play
+from tombola.paper.claims.constraints import (
+    ACTIONS,
+    DELTA,
+    LP_ROUNDS,
+    POOLS,
+    RATE,
+    AlwaysNull,
+    budget_play,
+    rounds_as_lp_twin,
+)
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import empirical_lp_spending
-from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
@@ -33,8 +37,6 @@ from tombola.rng import repetition_seeds
 GROWTH = 2.0
 # One action per round, or the whole mix.
 PLAY_MODES = ("sampled", "fluid")
-# Rounds of the comparison with the twin, on rows whose linear programs have one solution.
-TWIN_ROUNDS = 512
 # Bound by horizon and play mode.
 Bound = Callable[[int, str], float]
 
@@ -72,7 +74,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 30, 2**14: 30, 2**15: 15}
         settings = [(pool, way) for pool in POOLS for way in PLAY_MODES]
-        twin: list[Unit] = [{"T": TWIN_ROUNDS, "plays": 6}]
+        twin: list[Unit] = [{"T": LP_ROUNDS, "plays": 6}]
         return twin + [
             {"T": T, "pool": pool, "way": way, "plays": n} for T, n in sizes.items() for pool, way in settings
         ]
@@ -91,16 +93,8 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         ]
 
     def _twin_row(self, T: int, seed: Seed) -> Row:
-        """Return the number of rounds, from the first one on, in which the learner spends as the twin does."""
-        generator = np.random.default_rng(seed)
-        rewards, costs = generator.random((2, T, ACTIONS)) * np.linspace(0, 1, ACTIONS)
-        budget = Budget(RATE / 2 * T, worst=1.0, null=0)
-        pool = Pool.from_rewards(rewards, costs=costs)
-        trace = play(self.learner, pool, self.order, budget=budget, stop="strict", mixed=True, seed=seed)
-        twin = empirical_lp_spending(1 - rewards[trace.order], costs[trace.order], RATE / 2 * T, GROWTH)
-        # Above the tolerance of the solver.
-        differs = np.abs(twin - trace.costs[:, 0]) > 1e-7
-        return {"T": T, "pool": None, "way": "fluid", "agreed": int(np.argmax(differs)) if differs.any() else T}
+        twin = partial(empirical_lp_spending, growth=GROWTH)
+        return {"T": T, "pool": None, "way": "fluid", "agreed": rounds_as_lp_twin(self.learner, twin, self.order, seed)}
 
     def verdict(self, rows: Rows) -> Verdict:
         computed, rows = [[row for row in rows if (row["pool"] is None) == kind] for kind in (True, False)]
