@@ -33,7 +33,7 @@ MAX_LITTLESTONE_ROUNDS = 20  # there are 2^rounds actions
 
 
 def birthday(horizon: int) -> Pool:
-    """Return the pool that fools the birthday test (Lemma 3.1; paper L255).
+    """Return the pool that fools the birthday test (Theorem 3.2; paper L255).
 
     Action 0 has the losses 1/T, 2/T, .., T/T, action 1 has 0.
 
