@@ -33,7 +33,10 @@ def main() -> None:
 
 
 def reraise_interrupt(unraisable: Any) -> None:
-    """Raise Ctrl-C again, if it came where Python drops exceptions (in __del__)."""
+    """Raise Ctrl-C again, if it came where Python drops exceptions (in __del__).
+
+    unraisable: argument of `sys.unraisablehook`.
+    """
     if unraisable.exc_type is not None and issubclass(unraisable.exc_type, KeyboardInterrupt):
         timer = Timer(RETRY_DELAY, interrupt_main)
         timer.daemon = True

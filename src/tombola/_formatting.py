@@ -85,6 +85,8 @@ def csv_cell(text: str) -> str:
 def csv_cell_matches(written: str, name: str) -> bool:
     """Return whether a cell is blank, or holds this name, quoted or not.
 
+    written: text of the cell.
+
     >>> csv_cell_matches("'=1+1", "=1+1"), csv_cell_matches("", "a"), csv_cell_matches("b", "a")
     (True, True, False)
     """

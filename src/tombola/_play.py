@@ -101,7 +101,10 @@ def play(
 
 
 def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> tuple[str, ...]:
-    """Return the names of the actions, an added null action last."""
+    """Return the names of the actions, an added null action last.
+
+    budget_run: resolved budget, None without one.
+    """
     names = pool.actions if isinstance(pool, Pool) else ("0", "1")
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
@@ -140,6 +143,8 @@ def run_learner(
     streams: random generators of this repetition.
     marks: rounds at which the accumulators store all totals.
     per_round: whether to store every round.
+    delay: as in `play`.
+    budget_run: resolved budget, None without one.
     """
     arrivals = from_delays(round_delays(delay, rows))
     if not isinstance(pool, Pool):

@@ -72,6 +72,8 @@ class Pool:
     ) -> "Pool":
         """Return the pool of losses 1 - rewards; the same as kind="scores".
 
+        actions, ids, costs: as in `Pool`.
+
         >>> Pool.from_rewards([[1.0, 0.25]]).losses.tolist()
         [[0.0, 0.75]]
         """
@@ -165,6 +167,8 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
     kind: "losses" or "scores"; required for data frames, see `Pool`.
 
     `kind` is required for data frames; see `Pool`.
+
+    given: anything that `Pool` accepts.
 
     >>> as_pool([[0.0, 1.0], [0.5, 0.0]])
     Pool(2 rows, 2 actions)

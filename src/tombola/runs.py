@@ -105,7 +105,10 @@ class Runs:
     def curve(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> tuple[Rounds, Floats]:
-        """Return recorded rounds, and regrets of shape (repetitions, rounds)."""
+        """Return recorded rounds, and regrets of shape (repetitions, rounds).
+
+        expected: use expected losses, over the learner's own randomness.
+        """
         cell = self.cell(learner, order, horizon)
         sums = cell.sums
         losses = sums[:, :, EXPECTED if expected else LOSS]
@@ -117,7 +120,10 @@ class Runs:
     def regrets(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Floats:
-        """Return the regret of every repetition at the end."""
+        """Return the regret of every repetition at the end.
+
+        expected: use expected losses, over the learner's own randomness.
+        """
         if expected:
             return self.curve(learner, order, horizon, expected=True)[1][:, -1]
         entry = self._entry(learner, order, horizon)
@@ -129,7 +135,10 @@ class Runs:
     def regret(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Estimate:
-        """Return the mean regret with its 95 % interval."""
+        """Return the mean regret with its 95 % interval.
+
+        expected: use expected losses, over the learner's own randomness.
+        """
         return _statistics.mean(self.regrets(learner, order, horizon, expected=expected))
 
     def difference(self, learner: str, other: str, order: str | None = None, horizon: int | None = None) -> Estimate:
@@ -149,7 +158,10 @@ class Runs:
         return ends, np.diff(plays, axis=0) / np.diff(ends, prepend=0)[:, None]
 
     def slope(self, learner: str, order: str | None = None, *, expected: bool = False) -> Estimate:
-        """Return the slope of log mean regret on log horizon, with its 95 % interval."""
+        """Return the slope of log mean regret on log horizon, with its 95 % interval.
+
+        expected: use expected losses, over the learner's own randomness.
+        """
         regrets = [self.regrets(learner, order, T, expected=expected) for T in self.horizons]
         return _statistics.slope(np.array(self.horizons, dtype=np.float64), regrets)
 

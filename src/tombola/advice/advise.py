@@ -55,6 +55,7 @@ def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Ad
 
     kind: condition of the comparison, a key of `MEAN_RANKS`.
     random_action_loss: total loss of a fixed action, averaged over the actions.
+    runs: of all learners on the table.
 
     >>> from tombola import FollowTheLeader, Pool, compare
     >>> from tombola.learners import Uniform
@@ -100,7 +101,10 @@ def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Ad
 
 
 def total_losses(runs: Runs, learner: str, order: str) -> Floats:
-    """Return the total loss of every repetition, switching costs included."""
+    """Return the total loss of every repetition, switching costs included.
+
+    runs: of all learners on the table.
+    """
     end = runs.cell(learner, order).sums[:, -1]
     total: Floats = end[:, LOSS] + runs.switching_price * end[:, SWITCHES]
     return total

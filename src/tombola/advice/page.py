@@ -300,6 +300,8 @@ def action_means(pool: Pool) -> list[ActionMean]:
 def axis_limits(means: list[ActionMean]) -> tuple[float, float]:
     """Return the ends of the axis: slightly beyond all intervals, within [0, 1].
 
+    means: the intervals to show.
+
     >>> axis_limits([ActionMean("a", 0.5, 0.4, 0.6)])
     (0.39, 0.61)
     """

@@ -192,6 +192,8 @@ def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) ->
 def mix_text(pool: Pool, best: Optimum) -> str:
     """Describe a mix: share of each action, mean loss, costs over all rows.
 
+    best: the mix, from `optimum`.
+
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> mix_text(pool, optimum(pool, Budget(5.0, null="add")))
     'small on 57 % of the rows and large on 43 %; mean loss 0.3857, cost 5'
@@ -246,6 +248,8 @@ def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | Non
 
 def target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     """Describe the cost of one loss less, and of a target that is a tenth stricter.
+
+    best: cheapest mix that reaches the target.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> for target in (0.3, 0.1, 0.7):

@@ -315,7 +315,7 @@ def best_mix_many_resources(
 ) -> tuple[Floats, Floats]:
     """Return the best mix by HiGHS, and its basis.
 
-    The result depends on the arguments alone. Arguments as in `best_mix`.
+    The result depends on the arguments alone. rewards, costs, rates and basis are those of `best_mix`.
     """
     size = np.where((rates > 0) & np.isfinite(rates), rates, 1.0)  # the tolerances of HiGHS are absolute
     with np.errstate(over="ignore"):
@@ -335,6 +335,8 @@ def pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple
 
     Primal pivots while the basis is feasible, dual pivots while it is dual feasible. The result is optimal within
     `TOLERANCE`.
+
+    rewards, costs, rates: as in `best_mix`.
     """
     (k, m), basic = costs.shape, np.flatnonzero(basis == BASIC)
     if basic.size != m + 1 or basis[k + m] == BASIC or not np.isfinite(rates).all():

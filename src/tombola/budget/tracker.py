@@ -97,7 +97,7 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
 
 
 def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
-    """Return the balance in cost units.
+    """Return the balance of a tracker in cost units.
 
     Spent and reserved amounts are rounded up by less than a tick per play.
 
@@ -108,7 +108,10 @@ def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
 
 
 def remaining(tracker: BudgetTracker) -> Floats:
-    """Return the unspent amounts in common scale; infinite if they do not bind."""
+    """Return the unspent amounts of a tracker in common scale.
+
+    Infinite for resources that do not bind.
+    """
     left = (tracker.amounts - tracker.spent) / tracker.unit_ticks * tracker.scale
     return np.where(tracker.scale > 0, left, np.inf)
 
@@ -143,7 +146,7 @@ def cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resourc
 
 
 def update_affordable(tracker: BudgetTracker) -> None:
-    """Update the affordable actions.
+    """Update `tracker.fits` and `tracker.flags`: the actions that are affordable.
 
     Rule "strict" (the paper): stop for good when less than one largest cost is unspent, and play the null action while
     plays in flight reserve that much. Rule "fits": an action is affordable if its worst cost fits; in fluid play the
@@ -181,7 +184,11 @@ def check_actions(tracker: BudgetTracker) -> None:
 
 
 def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
-    """Move the shares of unaffordable actions to the null action, in place."""
+    """Move the shares of unaffordable actions to the null action, in place.
+
+    tracker: balance and limits.
+    mix: probability of each action.
+    """
     if tracker.flags[AMPLE] == 1.0:
         return
     for action in range(mix.size):
@@ -197,6 +204,7 @@ def scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
     """Move shares to the null action until the worst cost of the mix fits.
 
     mix: changed in place.
+    tracker: balance and limits.
     """
     for _ in range(3):
         share = 1.0
@@ -216,7 +224,7 @@ def scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
 
 @no_inline
 def set_null_mix(tracker: BudgetTracker, mix: Floats) -> None:
-    """Set the mix to the null action."""
+    """Set a mix to the null action of the tracker, in place."""
     for action in range(mix.size):
         mix[action] = 0.0
     mix[tracker.null] = 1.0
@@ -234,6 +242,8 @@ def draw_and_reserve(
     reserved: output, ticks reserved per resource.
 
     The last check before a play: a mix that is not a distribution or does not fit is replaced by the null action.
+
+    tracker: the reservation is added to it.
     """
     action, probability = tracker.null, math.nan
     if not tracker.fluid:
@@ -271,6 +281,7 @@ def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floa
 
     played, reserved: as written by `draw_and_reserve`.
     costs: of the row, shape (actions, resources).
+    tracker: changed in place.
     """
     for j in range(reserved.size):
         tracker.spent[j] += cost_in_ticks(tracker, played, costs, j)

@@ -41,6 +41,7 @@ def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
     The set of a point has the hypotheses with label 1. Equal hypotheses count once.
 
     owner: named in the error message.
+    matrix: labels, shape (hypotheses, points).
     """
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
     if distinct.shape[0] > MAX_HYPOTHESES:

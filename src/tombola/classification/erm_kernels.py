@@ -76,6 +76,7 @@ def learn(tree: Tree, dp: SwitchDP, rows: Labelled, row: int) -> None:
     A first or last minimiser without a mistake stays in force.
 
     row: index of the row.
+    tree, dp: changed in place.
     """
     if dp.rule >= MIDDLE or label_of(dp, rows.features[row]) != rows.labels[row]:
         dp.place[STALE] = 1
@@ -85,13 +86,19 @@ def learn(tree: Tree, dp: SwitchDP, rows: Labelled, row: int) -> None:
 
 
 def predict_row(tree: Tree, dp: SwitchDP, rng: RngState, row: Floats) -> int:
-    """Return the label of a row of features; update the minimiser first if stale."""
+    """Return the label of a row of features; update the minimiser first if stale.
+
+    tree, dp: rows seen, and the current minimiser.
+    """
     update_minimiser(tree, dp, rng)
     return label_of(dp, row)
 
 
 def learn_all(tree: Tree, dp: SwitchDP, rows: Labelled, rng: RngState) -> None:
-    """Add all rows to the tree, and compute the best hypothesis in hindsight."""
+    """Add all rows to the tree, and compute the best hypothesis in hindsight.
+
+    tree, dp: changed in place; `dp` is then the best hypothesis.
+    """
     for feature in range(rows.features.shape[1]):
         for row in range(rows.labels.size):
             if row + PREFETCH_ROUNDS < rows.labels.size:

@@ -43,7 +43,10 @@ def new_vectors(rule: int, entries: int, switches: int, features: int, values: i
 
 
 def tree_view(whole: Rounds, floats: Floats, words: Words) -> Tree:
-    """Return the trees in the three vectors, as views."""
+    """Return the trees in the three vectors, as views.
+
+    whole, floats, words: as returned by `new_vectors`.
+    """
     switches, features, values = whole[SWITCHES], whole[FEATURES], whole[VALUES]
     width, count = 4 * (switches + 1), 2 * values
     nodes = features * count
@@ -66,5 +69,8 @@ def tree_view(whole: Rounds, floats: Floats, words: Words) -> Tree:
 
 
 def switch_dp_view(whole: Rounds, floats: Floats, words: Words) -> SwitchDP:
-    """Return the minimiser in the three vectors, as views."""
+    """Return the minimiser in the three vectors, as views.
+
+    whole, floats, words: as returned by `new_vectors`.
+    """
     return SwitchDP(whole[RULE], whole[ENTRIES], whole[PLACE:HEADS], floats[floats.size - whole[SWITCHES] :])

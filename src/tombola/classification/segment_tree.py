@@ -156,7 +156,10 @@ def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, 
 
 
 def combine_all(tree: Tree, feature: int) -> None:
-    """Combine all nodes of a ranked tree again, after its leaves were changed."""
+    """Combine all nodes of a ranked tree again, after its leaves were changed.
+
+    feature: index of the tree.
+    """
     nodes, tops = tree.nodes[feature], tree.tops[feature]
     for node in range(tree.leaves - 1, 0, -1):
         combine(nodes[2 * node], nodes[2 * node + 1], nodes[node], tree.switches + 1)
@@ -184,6 +187,8 @@ def descend(tree: Tree, feature: int, key: np.uint64) -> int:
     """Write the path of a key to its leaf; return the leaf's position, or -1.
 
     The path is written into `tree.path` and `tree.sides`.
+
+    feature: index of the tree.
     """
     node = tree.heads[feature, ROOT]
     if node == NONE:
@@ -204,6 +209,7 @@ def grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
     Leaves have even numbers, parents odd ones. The path is written into `tree.path`.
 
     depth: length of the path that exists already.
+    feature: index of the tree.
     """
     index = tree.heads[feature, VALUES]
     tree.heads[feature, VALUES] = index + 1
@@ -247,7 +253,10 @@ def is_leaf(tree: Tree, node: int) -> bool:
 
 
 def child(tree: Tree, feature: int, node: int, side: int) -> int:
-    """Return the left (0) or the right (1) child of a node."""
+    """Return the left (0) or the right (1) child of a node.
+
+    feature: index of the tree.
+    """
     return 2 * node + side if tree.leaves > 0 else int(tree.children[feature, node, side])
 
 
@@ -289,7 +298,11 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
 
 
 def combine_two(left: Floats, right: Floats, out: Floats) -> None:
-    """Combine two nodes for at most one switch (thresholds), unrolled."""
+    """Combine two nodes for at most one switch (thresholds), unrolled.
+
+    left, right: errors, then counts, of the nodes.
+    out: output, the same of their parent.
+    """
     early, late = left[1] + right[2], left[0] + right[1]
     ways = 0.0
     if early <= late:

@@ -53,7 +53,10 @@ def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
 
 
 def label_of(dp: SwitchDP, row: Floats) -> int:
-    """Return the label of a row of features by the current minimiser."""
+    """Return the label of a row of features by the current minimiser.
+
+    dp: the minimiser.
+    """
     label, value = dp.place[LABEL], row[dp.place[FEATURE]]
     for cut in range(dp.place[COUNT]):
         if value >= dp.cuts[cut]:
@@ -62,7 +65,11 @@ def label_of(dp: SwitchDP, row: Floats) -> int:
 
 
 def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
-    """Recompute the minimiser from the tree, if it is stale; in place."""
+    """Recompute the minimiser from the tree, if it is stale; in place.
+
+    tree: rows seen.
+    dp: the minimiser.
+    """
     if tree.heads[0, ROOT] == NONE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
         return
     if dp.place[STALE] == 0 and dp.rule != RANDOM:
@@ -96,6 +103,7 @@ def smallest_error(tree: Tree, entries: int) -> tuple[float, float]:
     """Return the smallest error of all hypotheses, and the number of minimisers.
 
     entries: number of possible first labels.
+    tree: rows seen.
     """
     stride, error, ways = tree.switches + 1, np.inf, 0.0
     for feature in range(tree.heads.shape[0]):
@@ -133,6 +141,8 @@ def sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
     rng: for random cuts.
 
     `context[depth]` summarises everything right of a node.
+
+    tree: rows seen.
     """
     stride, root = tree.switches + 1, tree.heads[feature, ROOT]
     node, depth, label, spent, cuts, low = root, 0, dp.place[LABEL], 0.0, 0, -np.inf
@@ -183,6 +193,8 @@ def sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
     rng: for random cuts.
 
     Errors are `spent` left of a node and `after` right of it.
+
+    tree: rows seen.
     """
     root, before, cuts = tree.heads[feature, ROOT], 2 * dp.place[LABEL], 0
     then, nodes, tops = 2 - before, tree.nodes[feature], tree.tops[feature]

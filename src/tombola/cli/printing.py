@@ -43,6 +43,10 @@ def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked:
     """Print the best action of each group.
 
     Without a direction, print the largest and the smallest mean.
+
+    by: name of the column of groups.
+    quantity: word for the numbers, such as "loss".
+    ranked: whether the direction of the numbers is known.
     """
     first, second = ("best", "next") if ranked else ("highest", "lowest")
     table = new_table(by, "rows", first, quantity, second, quantity)

@@ -64,7 +64,10 @@ class RowSource:
             yield number, cells
 
     def columns(self, batch: Rows) -> dict[str, tuple[str, ...]]:
-        """Return the cells of rows by column name."""
+        """Return the cells of rows by column name.
+
+        batch: line number and cells of each row.
+        """
         return dict(zip(self.header, zip(*(cells for _, cells in batch), strict=True), strict=True))
 
     def check_columns(self, names: Iterable[str]) -> None:
@@ -196,7 +199,11 @@ class Sample:
         return iter(self._batches)
 
     def check_used(self, command: str, n_rows: int, population: int) -> None:
-        """Reject a table without valid rows, or with more than `population` rows."""
+        """Reject a table without valid rows, or with more than `population` rows.
+
+        command: named in the error message.
+        n_rows: valid rows.
+        """
         if not n_rows:
             self._valid.raise_error()
             raise ParameterError(f"{command}: expected at least one row, got none in {self.source.source}; add rows.")

@@ -92,9 +92,6 @@ def update_wealth(
     value: the next value, in [0, 1].
     total, count, variance: of the earlier values.
     population: number of rows.
-
-    The strategies are in wealth[row : row + 4]; all bet that `value` is above the point. `points` is sorted. The bets
-    depend on the past only, through `total`, `count` and `variance`, which exclude `value`.
     """
     means = points[first:last]
     g, spent = finite_gain(population, count), total / (population - count)

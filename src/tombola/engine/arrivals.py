@@ -26,6 +26,7 @@ def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
     """Return whether the next feedback has arrived at the start of round t.
 
     revealed: the number of feedbacks revealed so far.
+    arrivals: the schedule.
     """
     if arrivals.delay >= 0:
         return bool(revealed + arrivals.delay + 1 <= t)
@@ -36,6 +37,7 @@ def next_round(arrivals: ArrivalSchedule, revealed: int) -> int:
     """Return the round of the next feedback.
 
     revealed: the number of feedbacks revealed so far.
+    arrivals: the schedule.
     """
     return int(revealed) if arrivals.delay >= 0 else int(arrivals.rounds[revealed])
 

@@ -51,7 +51,10 @@ class TolerantCache:
         return getattr(self._cache, name)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for these types, or None if it is missing or damaged."""
+        """Return the code for these types, or None if it is missing or damaged.
+
+        sig, target_context: types and target, from Numba.
+        """
         try:
             return self._cache.load_overload(sig, target_context)
         except Exception as error:  # a damaged pickle raises anything
@@ -62,7 +65,10 @@ class TolerantCache:
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the code for these types, if the disk allows it."""
+        """Write the code for these types, if the disk allows it.
+
+        sig, data: types and compiled code, from Numba.
+        """
         self._try(self._cache.save_overload, sig, data)
 
     def _try(self, write: Any, *arguments: Any) -> None:

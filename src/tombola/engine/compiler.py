@@ -121,6 +121,8 @@ class Workload:
 
         The estimates of earlier tasks count too: once their sum reaches the time to compile, the kernel is compiled.
         So many short tasks take at most about twice the time of the better way (ski rental).
+
+        function: the kernel.
         """
         if digest is None:
             return self.seconds < COMPILE_SECONDS
@@ -166,6 +168,8 @@ def compile_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
     """Compile a short step like `compile_loop`, but without releasing the GIL.
 
     Releasing it would take as long as the step.
+
+    function, arguments, kernels: as in `compile_loop`.
     """
     return _compile_or_interpret(function, arguments, kernels, hold_gil=True)
 

@@ -103,6 +103,9 @@ def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t:
     """Return whether there is no delay, and then count round t as revealed.
 
     The turn of round t then reveals its feedback itself.
+
+    arrivals: arrival schedule.
+    accumulators: its cursor counts the rounds revealed.
     """
     if arrivals.delay != 0:
         return False

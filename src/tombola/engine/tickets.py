@@ -60,12 +60,18 @@ new_ticket = tuple.__new__  # Ticket(...) without the Python function of named t
 
 
 def has_capacity(cells: Floats) -> bool:
-    """Return whether the table has a free row."""
+    """Return whether a ticket table has a free row.
+
+    cells: of the table.
+    """
     return bool(cells[0, ROUNDS] < cells.shape[0] - 1)
 
 
 def write_ticket(cells: Floats, action: int, probability: float) -> int:
-    """Write a ticket into the next row of the table; return its round."""
+    """Write a ticket into the next row of the table; return its round.
+
+    cells: of the table, changed in place.
+    """
     round_ = int(cells[0, ROUNDS]) + 1
     cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
     cells[0, ROUNDS] = round_
@@ -85,7 +91,10 @@ def has_native_types(ticket: Ticket) -> bool:
 
 
 def is_issued(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Return whether a ticket was issued, with this probability to the bit."""
+    """Return whether a ticket was issued, with this probability to the bit.
+
+    cells: of the table.
+    """
     if not 1 <= round <= cells[0, ROUNDS] or cells[round, ACTION] != action:
         return False
     ticket_cells = float(cells[round, PROBABILITY])
@@ -93,24 +102,36 @@ def is_issued(cells: Floats, round: int, action: int, probability: float) -> boo
 
 
 def is_pending(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Return whether a ticket was issued and has no outcome."""
+    """Return whether a ticket was issued and has no outcome.
+
+    cells: of the table.
+    """
     return is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 
 
 def ticket_cells(cells: Floats, round: int) -> tuple[int, float]:
-    """Return the action and the probability of a round."""
+    """Return the action and the probability of a round.
+
+    cells: of the table.
+    """
     action, probability = cells[round, :ANSWER_INDEX].tolist()
     return int(action), probability
 
 
 def mark_answered(cells: Floats, round: int) -> None:
-    """Mark a round as answered by the newest event; its outcome is written."""
+    """Mark a round as answered by the newest event; its outcome is written.
+
+    cells: of the table, changed in place.
+    """
     cells[0, ANSWERED] += 1.0
     cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, ANSWERED]
 
 
 def unmark_answered(cells: Floats, round: int) -> None:
-    """Undo `mark_answered` of the newest answer."""
+    """Undo `mark_answered` of the newest answer.
+
+    cells: of the table, changed in place.
+    """
     cells[0, ANSWERED] -= 1.0
     cells[round, ANSWER_INDEX] = 0.0
 

@@ -54,6 +54,7 @@ class EnumerableLearner(ABC):
         """Return the possible actions in a state.
 
         kind: index of the distinct row.
+        snapshot: the state.
         """
 
     @abstractmethod
@@ -63,6 +64,7 @@ class EnumerableLearner(ABC):
         round: of the play, from 1.
         action, probability: of the play.
         kind: index of the distinct row.
+        snapshot: the state before.
         """
 
     @abstractmethod

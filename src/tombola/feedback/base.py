@@ -179,7 +179,10 @@ class FeedbackModel(ABC):
         return self.actions
 
     def balance(self, workspace: Any) -> Balance:
-        """Return the amounts spent, reserved and left; empty without a budget."""
+        """Return the amounts spent, reserved and left; empty without a budget.
+
+        workspace: of the learner in play.
+        """
         return NO_BALANCE
 
     def budget_arrays(self, workspace: Any) -> tuple[Floats, ...]:
@@ -216,7 +219,10 @@ class FeedbackModel(ABC):
         """Return the kernels of the loop and of the live kernels, by global name."""
 
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
-        """Call the learner's `plan` with its state, in plain Python."""
+        """Call the learner's `plan` with its state, in plain Python.
+
+        workspace: of the learner in play.
+        """
         learner.plan(state=state, rng=rng)
 
     @abstractmethod
@@ -302,6 +308,7 @@ def copy_into(target: Floats, given: Any) -> bool:
     """Copy numbers into an array in place; return whether their shape fits.
 
     given: anything; False is returned if it does not convert to numbers.
+    target: the array.
     """
     try:
         numbers = np.asarray(given, dtype=np.float64)

@@ -499,6 +499,8 @@ def live_observe(
     action, probability, round: of the ticket.
 
     The learner comes first: if it raises, the ticket is still pending and its worst cost still reserved.
+
+    workspace: scratch arrays with the tracker.
     """
     if not is_pending(cells, index, action, probability) or not unpack_outcome(workspace, prices, action, outcome):
         return False
@@ -522,6 +524,8 @@ def unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outcom
     outcome: losses, then costs, of the listed actions.
 
     An added null action has loss 1 and cost 0.
+
+    workspace: holds the current row.
     """
     resources = prices.shape[1]
     (
@@ -541,6 +545,7 @@ def unpack_action(workspace: Workspace, prices: Floats, action: int, loss: float
 
     prices: costs known in advance, shape (actions, resources), NaN where unknown.
     costs: of the action, shape (resources,).
+    workspace: holds the current row.
     """
     workspace.row[action] = loss
     valid = 0.0 <= loss <= 1.0

@@ -96,6 +96,7 @@ def unpack_action_outcome(workspace: Workspace, prices: Floats, action: int, out
 
     prices: costs known in advance, shape (actions, resources), NaN where unknown.
     outcome: the loss, then one cost per resource; an added null action has loss 1.
+    workspace: holds the current row.
     """
     return (action < workspace.n_listed or outcome[0] == 1.0) and unpack_action(
         workspace, prices, action, outcome[0], outcome[1:]

@@ -167,7 +167,10 @@ class Claim(ABC):
         return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 
     def any_rejected(self, pvalues: Iterable[float]) -> bool:
-        """Return whether some check is rejected at its share of alpha (Bonferroni)."""
+        """Return whether some check is rejected at its share of alpha (Bonferroni).
+
+        pvalues: of all checks.
+        """
         return bonferroni(pvalues) <= self.alpha
 
 

@@ -51,6 +51,9 @@ def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) ->
 def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> tuple[Line, ...]:
     """Return named functions, such as bounds, as lines over these places.
 
+    at: places on the x-axis.
+    curves: name -> function.
+
     >>> [line.y.tolist() for line in reference_lines([1, 4], {"√T": lambda T: T**0.5, "T": float})]
     [[1.0, 2.0], [1.0, 4.0]]
     """

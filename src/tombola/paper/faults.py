@@ -66,6 +66,7 @@ def run_source_fault(claim: Claim, name: str, cache: ResultCache, options: RunOp
     """Run all units of a claim with a source fault, and return its verdict.
 
     name: of the source fault.
+    cache, options: as in `run_faults`.
     """
     with injected(claim.source_faults()[name]):
         verdict = claim.verdict(run_units(claim, name, cache, options))

@@ -82,6 +82,9 @@ def binomial_tail(misses: int, plays: int, probability: float) -> float:
 def binomial_equals(hits: int, plays: int, probability: float) -> float:
     """Return the p-value of "the hit probability is p" (binomial, two-sided).
 
+    hits, plays: observed.
+    probability: p.
+
     >>> binomial_equals(5, plays=10, probability=0.5), round(binomial_equals(10, plays=10, probability=0.5), 5)
     (1.0, 0.00195)
     """
@@ -93,6 +96,8 @@ def counts_uniform(counts: Floats) -> float:
     """Return the p-value of "all cells are equally likely" (chi-square, two-sided).
 
     Counts that are too even are rejected too.
+
+    counts: of the cells.
 
     >>> counts_uniform(np.array([0.0, 100.0])) < 1e-9, counts_uniform(np.full(50, 10.0)) < 1e-9
     (True, True)

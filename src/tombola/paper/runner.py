@@ -51,6 +51,7 @@ def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions)
     A source fault is seen by all threads of a process, so it is run alone.
 
     fault: name of the injected fault, or "".
+    cache, options: as in `run_claims`.
     """
     units = claim.units(full=options.full)
     return [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]

@@ -111,7 +111,10 @@ class SharedWork:
 
 
 def check_environment(expected: dict[str, str]) -> None:
-    """Raise if the versions here differ: they may compute other numbers."""
+    """Raise if the versions here differ: they may compute other numbers.
+
+    expected: package -> version.
+    """
     here = environment()
     other = [
         f"{name} {here.get(name)} instead of {version}"

@@ -110,6 +110,9 @@ def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
 
     Until the first piece is done, the bar reads "compiling (once on this machine)": the first piece of a learner
     compiles it, and nothing else takes long before the first result.
+
+    label: beside the bar.
+    total: number of pieces.
     """
     bar = _bar()
     task = bar.add_task(f"{label}: compiling (once on this machine)", total=total)

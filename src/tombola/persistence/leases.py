@@ -79,6 +79,8 @@ class LeaseTable:
 
         request: idempotency key.
         now: Unix seconds.
+        worker: name of the worker.
+        tickets: issued for the request.
         """
         return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
 

@@ -144,7 +144,10 @@ def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, k
 
 
 def read_runs(cache: ResultCache, key: str, block: Block) -> Runs | None:
-    """Return the runs of one block of a comparison, or None."""
+    """Return the runs of one block of a comparison, or None.
+
+    cache, key: of the comparison.
+    """
     payload = cache.read(_block_key(key, block))
     try:
         return None if payload is None else _decode(payload)
@@ -153,7 +156,10 @@ def read_runs(cache: ResultCache, key: str, block: Block) -> Runs | None:
 
 
 def write_runs(cache: ResultCache, key: str, block: Block, runs: Runs) -> None:
-    """Store the runs of one block of a comparison."""
+    """Store the runs of one block of a comparison.
+
+    cache, key: of the comparison.
+    """
     cache.write(_block_key(key, block), _encode(runs))
 
 

@@ -379,7 +379,10 @@ class SessionFile(ProcessBound):
             return self._assignments(self._pending(session))
 
     def round_of(self, id: str) -> int:
-        """Return the number of the ticket of a row, issued or not."""
+        """Return the number of the ticket of a row, issued or not.
+
+        id: of the row.
+        """
         name = str(id)
         with self._locked(), self._log.reading():
             place = self._log.place_of(name) if is_encodable(name) else None
@@ -396,7 +399,10 @@ class SessionFile(ProcessBound):
             return self._assignments([session.book.ticket(number)])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the rows of tickets, with the list's own columns in their order."""
+        """Return the rows of tickets, with the list's own columns in their order.
+
+        assignments: the tickets.
+        """
         with self._locked(), self._log.reading():
             cells = [iter(row) for row in self._log.cells_of([task.round for task in assignments])]
         return [

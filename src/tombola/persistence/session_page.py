@@ -123,6 +123,7 @@ def plot_view(
     curve: "shares" or "loss".
     axes: None draws a new figure.
     size: in inches.
+    view: tickets and outcomes.
     """
     charts = {"shares": share_chart, "loss": loss_chart}
     if curve not in charts:
@@ -134,7 +135,10 @@ def plot_view(
 
 
 def share_chart(view: "TicketView") -> Chart:
-    """Return the chart of the share of every action in the rounds so far."""
+    """Return the chart of the share of every action in the rounds so far.
+
+    view: tickets and outcomes.
+    """
     actions = view.actions
     points = _chart_points(actions.size)
     bands = []
@@ -146,7 +150,10 @@ def share_chart(view: "TicketView") -> Chart:
 
 
 def loss_chart(view: "TicketView") -> Chart:
-    """Return the chart of the mean loss of the answered rounds."""
+    """Return the chart of the mean loss of the answered rounds.
+
+    view: tickets and outcomes.
+    """
     rounds, values = view.answered_rounds.astype(np.float64), view.losses
     points = _chart_points(values.size)
     mean: Floats = np.cumsum(values)[points - 1] / points

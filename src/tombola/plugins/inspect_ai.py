@@ -89,6 +89,8 @@ class EarlyStoppingRace:
         """Return a stop if the sample is not needed, else None.
 
         A sample is not needed if its candidate is dropped or the race is decided. Called by inspect_ai.
+
+        id, epoch: of the sample.
         """
         ticket, race = _ticket(id), self.race
         call = race.call(ticket)
@@ -104,7 +106,11 @@ class EarlyStoppingRace:
         return None
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
-        """Record the score of a sample. Called by inspect_ai."""
+        """Record the score of a sample. Called by inspect_ai.
+
+        id, epoch: of the sample.
+        scores: by name of the scorer.
+        """
         answer = Event("answer", _ticket(id), loss=1.0 - self._score(scores))
         self.race.apply(answer)
         self._log.append(answer)

@@ -36,6 +36,7 @@ def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     """Read log files of any supported kind as one pool.
 
     metric: the score to use, if there are several.
+    paths: of the files.
     """
     answers = [answer for path in paths for answer in _reader(path)(path, metric)]
     return pool_of(answers, ", ".join(str(path) for path in paths))

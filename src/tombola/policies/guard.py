@@ -103,6 +103,7 @@ def settle(state: Floats, stake: float, difference: float) -> None:
 
     state: accounts, changed in place.
     stake: with which the row is settled.
+    difference: safe loss minus router loss.
     """
     state[CAPITAL] += stake * difference
     state[GAIN] += difference
@@ -115,6 +116,7 @@ def answer(state: Floats, stake: float, difference: float) -> None:
     Its difference is added to the second account.
 
     state: accounts, changed in place.
+    stake, difference: of the row.
     """
     state[PENDING] -= stake
     state[ACCOUNT] += stake * difference

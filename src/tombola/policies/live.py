@@ -155,6 +155,8 @@ class LiveRouter:
         """Decide on a row; return round, action and probability.
 
         The round is TABLE_FULL if there is no free row.
+
+        cells: of the ticket table.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
@@ -193,6 +195,8 @@ class LiveRouter:
         """Return the record of a round.
 
         It has stake, choices of router and safe learner, capital, and new choices for rows in flight.
+
+        cells: of the ticket table.
         """
         logged: list[float] = cells[round, self.shown : self.shown + LOGGED].tolist()
         return logged + self.choices.get(round, [])
@@ -203,7 +207,10 @@ class LiveRouter:
         return is_exact and self._learn(cells, *ticket)
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Observe an encoded outcome."""
+        """Observe an encoded outcome.
+
+        cells, index: cells of the ticket table, and the row of the ticket.
+        """
         self.losses[:] = outcome
         return self._learn(cells, index, *ticket_cells(cells, index))
 

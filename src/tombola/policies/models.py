@@ -200,6 +200,8 @@ def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
     losses: of the training rows, shape (rows, actions).
 
     Predictions that are not finite count as the largest possible loss.
+
+    fitted: models fitted to the same rows.
     """
     best, least = None, float(losses.mean(axis=0).min())
     rows = np.arange(len(losses))

@@ -110,7 +110,10 @@ class Routed:
         return RoutedTrace(rows, losses, late_safe, played, stakes, draws < stakes.probabilities, blocks)
 
     def block_starts(self, rounds: int) -> list[int]:
-        """Return the numbers of answered rows at which models are trained."""
+        """Return the numbers of answered rows at which models are trained.
+
+        rounds: number of rounds.
+        """
         return block_starts(rounds, self.growth)
 
     def _route(
@@ -241,7 +244,10 @@ def short_repr_of(policy: Any) -> str:
 
 
 def fill_uniform(draws: Floats, rng: RngState) -> None:
-    """Fill an array with uniform numbers."""
+    """Fill an array with uniform numbers.
+
+    draws: output.
+    """
     for t in range(draws.size):
         draws[t] = uniform(rng)
 

@@ -243,9 +243,14 @@ def play_columns(
 ) -> int:  # fmt: skip
     """Play rounds of one block; return the number of rounds played.
 
-    A round draws a column, reserves the largest cost of its action, and charges the true one.
+    A round draws a column, reserves the largest cost of its action, and charges the true one. The number is that of the
+    block, or of the rounds before an action stopped fitting.
 
-    Return the number of rounds played: all of the block, or those before an action stopped fitting.
+    tracker: of the budget.
+    columns: action of each column, per round.
+    mix: probability of each column.
+    fits, costs, actions: affordable actions, true costs, and output: actions played.
+    one_hot, played, reserved: scratch space.
     """
     for t in range(actions.size):
         update_affordable(tracker)

@@ -67,6 +67,7 @@ def walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Flo
     rows: features.
     unseen: shape (trees, rows).
     total, count: output, sum and number of values.
+    nodes: of all trees.
     """
     for i in range(rows.shape[0]):
         for tree in range(nodes.roots.size):
@@ -81,7 +82,11 @@ def walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Flo
 
 
 def walk_trees(nodes: Any, rows: Floats, out: Floats) -> None:
-    """Write the mean leaf value of all trees for each row into `out`."""
+    """Write the mean leaf value of all trees for each row into `out`.
+
+    nodes: of all trees.
+    rows: features.
+    """
     for i in range(rows.shape[0]):
         for tree in range(nodes.roots.size):
             node = nodes.roots[tree]

@@ -556,7 +556,11 @@ def row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
 
 
 def conflicting_answer(before: Event, event: Event) -> ConflictError:
-    """Return the error for a second, different answer to one ticket."""
+    """Return the error for a second, different answer to one ticket.
+
+    before: the recorded answer.
+    event: the second one.
+    """
     return ConflictError(
         f"Race.record: ticket {event.ticket} has been answered with {_text(before)}, got {_text(event)} now; "
         "the first answer stands."

@@ -91,6 +91,8 @@ def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: flo
 
     g is the predicted difference. y has the same conditional mean as d, and is at least `low`, so bets up to
     1 / (m - low) keep the factor nonnegative (docs/theory/race.md, section 9).
+
+    bettor, b, o, lead, shift: as in `bet`.
     """
     n, population, wealth = state.rows_seen[0], state.population, state.wealth[bettor]
     left = population - n

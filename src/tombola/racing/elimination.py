@@ -194,7 +194,10 @@ class Elimination(ABC):
         """Return the comparisons that are not decided."""
 
     def gap(self, better: int, worse: int) -> float:
-        """Return the difference of the mean losses of two active candidates."""
+        """Return the difference of the mean losses of two active candidates.
+
+        better, worse: candidates; the result is positive if `better` has the smaller mean.
+        """
         return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(self.rows_seen, 1)
 
     def variance(self, bettor: int) -> float:

@@ -155,7 +155,11 @@ class Predictor:
         self._set(np.repeat(start[:, None], side.known.shape[1], axis=1))
 
     def begin_row(self, state: Any, row: int) -> None:
-        """Write the adjustment of this row: means over the rows left, this one included."""
+        """Write the adjustment of this row: means over the rows left, this one included.
+
+        state: an `EliminationState`, changed in place.
+        row: index of the row.
+        """
         left = int(np.count_nonzero(self._left))
         mean = self._sum / left
         state.predicted_mean[:] = mean

@@ -178,7 +178,11 @@ def plot_race(
     axes: "Axes | None" = None,
     size: tuple[float, float] | None = None,
 ) -> "Figure":
-    """Draw the wealth of the bets over rows, or the candidates left over calls."""
+    """Draw the wealth of the bets over rows, or the candidates left over calls.
+
+    curve: "wealth" or "survivors".
+    size: in inches.
+    """
     charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
     if curve not in charts:
         raise ParameterError(f"plot: expected curve='wealth' or curve='survivors', got {curve!r}; write one of them.")

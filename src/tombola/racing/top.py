@@ -100,6 +100,7 @@ def drop_beaten(state: Any, leader: int) -> None:
     The largest wealth comes first.
 
     state: an `EliminationState`, changed in place.
+    leader: candidate with the smallest total loss.
     """
     while n_active(state) > state.rule_parameter:
         worst = -1

@@ -114,6 +114,9 @@ class Ranking:
         """Return one sentence about two candidates.
 
         It has the proved order, or the rows that would probably separate them.
+
+        first, second: names of candidates.
+        reading: the first one by default.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         for better, worse in ((a, b), (b, a)):
@@ -133,6 +136,9 @@ class Ranking:
 
         With D the difference of the means and v the variance of the paired differences, n = 2 v ln(goal) / D^2 rows for
         independent rows, and n / (1 + n / N) on a list of N rows. A rule of thumb, not a guarantee.
+
+        first, second: names of candidates.
+        reading: the first one by default.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         gap = abs(float(self.means[a] - self.means[b]))
@@ -303,7 +309,10 @@ class MetricsRanking:
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
-        """Return one sentence about two candidates for each metric."""
+        """Return one sentence about two candidates for each metric.
+
+        first, second: names of candidates.
+        """
         return "\n".join(f"{name}: {one.compare(first, second, reading)}" for name, one in self.metrics.items())
 
     def to_json(self) -> dict[str, Any]:

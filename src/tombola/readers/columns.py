@@ -247,7 +247,10 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
 
 
 def check_unique_names(source: str, names: Sequence[str]) -> None:
-    """Raise if two columns have the same name."""
+    """Raise if two columns have the same name.
+
+    source: named in the error message.
+    """
     seen: set[str] = set()
     for name in names:
         if name in seen:

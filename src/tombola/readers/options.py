@@ -111,6 +111,7 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
 
     evidence: why it looks like one.
     hint: a fix.
+    source: named in the error message.
     """
     return TableError(
         f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "

@@ -166,6 +166,8 @@ class TableSummary(NamedTuple):
 def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
     """Parse a table and return its summary.
 
+    source: a path, data frame or array, as in `read_table`.
+
     >>> summary = summarise_table([[0.0, 30.0], [0.5, 10.0]], ReadOptions())
     >>> summary.needed_options("scores")
     ["kind='scores'", 'range=(0, 50)']

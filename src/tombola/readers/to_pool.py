@@ -95,7 +95,10 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
 
 
 def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return masks of rows without a value, and of rows without a cost or delay."""
+    """Return masks of rows without a value, and of rows without a cost or delay.
+
+    parsed: the table.
+    """
     rows = parsed.values.shape[0]
     without_value, without_cost = _rows_with_nan(parsed.values), np.zeros(rows, dtype=bool)
     for name, others in (("costs", parsed.costs), ("delays", parsed.delays)):
@@ -214,7 +217,10 @@ def _limits(
 
 
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
-    """Return the smallest and the largest number; raise unless both are finite."""
+    """Return the smallest and the largest number; raise unless both are finite.
+
+    parsed: the table.
+    """
     low, high = np.inf, -np.inf
     height = max(1, _CHUNK_SIZE // parsed.values.shape[1])
     for start in range(0, parsed.values.shape[0], height):

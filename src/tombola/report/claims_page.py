@@ -48,5 +48,6 @@ def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Seq
 
     lead: paragraph below the title.
     facts: names and values of the run as a whole.
+    entries: the claims, in the order of the page.
     """
     return render("claims.html", title=title, lead=lead, entries=entries, facts=facts)

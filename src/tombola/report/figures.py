@@ -136,6 +136,8 @@ def draw_intervals(
     size: in inches; by default it grows with the number of names.
 
     A middle of NaN has no dot. `size` is in inches, and grows with the number of names if left out.
+
+    x_label: label of the axis.
     """
     if axes is None:
         axes = _new_axes(size or (DEFAULT_SIZE[0], MARGIN_HEIGHT + INTERVAL_HEIGHT * len(names)))

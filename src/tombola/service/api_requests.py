@@ -129,6 +129,7 @@ def only_name(kind: str, found: dict[str, Any]) -> str:
     Raises ParameterError if there are others.
 
     kind: "sessions" or "races".
+    found: the overview.
     """
     names = [one["name"] for one in found[kind]]
     if len(names) != 1:
@@ -141,7 +142,11 @@ def only_name(kind: str, found: dict[str, Any]) -> str:
 
 
 def next_tickets(count: int, reissue_after: float | None) -> ApiRequest[list[Assignment]]:
-    """Request tickets."""
+    """Request tickets.
+
+    count: number of tickets.
+    reissue_after: offer pending tickets of so many seconds ago first.
+    """
     body = {"count": count} | _without_none(reissue_after=reissue_after)
     return ApiRequest("POST", "next", lambda reply: [_assignment(t) for t in reply.json()["tickets"]], body, new_key())
 
@@ -197,7 +202,11 @@ def export(path: str | Path) -> ApiRequest[bytes]:
 
 
 def next_calls(count: int | None, reissue_after: float | None) -> ApiRequest[IssuedCalls]:
-    """Request calls of a race."""
+    """Request calls of a race.
+
+    count: number of calls; None for all that the next row needs.
+    reissue_after: offer pending calls of so many seconds ago first.
+    """
 
     def parse(reply: "httpx.Response") -> IssuedCalls:
         found = reply.json()

@@ -235,6 +235,8 @@ class Client(_SyncConnection):
         """Record the outcome of a ticket; return whether it is new.
 
         False may also mean that a first attempt succeeded and its reply was lost.
+
+        loss, reward, cost: as in `SessionFile.record`.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
@@ -243,7 +245,10 @@ class Client(_SyncConnection):
         return self._run(api_requests.record_outcomes(outcomes))
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
-        """Replace a wrong outcome and return its old losses."""
+        """Replace a wrong outcome and return its old losses.
+
+        loss, reward: as in `SessionFile.amend`.
+        """
         return self._run(api_requests.amend(round, loss, reward))
 
     def cancel(self, round: int) -> bool:
@@ -286,7 +291,10 @@ class AsyncClient(_AsyncConnection):
         return await self._run(api_requests.next_tickets(count, reissue_after))
 
     async def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
-        """Record the outcome of a ticket; return whether it is new."""
+        """Record the outcome of a ticket; return whether it is new.
+
+        loss, reward, cost: as in `SessionFile.record`.
+        """
         return await self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
     async def record_all(self, outcomes: Iterable[Outcome]) -> int:
@@ -294,7 +302,10 @@ class AsyncClient(_AsyncConnection):
         return await self._run(api_requests.record_outcomes(outcomes))
 
     async def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
-        """Replace a wrong outcome and return its old losses."""
+        """Replace a wrong outcome and return its old losses.
+
+        loss, reward: as in `SessionFile.amend`.
+        """
         return await self._run(api_requests.amend(round, loss, reward))
 
     async def cancel(self, round: int) -> bool:
@@ -335,6 +346,8 @@ class RaceClient(_SyncConnection):
         """Issue the next calls, or all that the next row needs.
 
         None is issued if the race is done or waits for answers.
+
+        reissue_after: offer pending calls of so many seconds ago first.
         """
         return self.next(count, reissue_after=reissue_after).calls
 
@@ -343,7 +356,10 @@ class RaceClient(_SyncConnection):
         return self._run(api_requests.next_calls(count, reissue_after))
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record an answer; return whether it is new, or the first reply was lost."""
+        """Record an answer; return whether it is new, or the first reply was lost.
+
+        loss, cost, failed: as in `RaceFile.record`.
+        """
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     def record_all(self, answers: Iterable[Event]) -> int:
@@ -369,6 +385,8 @@ class AsyncRaceClient(_AsyncConnection):
         """Issue the next calls, or all that the next row needs.
 
         None is issued if the race is done or waits for answers.
+
+        reissue_after: offer pending calls of so many seconds ago first.
         """
         return (await self.next(count, reissue_after=reissue_after)).calls
 
@@ -377,7 +395,10 @@ class AsyncRaceClient(_AsyncConnection):
         return await self._run(api_requests.next_calls(count, reissue_after))
 
     async def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record an answer; return whether it is new, or the first reply was lost."""
+        """Record an answer; return whether it is new, or the first reply was lost.
+
+        loss, cost, failed: as in `RaceFile.record`.
+        """
         return await self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     async def record_all(self, answers: Iterable[Event]) -> int:

@@ -36,7 +36,11 @@ MAX_STREAMS = 200
 
 
 def json_reply(content: Any, status: int = 200) -> Response:
-    """Return a JSON reply; numbers that are not finite become null."""
+    """Return a JSON reply; numbers that are not finite become null.
+
+    content: plain data.
+    status: of HTTP.
+    """
     return Response(json.dumps(_finite(content), allow_nan=False), status, media_type="application/json")
 
 
@@ -211,7 +215,11 @@ async def export_table(service: "Service", request: Request, identity: Identity)
 
 
 async def table_reply(hosted: Hosted[Any], kind: str, write: Callable[[Any, Path], int]) -> Response:
-    """Return the table that `write` makes of a file, as CSV or Parquet."""
+    """Return the table that `write` makes of a file, as CSV or Parquet.
+
+    hosted: the file.
+    kind: "csv" or "parquet".
+    """
     if kind not in ("csv", "parquet"):
         raise ProblemError(404, "not-found", f"export: expected csv or parquet, got {kind!r:.100}; change the path.")
     path = _temporary_path(f".{kind}")
@@ -245,7 +253,11 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 
 
 def event_reply(service: "Service", hosted: Hosted[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
-    """Return a stream of the counts of a file; 503 if too many streams are open."""
+    """Return a stream of the counts of a file; 503 if too many streams are open.
+
+    hosted: the file.
+    counts: returns the numbers to stream.
+    """
     if service.streams >= MAX_STREAMS:
         detail = f"events: expected at most {MAX_STREAMS} open streams, got one more; poll the status instead."
         raise ProblemError(503, "unavailable", detail, {"Retry-After": "5"})

@@ -44,7 +44,10 @@ async def read_body(request: Request) -> bytes:
 
 
 async def read_json(request: Request, *, required: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the JSON object of a body with these fields and no others."""
+    """Return the JSON object of a body with these fields and no others.
+
+    required, optional: names of fields.
+    """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await read_body(request)
     # A form of another site cannot send this type without asking the browser's permission first.
@@ -64,6 +67,10 @@ async def read_json(request: Request, *, required: Iterable[str] = (), optional:
 def checked_fields(owner: str, found: Any, required: Iterable[str], optional: Iterable[str]) -> dict[str, Any]:
     """Return an object if it has the required fields and no unknown ones.
 
+    owner: named in the error message.
+    found: the parsed JSON.
+    required, optional: names of fields.
+
     >>> checked_fields("request", {"ticket": 1}, ["ticket"], ["loss"])
     {'ticket': 1}
     """
@@ -82,6 +89,8 @@ def checked_fields(owner: str, found: Any, required: Iterable[str], optional: It
 def integer(owner: str, value: Any, least: int, most: int) -> int:
     """Return an integer in [least, most].
 
+    owner: named in the error message.
+
     >>> integer("count", 3, 1, 10)
     3
     """
@@ -91,14 +100,20 @@ def integer(owner: str, value: Any, least: int, most: int) -> int:
 
 
 def seconds(owner: str, value: Any) -> float:
-    """Return a number of seconds in [0, MAX_SECONDS]."""
+    """Return a number of seconds in [0, MAX_SECONDS].
+
+    owner: named in the error message.
+    """
     if type(value) not in (int, float) or not 0 <= value <= MAX_SECONDS:
         raise invalid(owner, f"seconds in 0..{MAX_SECONDS:.0f}", f"{value!r:.100}", "change it")
     return float(value)
 
 
 def text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
-    """Return a text of 1 to `most` printable characters."""
+    """Return a text of 1 to `most` printable characters.
+
+    owner: named in the error message.
+    """
     if type(value) is not str or not 1 <= len(value) <= most or not value.isprintable():
         raise invalid(owner, f"1 to {most} printable characters", f"{value!r:.100}", "change it")
     return value
@@ -106,6 +121,8 @@ def text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
 
 def outcome(found: Any) -> Outcome:
     """Return the outcome of a JSON object with ticket, loss or reward, and cost.
+
+    found: the parsed JSON.
 
     >>> outcome({"ticket": 3, "loss": 0.5})[:4]
     (3, 0.5, None, None)
@@ -116,7 +133,10 @@ def outcome(found: Any) -> Outcome:
 
 
 def outcomes(found: Any) -> list[Outcome]:
-    """Return the outcomes of a JSON list."""
+    """Return the outcomes of a JSON list.
+
+    found: the parsed JSON.
+    """
     return [outcome(item) for item in _checked_list("outcomes", found)]
 
 
@@ -129,6 +149,8 @@ def _checked_list(owner: str, found: Any) -> list[Any]:
 
 def answers(found: Any) -> list[Event]:
     """Return the answers of a JSON list: ticket, loss or failed, and cost.
+
+    found: the parsed JSON.
 
     >>> answers([{"ticket": 3, "loss": 0.5}])
     [Event(kind='answer', ticket=3, loss=0.5, cost=0.0, failed=False)]
@@ -148,7 +170,10 @@ def _answer(found: Any) -> Event:
 
 
 def invalid(owner: str, expected: str, got: str, fix: str) -> ProblemError:
-    """Return the problem of an invalid value."""
+    """Return the problem of an invalid value.
+
+    owner, expected, got, fix: the four parts of the message.
+    """
     return ProblemError(422, "invalid", f"{owner}: expected {expected}, got {got}; {fix}.")
 
 

@@ -26,7 +26,11 @@ BACKLOG = 2048
 
 
 def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[str, str] | None = None) -> Service:
-    """Open session and race files; each is served under its name without the suffix."""
+    """Open session and race files; each is served under its name without the suffix.
+
+    paths: of the files.
+    tokens: of the callers.
+    """
     sessions: dict[str, Hosted[SessionFile]] = {}
     races: dict[str, Hosted[RaceFile]] = {}
     for path in paths:
@@ -70,6 +74,8 @@ def _is_race(path: Path) -> bool:
 
 def check_host(host: str, n_tokens: int) -> None:
     """Reject an address that other machines reach if there is no token.
+
+    n_tokens: number of tokens.
 
     >>> check_host("127.0.0.1", 0)
     """

@@ -38,5 +38,8 @@ class PlaneERM:
 
 
 def run_compiled(function: Kernel, *arguments: Floats) -> None:
-    """Compile a search kernel for these arguments, and call it."""
+    """Compile a search kernel for these arguments, and call it.
+
+    function: the kernel; its results are written into the arguments.
+    """
     compile_loop(function, arguments)(*arguments)

@@ -76,7 +76,10 @@ class BudgetedBase(ABC):
         )
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return a regret bound with probability 1 - delta in random order, or None."""
+        """Return a regret bound with probability 1 - delta in random order, or None.
+
+        terms: as in `init`.
+        """
         return None
 
 

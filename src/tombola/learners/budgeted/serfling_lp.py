@@ -98,6 +98,8 @@ class SerflingLP(BudgetedLearner):
 
         It holds without delay.
 
+        terms: numbers of actions, resources and rounds, and the rate.
+
         >>> print(SerflingLP().outlook(BudgetTerms(25, 1, 500, 0.1, 0)))
         With 500 rounds, 25 actions and rate 0.1 its margin is above the rate in every block: it plays nothing but
         null; use EmpiricalLP.

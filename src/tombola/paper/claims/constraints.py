@@ -171,6 +171,9 @@ def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -
 def first_play(play_rewards: Floats, costs: Floats) -> int:
     """Return the first round with a reward or a cost; 0 if there is none.
 
+    play_rewards: reward of each round.
+    costs: shape (rounds, resources).
+
     costs: shape (rounds, resources).
 
     >>> first_play(np.array([0.0, 0.0, 1.0]), np.zeros((3, 1)))
@@ -201,7 +204,10 @@ POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flippi
 
 
 def faithful_bound(margin: float) -> Callable[[int], float]:
-    """Return the bound of BudgetSimulation as a function of the horizon."""
+    """Return the bound of BudgetSimulation as a function of the horizon.
+
+    margin: of the rate, in units of epsilon; 2 as printed, 3 in the corrected proof.
+    """
     return lambda T: bounds.budget_simulation(T, ACTIONS, 1, RATE, DELTA, margin)
 
 

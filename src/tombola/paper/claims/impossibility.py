@@ -61,7 +61,9 @@ def regrets_by_spending(T: int) -> Floats:
 
 
 def least_regret(T: int) -> float:
-    """Return the minimum over learners of the larger expected regret (LP).
+    """Return the least worst-case regret of any learner on the two lists of T rows.
+
+    It is a linear program: the minimum over learners of the larger expected regret.
 
     >>> round(least_regret(8), 9)
     0.5

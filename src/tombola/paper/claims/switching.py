@@ -92,6 +92,8 @@ def faithful_regret(T: int, gap: float) -> float:
 
     It is half the difference of the total losses plus the switches; T is a power of two.
 
+    gap: difference of the mean losses.
+
     >>> faithful_regret(1024, 0.1)
     70.0
     """

@@ -79,6 +79,7 @@ def demonstrates(relation: str, printed: float, corrected: float, truth: float) 
     For "tighter", the printed one is valid but larger.
 
     relation: as in `Erratum`.
+    truth: the true value.
 
     >>> [demonstrates("at most", printed, corrected=3.0, truth=2.0) for printed in (1.0, 2.5)]
     [True, False]
@@ -94,6 +95,7 @@ def satisfies(relation: str, value: float, truth: float) -> bool:
     Equality is within 1 %.
 
     relation: as in `Erratum`.
+    truth: the true value.
 
     >>> satisfies("equals", 1.001, 1.0), satisfies("within", 1.001, 1.0)
     (True, False)

@@ -23,6 +23,7 @@ def spend(budget: float, cost: float, rounds: int, *, strict: bool) -> float:
     """Return the sum of equal costs until play stops.
 
     strict: stop when less than 1 is left, else when the budget is exceeded.
+    rounds: number of rounds.
 
     >>> spend(10, 0.9, 100, strict=True) <= 10 < spend(10, 0.9, 100, strict=False)
     True

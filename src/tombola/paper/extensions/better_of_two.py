@@ -22,7 +22,10 @@ Rivals = Callable[[Floats, Floats], Floats]
 
 
 def better(first: Floats, second: Floats) -> Floats:
-    """Return the smaller regret, pool by pool."""
+    """Return the smaller regret, pool by pool.
+
+    first, second: regrets of two learners.
+    """
     return np.minimum(first, second)
 
 

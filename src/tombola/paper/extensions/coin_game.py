@@ -52,6 +52,8 @@ def game(T: int, delay: int = 0, paths: Paths = shuffled) -> tuple[Floats, Float
     x has the probability of action 1 in each state (n, s), n < T and s <= n.
 
     With delay d the first mix is played d more times and the last d mixes are not played (Theorem 3, delay.md).
+
+    paths: distribution of the order.
     """
     places = [(n, s) for n in range(T) for s in range(n + 1)]
     A, b = np.zeros((T + 1, len(places))), np.zeros(T + 1)

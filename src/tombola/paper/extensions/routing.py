@@ -133,17 +133,26 @@ def guard_stakes(risk: float, differences: Floats) -> Floats:
 
 
 def enlarged_stakes(factor: float, risk: float, differences: Floats) -> Floats:
-    """Return stakes that may exceed the capital: a fault."""
+    """Return stakes that may exceed the capital: a fault.
+
+    factor: on the stakes of `guard_stakes`; the other arguments are the same.
+    """
     return np.asarray(np.minimum(1.0, factor * guard_stakes(risk, differences)))
 
 
 def constant_stakes(risk: float, differences: Floats) -> Floats:
-    """Return stakes that ignore losses: a fault."""
+    """Return stakes that ignore losses: a fault.
+
+    risk, differences: as in `guard_stakes`.
+    """
     return np.full(differences.size, 0.5)
 
 
 def stakes_of_more_risk(risk: float, differences: Floats) -> Floats:
-    """Return the stakes of a guard with one more row at risk: a fault."""
+    """Return the stakes of a guard with one more row at risk: a fault.
+
+    risk, differences: as in `guard_stakes`.
+    """
     return guard_stakes(risk + 1.0, differences)
 
 

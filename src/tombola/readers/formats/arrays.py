@@ -141,7 +141,11 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
 
 
 def select_actions(parsed: ParsedTable, actions: Sequence[str] | None) -> ParsedTable:
-    """Select actions by name, or name all actions that have no names."""
+    """Select actions by name, or name all actions that have no names.
+
+    parsed: the table.
+    actions: names; None keeps the table.
+    """
     k = parsed.values.shape[1]
     if actions is None:
         return parsed
