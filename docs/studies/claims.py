@@ -53,7 +53,10 @@ def run_faults(claims: Sequence[Claim], cache: ResultCache, *, source: bool) -> 
 
 
 def fault_verdict(faulty: Claim, claim: Claim, name: str, cache: ResultCache, seed: int) -> Verdict:
-    """Return the verdict of a claim with a fault; rows are shared if only the verdict differs."""
+    """Return the verdict of a claim with a fault.
+
+    Rows are shared if only the verdict differs.
+    """
     fault = "" if faulty is not claim and faulty.same_runs(claim) else name
     return faulty.verdict(run_units(faulty, fault, cache, RunOptions(full=False, seed=seed, workers=1)))
 
@@ -100,7 +103,10 @@ def write(tables: dict[str, list[str]]) -> None:
 
 
 def main() -> None:
-    """Run the parts, print unexpected verdicts and faults not caught, and write the tables."""
+    """Run the parts, print unexpected results, and write the tables.
+
+    Unexpected are other verdicts, and faults that were not caught.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("claims", nargs="*")

@@ -222,7 +222,7 @@ def option_text(
 
 
 def assignment_text(name: str, value: str) -> str:
-    """Return a value for a parameter as a Python argument, or as a command line option.
+    """Return a value of a parameter as Python argument or command line option.
 
     >>> assignment_text("within", "0.5")
     'within=0.5'

@@ -18,7 +18,7 @@ Seed: TypeAlias = int | np.random.SeedSequence
 
 
 class AnyLearner(Protocol):
-    """A learner as `play`, `compare` and `Session` take it: of actions, under a budget, or of labels.
+    """Learner of actions, under a budget, or of labels.
 
     The methods that the loop calls depend on the kind of feedback, so each base class declares its own.
     """

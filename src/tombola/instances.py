@@ -140,7 +140,7 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
 
     Point t is the middle of what the labels so far leave open, and its label is a fair coin. An action is one of the
     2^rounds thresholds at that resolution, a row is their 0/1 losses on one point. In the given order every action
-    has, whatever was seen, an expected loss of 1/2, so that every learner expects rounds/2 mistakes, while
+    has, for every history, an expected loss of 1/2, so that every learner expects rounds/2 mistakes, while
     one threshold makes none; shuffled, following the leader expects at most 1 + 1/2 + .. + 1/rounds (VC dimension 1).
 
     >>> pool = littlestone(3, seed=0)
@@ -247,7 +247,7 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
     a cost of 1 in the first half, then, if rich, 1 at a cost of 1, if poor, 0 at a cost of 0. With a budget of T/2
     the best fixed mix earns 3T/8 if rich (play half of the time), T/4 if poor (play always). In the given order a
     learner that spends s in the first half earns at most T/2 - s/2 if rich and s/2 if poor, so it has a regret of at
-    least (s - T/4)/2 in the one case and (T/2 - s)/2 in the other: T/16 in one of them, whatever it does. Shuffled,
+    least (s - T/4)/2 in the one case and (T/2 - s)/2 in the other: T/16 in one of them, for every learner. Shuffled,
     the same rows are easy.
 
     >>> hindsight(4, "rich").costs[:, 1, 0].tolist(), hindsight(4, "poor").costs[:, 1, 0].tolist()

@@ -123,7 +123,10 @@ def best_per_row(pool: Pool, budget: Budget) -> float:
 
 
 def _least_mean(values: Floats, limited: Floats, limit: float) -> float:
-    """Return the least mean value of choices per row with a limited mean of at most `limit`; NaN if there is none."""
+    """Return the least mean value of choices per row under a limit.
+
+    The mean of the limited quantity is at most `limit`; NaN if that is impossible.
+    """
     index = np.arange(len(values))
 
     def at_price(price: float) -> tuple[float, float]:

@@ -426,7 +426,7 @@ def _side_information(
 
 
 def _loss(loss: float | None, score: float | None, limits: tuple[float, float]) -> float | None:
-    """Return the loss in [0, 1] that --loss or --score states, in the range of the race."""
+    """Return the loss in [0, 1] of --loss or --score, in the range of the race."""
     from tombola.errors import FeedbackError
     from tombola.readers.units import Units
 

@@ -296,7 +296,9 @@ def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
 def budget_simulation_spending(
     losses: Floats, costs: Floats, rate: float, delta: float, margin: float, delay: int, rng: RngState
 ) -> Floats:
-    """Return the expected costs of every round, shape (T, m), of Simulation under budgets (L427-L581).
+    """Return the expected costs of every round of Simulation under budgets.
+
+    The shape is (T, m); L427-L581.
 
     losses, costs: rows in the order of play, shapes (T, k) and (T, k, m), costs in [0, 1]; action 0 is null.
     rate: budget per round and resource.
@@ -325,7 +327,9 @@ def budget_simulation_spending(
 
 
 def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: float) -> Floats:
-    """Return the cost of every round, shape (T,), of EmpiricalLP in fluid play with the strict stop.
+    """Return the cost of every round, shape (T,), of EmpiricalLP.
+
+    Play is fluid with the strict stop.
 
     losses, costs: rows in the order of play, both of shape (T, k), costs in [0, 1]; action 0 is null.
     amount: budget of the one resource.
@@ -342,7 +346,9 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
 
 
 def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: float) -> Floats:
-    """Return the cost of every round, shape (T,), of SerflingLP with growth 2, as `empirical_lp_spending` does.
+    """Return the cost of every round, shape (T,), of SerflingLP with growth 2.
+
+    Play is as in `empirical_lp_spending`.
 
     The rate is (left - 1)/(T - n) minus T/(T - n) Serfling radii of the past and one of the coming block.
 
@@ -365,7 +371,9 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
 def linear_program_spending(
     losses: Floats, costs: Floats, amount: float, plan: Callable[[int, float], tuple[float, int]]
 ) -> Floats:
-    """Return the costs of solving the linear program of the rows seen, for one resource, with the strict stop.
+    """Return the costs of solving the linear program of the rows seen.
+
+    There is one resource, with the strict stop.
 
     plan: returns the rate, and the number of rows at which to solve next, for n rows seen and the amount left.
     """
@@ -385,7 +393,9 @@ def linear_program_spending(
 
 
 def best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the best mix of at most two actions with mean cost at most `rate`: a vertex of the linear program.
+    """Return the best mix of at most two actions with mean cost at most `rate`.
+
+    It is a vertex of the linear program.
 
     >>> best_two(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 1.0]), 0.6).round(9).tolist()
     [0.0, 0.5, 0.5]
@@ -401,7 +411,9 @@ def best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
 
 
 def primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the average mix of two exponential weights with the strict stop; action 0 is null.
+    """Return the average mix of two exponential weights with the strict stop.
+
+    Action 0 is null.
 
     >>> primal_dual_mix(np.array([[1.0, 0.0]] * 4), np.zeros((4, 2, 1)), rate=1.0).round(3).tolist()
     [0.31, 0.69]

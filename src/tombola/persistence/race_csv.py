@@ -75,7 +75,9 @@ def read_answers(
 def read_known(
     path: Path, candidates: Sequence[str], rows: Sequence[str], column: str | None = None, units: Units = UNIT_LOSSES
 ) -> Floats:
-    """Return the answers on file in a table of any format that `read_table` reads, NaN where blank.
+    """Return the answers on file in a table, NaN where blank.
+
+    Any format that `read_table` reads is accepted.
 
     The result has shape (rows, candidates).
 

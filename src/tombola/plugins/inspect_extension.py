@@ -1,4 +1,6 @@
-"""Extension of inspect_ai, found by its entry point (group `inspect_ai`): ranks at the end of a run.
+"""Extension of inspect_ai: ranks at the end of a run.
+
+inspect_ai finds it by its entry point (group `inspect_ai`).
 
 With TOMBOLA_RANKS=1, a run of several models on one task ends with the ranks that each model may have:
 

@@ -116,7 +116,13 @@ def _inspect(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
 
 
 def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> Iterator[LoggedAnswer]:
-    """Yield the answers of an `EvalLog` of inspect_ai; samples that are not loaded are read from its file."""
+    """Yield the answers of an `EvalLog` of inspect_ai.
+
+    Samples that are not loaded are read from its file.
+
+    log: the log.
+    source: named in error messages.
+    """
     from inspect_ai.log import read_eval_log
     from inspect_ai.scorer import value_to_float
 

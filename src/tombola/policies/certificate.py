@@ -1,4 +1,6 @@
-"""Certificate of a router: it beats every single action on the rows to come (Theorem C7; whole rows only).
+"""Certificate of a router: it beats every action on the rows to come.
+
+Theorem C7; whole rows only.
 
 From the first row of a block on, the policy of the block is fixed, and the rows are drawn without replacement from
 those that were not played before. D(a) is the mean over all these rows of loss(a) - loss(policy). A betting confidence
@@ -78,7 +80,10 @@ def certify_rows(
 
 
 def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> RouterCertificate | None:
-    """Return the certificate after `rows` rows of a play without delay; None if no router is in use."""
+    """Return the certificate after `rows` rows of a play without delay.
+
+    None if no router is in use.
+    """
     blocks = [(number, one) for number, one in enumerate(trace.blocks, 1) if one.start < rows]
     if not blocks or blocks[-1][1].model is None:
         return None
@@ -91,7 +96,9 @@ def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> Route
 
 
 def certify_session(session: "Session", level: float = 0.05) -> RouterCertificate | None:
-    """Return the certificate of a live session of `Routed`; None if no router is in use.
+    """Return the certificate of a live session of `Routed`.
+
+    None if no router is in use.
 
     Rows of the present block are used up to the first without an answer, so that delays may depend on the rows.
     """

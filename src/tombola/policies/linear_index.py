@@ -1,4 +1,6 @@
-"""LinearIndex: choose by features from bandit feedback; one ridge regression for each action, with optimism.
+"""LinearIndex: choose by features from bandit feedback.
+
+It has one ridge regression for each action, with optimism.
 
 The index of an action is its predicted loss minus `bonus` standard errors, sqrt(z' A^-1 z) (LinUCB: Li, Chu, Langford
 and Schapire 2010). Slopes have a heavy penalty, so that features count only where many rows agree; the intercept has a
@@ -40,7 +42,10 @@ MAX_SCORE = 3.0  # standardised features are clipped: run times and sizes have l
 
 
 class Ridges(NamedTuple):
-    """One regression for each action: inverse of the penalised Gram matrix, sums of z x loss, weights, rows."""
+    """One regression for each action.
+
+    The fields are the inverse of the penalised Gram matrix, sums of z x loss, weights, and rows.
+    """
 
     inverse: Floats
     target: Floats
@@ -118,7 +123,10 @@ class LinearIndex:
     def play(
         self, pool: Pool, features: Any = None, *, order: str = "random", delay: int = 0, seed: Seed
     ) -> "IndexTrace":
-        """Play the whole list once; the loss of the action played is seen `delay` rounds later."""
+        """Play the whole list once.
+
+        The loss of the action played is seen `delay` rounds later.
+        """
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
         table = as_features("LinearIndex", features, pool)[rows]
@@ -135,7 +143,10 @@ class LinearIndex:
 
 @dataclass(frozen=True, eq=False)
 class IndexTrace:
-    """One pass over the list; `own` marks the rounds that the index played, the others are of the safe learner."""
+    """Hold one pass over the list.
+
+    `own` marks the rounds that the index played; the others are of the safe learner.
+    """
 
     order: Order
     losses: Floats
@@ -149,7 +160,10 @@ class IndexTrace:
 
     @property
     def excess(self) -> float:
-        """Rows that the turns of the index cost more than the best fixed action on as many average rows."""
+        """Rows that the turns of the index cost more than the best fixed action.
+
+        Both are on as many average rows.
+        """
         own = self.losses[self.own, self.actions[self.own]]
         return float(own.sum() - own.size * self.losses.mean(axis=0).min())
 
@@ -158,7 +172,10 @@ class IndexTrace:
 
 
 class IndexState(NamedTuple):
-    """The guard of an index: rows answered, turns of the index, their losses, lower bound of the best mean loss."""
+    """Hold the guard of an index.
+
+    The fields are rows answered, turns of the index, their losses, and a lower bound of the best mean loss.
+    """
 
     answered: int
     turns: int

@@ -169,7 +169,10 @@ def route(predictions: Floats, price: float, fits: Floats) -> Rounds:
 
 
 def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fits: Floats) -> list[Router]:
-    """Return the routers at the two prices around the rate, measured by their out-of-bag choices."""
+    """Return the routers at the two prices around the rate.
+
+    They are measured by their out-of-bag choices.
+    """
     index = np.arange(len(losses))
 
     def measured(price: float) -> Router:
@@ -188,17 +191,23 @@ def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fit
 
 
 class Rates(NamedTuple):
-    """The limits of a row to come: mean cost, and mean loss if there is a target (else infinite)."""
+    """The limits of a row to come: mean cost, and mean loss with a target.
+
+    Without a target, the latter is infinite.
+    """
 
     cost: float
     loss: float
 
     def may_save(self, router: Router) -> bool:
-        """Return whether a higher price is of use: the budget is exceeded, or the target is reached."""
+        """Return whether a higher price is of use.
+
+        It is if the budget is exceeded, or the target is reached.
+        """
         return router.loss < self.loss if self.loss < math.inf else router.cost > self.cost
 
     def best_mix(self, losses: Floats, costs: Floats) -> Floats:
-        """Return the cheapest mix that reaches the target, or the best mix within the budget if none does."""
+        """Return the cheapest mix that reaches the target, else the best affordable one."""
         if self.loss < math.inf:
             try:
                 return best_mix(*target_as_budget(losses, costs[:, None], np.array([self.cost]), self.loss)[0])[0]

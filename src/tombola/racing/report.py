@@ -127,7 +127,10 @@ class RaceReport:
         }
 
     def group_cells(self) -> list[dict[str, str]]:
-        """Return the answer of each group as text, for the terminal and the page; empty without groups."""
+        """Return the answer of each group as text; empty without groups.
+
+        Terminal and page use it.
+        """
         units = self.race.settings.units
         return [
             {"name": name, "rows": f"{result.rows_counted:,} of {result.rule.rows:,}", "answer": result.text,

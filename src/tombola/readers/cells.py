@@ -111,7 +111,10 @@ def _read_lines(path: Path, id_column: str | None) -> RowList:
 
 
 def id_place(table: CellTable, id_column: str | None) -> int:
-    """Return the position of the column of ids: the named one, or the one with a usual name for ids."""
+    """Return the position of the column of ids.
+
+    It is the named one, or the one with a usual name for ids.
+    """
     lower = [name.lower() for name in table.names]
     if id_column is not None:
         found = [place for place, name in enumerate(table.names) if name == id_column]

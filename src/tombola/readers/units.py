@@ -6,7 +6,9 @@ from tombola.errors import TableError
 
 
 class Units(NamedTuple):
-    """Numbers from `low` to `high`; lower is better, or higher if `scores`; `unit` is the word for them.
+    """Numbers from `low` to `high`; lower is better, or higher if `scores`.
+
+    unit: the word for them.
 
     >>> points = Units(0, 100, scores=True)
     >>> points.loss(80), points.number(0.2), points.gap(0.05), points.interval(0.1, 0.3)

@@ -134,7 +134,9 @@ def several_resources(T: int, m: int, seed: Seed) -> Pool:
 
 
 def attaining(T: int, rate: float, *, seed: Seed) -> Pool:
-    """Return rows in which both actions earn 1, at a cost of 1 in a share `rate` of the rows each.
+    """Return rows in which both actions earn 1 at a cost.
+
+    Each costs 1 in a share `rate` of the rows.
 
     >>> attaining(10, 0.2, seed=0).costs.sum(axis=0).ravel().tolist()
     [0.0, 2.0, 2.0]
@@ -145,7 +147,9 @@ def attaining(T: int, rate: float, *, seed: Seed) -> Pool:
 
 
 def margins_formula(T: int, rate: float) -> float:
-    """Return the sum of 2^i epsilon_i / rho over all blocks that are played: the second term of the corollary.
+    """Return the second term of the corollary.
+
+    It is the sum of 2^i epsilon_i / rho over all blocks that are played.
 
     >>> round(margins_formula(2**18, 0.8) / margins_formula(2**16, 0.8), 2)
     2.23
@@ -389,7 +393,7 @@ def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
 
 
 def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], order: OrderLike, seed: Seed) -> int:
-    """Return the number of rounds, from the first one on, in which a learner of linear programs spends as its twin.
+    """Return the first rounds in which a learner of LPs spends as its twin.
 
     The rows are continuous, so that every program has one solution.
     """
@@ -404,7 +408,7 @@ def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], ord
 
 
 def rounds_as_twin(m: int, d: int, seed: Seed) -> int:
-    """Return the number of rounds, from the first one on, in which BudgetSimulation spends as its twin does."""
+    """Return the first rounds in which BudgetSimulation spends as its twin."""
     T, learner, rate = TWIN_ROUNDS, BudgetSimulation(delta=DELTA, delay=d), RATES[0]
     pool = several_resources(T, m, seed)
     assert pool.costs is not None
@@ -418,7 +422,10 @@ def rounds_as_twin(m: int, d: int, seed: Seed) -> int:
 
 
 def corollary_row(T: int, rate: float, seed: Seed) -> Row:
-    """Return the regret of BudgetSimulation as printed where both terms of Corollary 4.8 are attained."""
+    """Return the regret of BudgetSimulation as printed, for Corollary 4.8.
+
+    Both terms of the corollary are attained.
+    """
     learner, budget = LEARNERS["as printed"], Budget(rate * T, worst=1.0, null=0)
     trace = play(learner, attaining(T, rate, seed=seed), budget=budget, stop="strict", mixed=True, seed=seed)
     return {"pool": "attaining", "learner": "as printed", "T": T, "rate": rate, "regret": float(trace.regret)}

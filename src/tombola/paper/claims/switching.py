@@ -116,7 +116,9 @@ def faithful_plays(T: int) -> int:
 
 
 def most_plays(T: int, gap: float) -> float:
-    """Return the most plays of the worse of two actions by SerflingElimination, infinite if it is not dropped in time.
+    """Return the most plays of the worse of two actions by SerflingElimination.
+
+    Infinite if it is not dropped in time.
 
     It survives a decision at the count n only if 4 r(n) >= gap, and then plays until the next count. This holds with
     probability 1 - 1/T, together with the best action surviving.

@@ -1,4 +1,6 @@
-"""Rank sets (docs/theory/ranks.md): the probability of a wrong claim, by enumeration of orders and samples.
+"""Rank sets (docs/theory/ranks.md): the probability of a wrong claim.
+
+It is computed by enumeration of orders and samples.
 
 The rules depend on differences of losses within a row only. A type of row is therefore a row with smallest loss 0, and
 the types of a grid stand for all rows on it. A pool is a multiset of types; its distinct orders are equally likely.
@@ -31,7 +33,9 @@ Order = np.typing.NDArray[np.bool_]
 
 
 def row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
-    """Return the rows of k losses in {0, .., steps} with smallest loss 0, shape (types, k).
+    """Return the rows of k losses in {0, .., steps} with smallest loss 0.
+
+    The shape is (types, k).
 
     >>> len(row_types(3, 1)), len(row_types(3, 3))
     (7, 37)
@@ -41,7 +45,10 @@ def row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
 
 
 def true_order(totals: "np.typing.NDArray[np.int64]") -> Order:
-    """Return the order by total loss, ties in file order: entry (a, b) is True where a comes before b."""
+    """Return the order by total loss, ties in file order.
+
+    Entry (a, b) is True where a comes before b.
+    """
     place = np.arange(totals.size)
     ahead = (totals[:, None] == totals[None, :]) & (place[:, None] < place[None, :])
     return np.asarray((totals[:, None] < totals[None, :]) | ahead)
@@ -65,7 +72,10 @@ class NoUnion(Ranks):
 
 
 class ReusedPairs(Ranks):
-    """The fault: after each look, a pair that has lost is started again with its first wealth."""
+    """The fault: a pair that has lost starts again after each look.
+
+    It gets its first wealth again.
+    """
 
     def update(self, losses: Floats) -> None:
         super().update(losses)
@@ -123,7 +133,9 @@ class Tree:
 
 @dataclass(frozen=True)
 class RankSets(Extension, name="ranks", expected="holds"):
-    """Probability of a wrong claim about the order, over all orders of small pools and all small samples.
+    """Probability of a wrong claim about the order.
+
+    It is computed over all orders of small pools and all small samples.
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
