@@ -132,7 +132,7 @@ def main() -> None:
         with SessionFile.open(path) as file:
             pending = len(file.pending)
         same = is_same_trace(path, given.tickets)
-    latency = {}
+    latency: dict[str, float] = {}
     for name in ("next", "record"):
         milliseconds = 1000 * np.concatenate([one[name] for one in found])
         latency |= {f"{name}_p{p}_ms": round(float(np.percentile(milliseconds, p)), 2) for p in (50, 99)}

@@ -3,11 +3,11 @@
 import json
 import signal
 import socket
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import httpx
-import openpyxl
 import pytest
 
 from service_cases import Server, start_session
@@ -19,7 +19,7 @@ from tombola.service.tokens import TokenStore
 
 def test_server_streams_counts_and_stops_gracefully(tmp_path: Path) -> None:
     """From an Excel list without a file: the session is started beside the list."""
-    workbook = openpyxl.Workbook()
+    workbook = import_module("openpyxl").Workbook()
     sheet = workbook.create_sheet("People")
     for row in (["id", "phone"], ["Ann", "+1"], ["Bob", "+2"]):
         sheet.append(row)

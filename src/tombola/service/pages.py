@@ -19,6 +19,7 @@ from tombola.persistence.session_csv import OutcomeUnit
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment, SessionFile
 from tombola.persistence.session_status import Status
+from tombola.readers.units import Units
 from tombola.service import admin_page, endpoints, parsing, race_page
 from tombola.service.hosted import Hosted
 from tombola.service.problems import ProblemError
@@ -214,16 +215,10 @@ def _worker_view(file: SessionFile, worker: str) -> WorkerView:
 
 def _progress_values(now: Status, unit: OutcomeUnit) -> dict[str, Any]:
     """Return the values of the progress template; positions are per cent of the width."""
-
-    def number(loss: float) -> float:
-        return (
-            unit.high - loss * (unit.high - unit.low)
-            if unit.kind == "scores"
-            else unit.low + loss * (unit.high - unit.low)
-        )
+    units = Units(unit.low, unit.high, scores=unit.kind == "scores")
 
     def share(loss: float) -> float:
-        return position(1 - loss if unit.kind == "scores" else loss)
+        return position(1 - loss if units.scores else loss)
 
     strips = []
     for action in now.actions:
@@ -236,27 +231,27 @@ def _progress_values(now: Status, unit: OutcomeUnit) -> dict[str, Any]:
                 "low": ends[0],
                 "width": max(ends[1] - ends[0], 0.5),
                 "mean": share(action.mean) if action.known else None,
-                "text": format_number(number(action.mean)) if action.known else "",
-                "range": " to ".join(format_number(one) for one in sorted((number(action.low), number(action.high)))),
+                "text": format_number(units.number(action.mean)) if action.known else "",
+                "range": " to ".join(map(format_number, units.interval(action.low, action.high))),
             }
         )
+    limits = {"low": format_number(unit.low), "high": format_number(unit.high)}
     return {
         "now": now,
         "strips": strips,
-        "words": _plain_words(now, unit),
-        "unit": {"word": unit.kind.removesuffix("s") if unit.kind == "scores" else "loss",
-                 "low": format_number(unit.low), "high": format_number(unit.high)},
-        "number": lambda loss: format_number(number(loss)),
-    }  # fmt: skip
+        "words": _plain_words(now, units),
+        "unit": {"word": units.quantity, **limits},
+        "number": lambda loss: format_number(units.number(loss)),
+    }
 
 
-def _plain_words(now: Status, unit: OutcomeUnit) -> str:
+def _plain_words(now: Status, units: Units) -> str:
     """Return how the session goes as one or two sentences."""
     if not now.answered or len(now.actions) < 2:
         return ""
     if now.within <= 0.0:
         return f"{now.best} is the best action on this list, with probability {1 - now.level:g}."
-    gap = format_number(now.within * (unit.high - unit.low))
+    gap = format_number(units.gap(now.within))
     return f"{now.best} is ahead. It is not sure yet: another action may be better by up to {gap} per row."
 
 
