@@ -17,9 +17,10 @@ import pytest
 from kill.test_service_kill import Worker, check_result, loss_of
 from lossy_proxy import LossyProxy
 from service_cases import Server, api_of, start_session
-from tombola import Budget, Client, SessionFile
+from tombola import Budget, Client, Race, RaceClient, RaceFile, SessionFile
 from tombola.errors import ExhaustedError, SessionError
 from tombola.learners.spec import parse_learner
+from tombola.racing import Call, Event, RaceSettings
 from tombola.service.api_requests import ApiRequest, new_key
 
 T = TypeVar("T")
@@ -182,3 +183,43 @@ def test_backup_under_load_is_a_prefix(tmp_path: Path) -> None:
         assert server.stop(signal.SIGTERM) == 143
     assert rounds == sorted(rounds)
     assert check_result(path, workers) >= rounds[-1]
+
+
+def test_server_killed_during_a_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The race has the calls that its clients received, each with its answer, and the verdict of one process."""
+    monkeypatch.setattr("tombola.service.api_requests.LONGEST_RETRY", 0.1)
+    kills, path = int(os.environ.get("TOMBOLA_SERVER_KILLS", "3")), tmp_path / "models.race"
+    rows, names = [str(number) for number in range(40 * kills)], ("one", "two")
+    RaceFile.start(path, RaceSettings(names, seed=3), rows).close()
+    # Nearly equal candidates: the race needs most of its calls.
+    losses = {(name, row): loss_of(row, "x") * 0.9 + 0.01 * (name == "two") for name in names for row in rows}
+    received: list[Call] = []
+
+    def work_on_race(url: str) -> None:
+        with RaceClient(url, name="models", patience=300) as client:
+            while not (found := client.next(2)).done:
+                received.extend(found.calls)
+                client.record_all([Event("answer", c.ticket, losses[c.candidate, c.row]) for c in found.calls])
+
+    with Server(path) as server:
+        workers = [threading.Thread(target=work_on_race, args=(server.url,)) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        for _ in range(kills):
+            target, deadline = len(received) + 6, time.monotonic() + 60
+            while len(received) < target and time.monotonic() < deadline and any(w.is_alive() for w in workers):
+                time.sleep(0.001)
+            server.stop(signal.SIGKILL)
+            server.start()
+        for worker in workers:
+            worker.join(300)
+    alone = Race(names, rows, seed=3)
+    while not alone.done:
+        for call in alone.calls():
+            alone.record(call, loss=losses[call.candidate, call.row])
+    with RaceFile.open(path) as file:
+        tickets = [call.ticket for call in received]
+        assert len(tickets) == len(set(tickets)) == file.race.calls_made == file.race.calls_answered
+        assert file.race.answer == alone.answer
+        assert file.race.dropped == alone.dropped
+        print(f"{kills} server kills, {len(tickets)} calls of a race")
