@@ -348,6 +348,40 @@ def test_ranks_from_start_to_report(command: Callable[..., tuple[int, str]], tmp
 
 
 @pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ([], "the order of 3 candidates on these 60 rows: low, middle and high, with probability 0.95 or more"),
+        (["--top", "2"], "the first 2 in order of 3 candidates on these 60 rows: low and middle, with probability"),
+        (["--rank-of", "middle"], "middle has rank 2 of 3 candidates on these 60 rows, with probability 0.95 or more"),
+        (["--blocks"], "the order of 3 candidates on these 60 rows: low, middle and high, with probability"),
+        (["--future"], "the order of 3 candidates on rows like these: low, middle and high, with probability"),
+        (["--future", "--level", "1e-30"], "not separable by these rows: 3 of 3 ranks are not settled on rows like"),
+    ],
+)
+def test_all_forms_of_ranks(form: list[str], expected: str, command: Callable[..., tuple[int, str]]) -> None:
+    """All ranks, the first ones in order, one named candidate, whole blocks, and rows as a sample."""
+    command(
+        "start",
+        "rows.txt",
+        "--candidates",
+        "high,middle,low",
+        "--file",
+        "r",
+        "--question",
+        "ranks",
+        "--seed",
+        "3",
+        *form,
+    )
+    with RaceFile.open("r") as race_file:
+        while calls := race_file.calls(None):
+            for call in calls:
+                race_file.record(call.ticket, loss=loss_of(call))
+    assert command("status", "r")[1].startswith(expected)
+
+
+@pytest.mark.usefixtures("plainly")
 def test_rank_of_one_candidate_in_a_run(script: list[str], command: Callable[..., tuple[int, str]]) -> None:
     code, said = command(
         "run", "rows.txt", "--file", "r", *script, "--question", "ranks", "--rank-of", "high", "--quiet"

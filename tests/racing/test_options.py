@@ -8,7 +8,7 @@ import pytest
 
 from tombola.errors import ParameterError
 from tombola.racing import Race, RaceSettings
-from tombola.racing.ranks import Place, Ranks
+from tombola.racing.ranks import Blocks, Place, Ranks
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tombola.racing.ranks import Place, Ranks
         {"max_call_cost": 1}, {"question": "order"}, {"question": "ranks", "within": 0.1},
         {"question": "ranks", "baseline": "a"}, {"candidate": "a"}, {"question": "ranks", "candidate": "c"},
         {"question": "ranks", "candidate": "a", "top": 2, "candidates": "abc"}, {"candidates": ["a", " "]},
-        {"max_calls": 2.5},
+        {"max_calls": 2.5}, {"blocks": True}, {"question": "ranks", "candidate": "a", "blocks": True},
     ],
 )  # fmt: skip
 def test_settings_reject_invalid_values(wrong: Any, one_sentence: Any) -> None:
@@ -30,7 +30,7 @@ def test_settings_reject_invalid_values(wrong: Any, one_sentence: Any) -> None:
 
 
 def test_settings_with_ranks_survive_json() -> None:
-    for asked in ({"top": 2}, {"candidate": "b"}):
+    for asked in ({"top": 2}, {"candidate": "b"}, {"blocks": True}):
         settings = RaceSettings(("a", "b", "c"), 1, question="ranks", **asked)
         assert RaceSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
 
@@ -46,6 +46,8 @@ def test_rule_of_ranks() -> None:
     whole, top = RaceSettings(names, question="ranks").rule(9), RaceSettings(names, question="ranks", top=2).rule(9)
     place = RaceSettings(names, question="ranks", candidate="c").rule(9)
     assert isinstance(whole, Ranks)
+    assert not isinstance(whole, Blocks)
+    assert isinstance(RaceSettings(names, question="ranks", blocks=True).rule(9), Blocks)
     assert isinstance(top, Ranks)
     assert isinstance(place, Place)
     assert (whole.top, top.top, place.candidate) == (3, 2, 2)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from naive import ranks as naive
 from tombola.racing import ranks
-from tombola.racing.ranks import Place, Ranks, close_transitively, rank_sets
+from tombola.racing.ranks import Blocks, Place, Ranks, close_transitively, rank_sets
 
 pytestmark = pytest.mark.usefixtures("plainly")
 GRID = (0.0, 1 / 3, 2 / 3, 1.0)
@@ -74,9 +74,10 @@ POOLS = [
 
 @pytest.mark.parametrize("losses", POOLS, ids=range(len(POOLS)))
 @pytest.mark.parametrize("level", [0.05, 0.2, 0.5])
-def test_ranks_error_is_below_level_over_all_orders(losses: np.ndarray, level: float) -> None:
+@pytest.mark.parametrize("make", [Ranks, Blocks])
+def test_ranks_error_is_below_level_over_all_orders(losses: np.ndarray, level: float, make: type[Ranks]) -> None:
     rows, k = losses.shape
-    rates = error_rates(losses, level, lambda: Ranks(k, rows, rows, level))
+    rates = error_rates(losses, level, lambda: make(k, rows, rows, level))
     assert max(rates) <= level + 1e-12
 
 
@@ -162,3 +163,25 @@ def test_incremental_closure_equals_warshall() -> None:
             ranks.add_order(rule.state, a, b)
             direct[a, b] = True
         assert (rule.before == close_transitively(direct)).all()
+
+
+def test_blocks_equal_their_definition() -> None:
+    """u before a where no chain of pairs that are not rejected leads from a to u, by the closure of a relation."""
+    generator = np.random.default_rng(4)
+    for _ in range(40):
+        k = 5
+        rule = Blocks(k, 5, 5, 0.05)
+        rejected = generator.random((k, k)) < np.triu(np.full((k, k), 0.8), 1).T
+        rule.state.deposit[:] = rejected
+        ranks.prove_blocks(rule.state)
+        reachable = close_transitively(~rejected | np.eye(k, dtype=bool))
+        assert (rule.before == ~reachable.T).all()
+
+
+def test_blocks_separate_earlier_where_candidates_are_far_apart() -> None:
+    generator = np.random.default_rng(2)
+    losses = (generator.random((600, 6)) < [0.05, 0.22, 0.4, 0.58, 0.76, 0.94]).astype(float)
+    order = generator.permutation(600).astype(np.uint32)
+    blocks, pairs = Blocks(6, 600, 600, 0.05), Ranks(6, 600, 600, 0.05)
+    assert blocks.play(losses, order) < pairs.play(losses, order)
+    assert blocks.rank_sets().tolist() == [[r, r] for r in range(1, 7)]

@@ -33,6 +33,9 @@ Question = Annotated[
     str, typer.Option(help="best, or ranks: the order of all, of the first TOP, or the rank of --rank-of.")
 ]
 RankOf = Annotated[str, typer.Option(help="With --question ranks: ask only for the rank of this candidate.")]
+BlocksFlag = Annotated[
+    bool, typer.Option("--blocks", help="With --question ranks: separate whole blocks; faster if they are far apart.")
+]
 Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better (the default).")]
 Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: higher is better.")]
 Limits = Annotated[
@@ -54,6 +57,7 @@ def make_settings(
     on_failure: OnFailure = "worst",
     question: Question = "best",
     rank_of: RankOf = "",
+    blocks: BlocksFlag = False,  # noqa: FBT002 - a flag
     losses: Losses = False,  # noqa: FBT002 - a flag
     scores: Scores = False,  # noqa: FBT002 - a flag
     limits: Limits = "",
@@ -68,7 +72,7 @@ def make_settings(
         population = math.inf if future else None
         options: Any = {
             "max_calls": max_calls, "max_cost": max_cost, "max_call_cost": max_call_cost, "on_failure": on_failure,
-            "question": question, "candidate": rank_of or None,
+            "question": question, "candidate": rank_of or None, "blocks": blocks,
             "kind": parse_kind(losses=losses, scores=scores) or "losses",
             "range": parse_range(limits) if limits else (0.0, 1.0),
         }  # fmt: skip

@@ -34,7 +34,7 @@ class EliminationState(NamedTuple):
     rows_seen, done   (1,) rows counted; 1 when the question is answered or no row is left
     wealth            (bettors, 4) wealth by strategy (`tombola.racing.bets`)
     squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
-    settled, deposit  (pairs, k) accounts of `Within`
+    settled, deposit  (pairs, k) accounts of `Within`; `Ranks`: proved orders; `Blocks`: rejected pairs
     decision          (k,) `Gate`: 1 statement proved, -1 refuted, 0 open; `Within`: 1 for the chosen candidate
     total_advantage   (k,) `Gate`: total loss of the baseline minus that of the candidate
     known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one

@@ -14,7 +14,7 @@ from tombola.errors import ParameterError
 from tombola.racing.best import Best
 from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate
-from tombola.racing.ranks import Place, Ranks
+from tombola.racing.ranks import Blocks, Place, Ranks
 from tombola.racing.top import Top
 from tombola.racing.within import Within
 from tombola.readers.names import Kind
@@ -39,6 +39,7 @@ class RaceOptions(TypedDict, total=False):
     on_failure: Literal["worst", "stop"]
     question: Literal["best", "ranks"]
     candidate: str | None
+    blocks: bool
     kind: Kind
     range: tuple[float, float]
     unit: str
@@ -64,6 +65,7 @@ class RaceSettings:
     on_failure      "worst": a failed call counts as loss 1; "stop": it ends the race
     question        "best", or "ranks": the order of all candidates, or of the first `top` if top > 1
     candidate       with question="ranks": ask only for the rank of this candidate
+    blocks          with question="ranks": separate whole blocks, which is faster where candidates are far apart
     kind            "losses" (lower is better) or "scores" (higher is better): the values that `race` gets from
                     `evaluate`, and the numbers in texts
     range           the smallest and the largest possible value; they become losses 0 and 1, or 1 and 0
@@ -83,6 +85,7 @@ class RaceSettings:
     on_failure: Literal["worst", "stop"] = "worst"
     question: Literal["best", "ranks"] = "best"
     candidate: str | None = None
+    blocks: bool = False
     kind: Kind = "losses"
     range: tuple[float, float] = (0.0, 1.0)
     unit: str = ""
@@ -146,6 +149,8 @@ class RaceSettings:
             _reject("question", "'best' with within or baseline", self.question, "Race(..., question='ranks') alone")
         if self.candidate is not None:
             self._check_candidate(self.candidate)
+        if self.blocks and (self.question != "ranks" or self.candidate is not None):
+            _reject("blocks", "used with question='ranks' and without candidate", "another question", "blocks=False")
 
     def _check_candidate(self, name: str) -> None:
         if self.question != "ranks" or self.top > 1:
@@ -167,7 +172,7 @@ class RaceSettings:
         if self.candidate is not None:
             return Place(**common, candidate=self.candidates.index(self.candidate))
         if self.question == "ranks":
-            return Ranks(**common, top=self.top if self.top > 1 else 0)
+            return (Blocks if self.blocks else Ranks)(**common, top=self.top if self.top > 1 else 0)
         if self.baseline is not None:
             return Gate(**common, baseline=self.candidates.index(self.baseline), margin=within)
         if self.top > 1:

@@ -164,6 +164,71 @@ def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDAr
     return closed
 
 
+class Blocks(Ranks):
+    """The race for the order by neighbours, for candidates that are far apart (Corollary 3).
+
+    Only the k - 1 pairs of neighbours in the true order need to hold, so a pair is rejected at (k - 1) / level. "u
+    before a" is proved once no chain of pairs that are not rejected leads from a to u. That separates whole blocks
+    only: one pair that stays open connects all candidates around it. `state.deposit[a, b]` is 1 once H_ab is rejected.
+
+    >>> import numpy as np
+    >>> table, order = np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32)
+    >>> pairs, blocks = (rule(candidates=3, rows=200, population=200, level=0.05) for rule in (Ranks, Blocks))
+    >>> blocks.play(table, order) < pairs.play(table, order), blocks.rank_sets().tolist()
+    (True, [[1, 1], [2, 2], [3, 3]])
+    """
+
+    def init(self) -> EliminationState:
+        threshold = max(1, self.candidates - 1) / self.level
+        return super().init()._replace(threshold=threshold, margin=share_of_goal(threshold))
+
+    @staticmethod
+    def step(state: EliminationState, losses: Floats) -> None:
+        k, rejected = losses.size, 0
+        for a in range(k):
+            for b in range(k):
+                both = state.active[a] > 0.0 and state.active[b] > 0.0
+                if a != b and both and state.deposit[a, b] == 0.0:
+                    wealth = bet_on_pair(
+                        state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
+                    )
+                    if wealth >= state.threshold:
+                        state.deposit[a, b] = 1.0
+                        rejected += 1
+        count_row(state, losses)
+        for a in range(k):
+            for b in range(k):
+                both = state.active[a] > 0.0 and state.active[b] > 0.0
+                if a != b and both and state.deposit[a, b] == 0.0:
+                    lead = state.total_loss[a] - state.total_loss[b]
+                    if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
+                        state.deposit[a, b] = 1.0
+                        rejected += 1
+        if rejected > 0:
+            prove_blocks(state)
+        stop_settled(state)
+
+
+def prove_blocks(state: Any) -> None:
+    """Record "u before a" for all u that no chain of pairs that are not rejected reaches from a."""
+    k, reached, stack = state.total_loss.size, state.decision, state.rule_values
+    for a in range(k):
+        for b in range(k):
+            reached[b] = 0.0
+        reached[a], stack[0], height = 1.0, float(a), 1
+        while height > 0:
+            height -= 1
+            v = int(stack[height])
+            for b in range(k):
+                if reached[b] == 0.0 and state.deposit[v, b] == 0.0:
+                    reached[b], stack[height] = 1.0, float(b)
+                    height += 1
+        for u in range(k):
+            # A contradiction has probability at most `level`; the first of the two claims stays.
+            if reached[u] == 0.0 and state.settled[a, u] == 0.0:
+                state.settled[u, a] = 1.0
+
+
 class Place(Elimination):
     """The race for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
 

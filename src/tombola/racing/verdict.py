@@ -325,7 +325,7 @@ def _place_text(result: Result, rule: Place) -> str:
 
 def _open_prefix(result: Result) -> str:
     if result.rows_counted == result.rule.rows:
-        return "not separable on this list"
+        return "not separable " + ("by these rows" if math.isinf(result.rule.population) else "on this list")
     return "undecided" if result.over else "open"
 
 

@@ -1,6 +1,8 @@
 """Page of a ranking: the rank sets as bars, candidates down and ranks across."""
 
+import math
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,8 +36,11 @@ def _better(ranking: Ranking) -> str:
 
 def _section(ranking: Ranking, one: Reading, metric: str) -> dict[str, Any]:
     groups = ranking.groups(one.name)
-    starts = {group[0] for group in groups[1:]}
-    pairs = f"{one.separated:.0%} of the pairs are separated."
+    # Between two settled candidates a line would say nothing that the bars do not.
+    starts = {group[0] for above, group in pairwise(groups) if len(above) > 1 or len(group) > 1}
+    # Rounded down: 100 % means all.
+    share = "all" if one.separated >= 1.0 else f"{math.floor(1000 * one.separated) / 10:g} % of the"
+    pairs = f"{share} pairs are separated."
     where = "on this list" if one.name == "this list" else one.name
     return {
         "title": f"{metric}, {where}" if metric else where.capitalize(),
