@@ -99,3 +99,15 @@ def test_site_builds_without_warnings(tmp_path: Path, run_python: Run) -> None:
         for said in re.findall(r"<em>(.*?)</em>", page.read_text(encoding="utf-8"), re.DOTALL):
             whole = re.fullmatch(r"[A-Z].*\.", said, re.DOTALL)  # a theorem in a sentence
             assert whole or not re.search(r"[_^∫]", said), f"{page.name}: a formula became emphasis: {said}"
+
+
+def test_the_tutorial_shows_the_output_of_its_commands(tmp_path: Path) -> None:
+    """After a change that is meant: python docs/studies/tutorial_output.py."""
+    spec = importlib.util.spec_from_file_location("tutorial_output", DOCS / "studies" / "tutorial_output.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tutorial = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tutorial)
+    page = tutorial.PAGE.read_text(encoding="utf-8")
+    assert tutorial.render(page, tmp_path) == page
+    assert len(tutorial.BLOCK.findall(page)) >= 15

@@ -21,6 +21,8 @@ from tombola.racing import Call
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
     monkeypatch.chdir(tmp_path)
+    # Sentences in one line.
+    monkeypatch.setenv("COLUMNS", "400")
     (tmp_path / "rows.txt").write_text("\n".join(ROWS))
 
     def invoke(*arguments: str) -> tuple[int, str]:

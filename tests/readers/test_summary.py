@@ -60,7 +60,8 @@ def test_half_finished_table_is_continued_as_race(tmp_path: Path) -> None:
     """Counting missing cells as the worst value would rank the actions by how much of them is filled in."""
     summary = summary_of("id,a score,b score\nx,1,\ny,,2\nz,2,3\nw,,\n", tmp_path)
     steps = summary.next_steps("tombola compare t.csv", "t.csv")
-    assert [command for _, command in steps] == ["tombola race start t.csv --candidates a,b --file t.race"]
+    start = "tombola race start t.csv --candidates a,b --known t.csv --scores --range 0,5 --file t.race"
+    assert [command for _, command in steps] == [start]
     assert "a half-finished table" in dict(summary.facts())["missing"]
 
 

@@ -50,6 +50,9 @@ def describe(
     for purpose, command in steps:
         show(f"next, {purpose}:")
         show(command, soft=True)
+    if not summary.is_unfinished and steps:
+        show("or, how few calls would find the best action (a race):")
+        show(steps[0][1].replace("tombola compare", "tombola race plan", 1), soft=True)
     if summary.parsed.costs is not None:
         show("with a budget: add --budget AMOUNT, in the unit of the costs")
 

@@ -176,7 +176,7 @@ def next_(
     for call in calls:
         show(f"ticket {call.ticket}: {call.candidate} on {call.row}", soft=True)
     if not calls:
-        show(f"{waiting} calls wait for an answer; --again lists them" if waiting else line, soft=True)
+        show(f"{waiting} calls wait for an answer; --again lists them" if waiting else line)
 
 
 @app.command()
@@ -217,7 +217,7 @@ def record(
     if as_json:
         typer.echo(json.dumps({"recorded": new, "already_recorded": len(answers) - new, "done": done}))
     else:
-        show(f"{new} recorded; {line}", soft=True)
+        show(f"{new} recorded; {line}")
 
 
 @app.command()
@@ -338,11 +338,11 @@ def run(
     if as_json:
         typer.echo(json.dumps(found.to_json(), allow_nan=False))
     else:
-        show(f"{now.verdict}; seed {now.settings.seed}", soft=True)
+        show(f"{now.verdict}; seed {now.settings.seed}")
         if out is not None:
             show(f"written: {out}", soft=True)
         if hint := evaluator.hint(now):
-            show(hint, soft=True)
+            show(hint)
     raise typer.Exit(EXIT_CODES[now.proved])
 
 
@@ -524,7 +524,7 @@ def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str
 
 def _show_report(report: "RaceReport", file: Path) -> None:
     race = report.race
-    show(f"{race.verdict}; seed {race.settings.seed}", soft=True)
+    show(f"{race.verdict}; seed {race.settings.seed}")
     if race.rank_sets:
         show(_rank_table(report))
     else:

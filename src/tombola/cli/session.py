@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tombola.persistence.session_file import Assignment, SessionFile
     from tombola.persistence.session_status import Status
     from tombola.readers.names import Kind
+    from tombola.readers.units import Units
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -294,9 +295,10 @@ def status(
         typer.echo(json.dumps({**now.to_json(), "text": lines}))
     else:
         for line in lines:
-            show(line, soft=True)
+            # Commands to copy are indented; they stay whole.
+            show(line, soft=line.startswith("  "))
         show("")
-        _print_status(now)
+        _print_status(now, units)
 
 
 @app.command()
@@ -426,30 +428,27 @@ def _format_losses(losses: "Losses") -> str:
     return ", ".join(f"{loss:g}" for loss in losses) if isinstance(losses, tuple) else f"{losses:g}"
 
 
-def _print_status(now: "Status") -> None:
+def _print_status(now: "Status", units: "Units") -> None:
     counts = f"{now.answered} answered, {len(now.pending)} pending"
     counts += f", {now.cancelled} cancelled" if now.cancelled else ""
     counts += f", {now.amended} amended" if now.amended else ""
-    show(
-        f"{now.learner}, seed {now.seed}: {now.played} of {now.rows} rows issued, {counts}; "
-        f"{now.switches} switches; total loss {now.loss:.4g}",
-        soft=True,
-    )
+    show(f"{now.learner}, seed {now.seed}: {now.played} of {now.rows} rows issued, {counts}; {now.switches} switches")
     left_out = f"{now.left_out} rows were left alone" if now.left_out else ""
     for text in (now.balance_text, now.target_text, now.mix_text, now.router, left_out):
         if text:
-            show(text, soft=True)
-    table = new_table("action", "plays", "known", "mean loss", f"{1 - now.level:.0%} interval for all rows")
+            show(text)
+    mean_name = f"mean {units.quantity}"
+    table = new_table("action", "plays", "known", mean_name, f"{100 * (1 - now.level):g} % interval for all rows")
     for column in table.columns[1:]:
         column.justify = "right"
     for action in now.actions:
-        mean = f"{action.mean:.4g}" if action.known else "–"
-        interval = f"[{action.low:.4g}, {action.high:.4g}]"
+        mean = f"{units.number(action.mean):.4g}" if action.known else "–"
+        low, high = units.interval(action.low, action.high)
+        interval = f"{low:.4g} to {high:.4g}"
         table.add_row(escape_control(action.name), str(action.plays), str(action.known), mean, interval)
     show(table)
-    show(now.estimate, soft=True)
     if now.advice:
-        show(now.advice, soft=True)
+        show(now.advice)
     for pending in now.pending[:10]:
         show(f"pending: ticket {pending.round}, {pending.action} on {pending.id}", soft=True)
     if len(now.pending) > 10:

@@ -15,6 +15,7 @@ from tombola.persistence.session_csv import write_columns
 from tombola.racing.events import Call, Event
 from tombola.readers.cells import id_place, read_cells
 from tombola.readers.columns import MISSING
+from tombola.readers.names import without_kind_word
 from tombola.readers.units import UNIT_LOSSES, Units
 
 # Values of the column `failed`, in lower case; pandas writes 1.0 and 0.0.
@@ -90,7 +91,9 @@ def read_known(
     """
     table = read_cells(path)
     place = id_place(table, column)
-    columns = {at: name for at, name in enumerate(table.names) if name in candidates and at != place}
+    # `describe` calls the column "a score" a, if all columns have such a word.
+    names = {at: name if name in candidates else without_kind_word(name) for at, name in enumerate(table.names)}
+    columns = {at: name for at, name in names.items() if name in candidates and at != place}
     if not columns or len(set(columns.values())) < len(columns):
         raise TableError(
             f"{path}: expected one column for each known candidate, got {join_names(table.names, limit=20)}; "

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
-from tombola.errors import FeedbackError, SessionError
+from tombola.errors import FeedbackError, SessionError, TombolaError
 from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
 from tombola.pool import frame_index, is_frame
 from tombola.racing._race import Race
@@ -280,7 +280,7 @@ class Driver:
         elif error is not None and self.race.failures >= len(self.race.candidates):
             raise SessionError(
                 f"race: expected a loss, but the first {self.race.failures} calls all failed, the last, "
-                f"{call.candidate} on row {call.row}, with {error!r}; run it by hand to see why."
+                f"{call.candidate} on row {call.row}, with {_reason(error)}; run it by hand to see why."
             ) from error
 
     def _flush(self) -> None:
@@ -358,6 +358,11 @@ def run_lock(path: Path) -> Iterator[None]:
             yield
         finally:
             lock_path.unlink(missing_ok=True)
+
+
+def _reason(error: BaseException) -> str:
+    """Return the reason of a failed call: the message of a command, or the exception of a function."""
+    return f"the message: {error}" if isinstance(error, TombolaError) else repr(error)
 
 
 def loss_and_cost(call: Call, result: Any, units: Units = UNIT_LOSSES) -> tuple[float, float]:

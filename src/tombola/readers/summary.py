@@ -106,17 +106,26 @@ class TableSummary(NamedTuple):
         command: the command line for `compare`.
         source: the table.
         """
-        if self.is_unfinished:
-            out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"
-            candidates = ",".join(f'"{name}"' if "," in name else name for name in self.parsed.names)
-            start = ["tombola", "race", "start", source, "--candidates", candidates, "--file", out]
-            return [("finish the table as a race, which needs only some of the missing cells", shlex.join(start))]
         kinds: tuple[Kind, ...] = (self.parsed.kind,) if self.parsed.kind else ("scores", "losses")
+        directions = [f"if {'higher' if kind == 'scores' else 'lower'} is better" for kind in kinds]
+        if self.is_unfinished:
+            purpose = "finish the table as a race, which needs only some of the missing cells"
+            purposes = [purpose] if len(kinds) == 1 else [f"{purpose}, {one}" for one in directions]
+            return [(text, self._race_command(source, kind)) for text, kind in zip(purposes, kinds, strict=True)]
+        purposes = ["compare the learners"] if len(kinds) == 1 else directions
         return [
-            (f"if {'higher' if kind == 'scores' else 'lower'} is better" if len(kinds) > 1 else "compare the learners",
-             " ".join([command, *self.needed_options(kind)]))
-            for kind in kinds
-        ]  # fmt: skip
+            (text, " ".join([command, *self.needed_options(kind)])) for text, kind in zip(purposes, kinds, strict=True)
+        ]
+
+    def _race_command(self, source: str, kind: Kind) -> str:
+        """Return the command that continues a half-finished table as a race, with the answers that it has."""
+        out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"
+        candidates = ",".join(f'"{name}"' if "," in name else name for name in self.parsed.names)
+        words = ["tombola", "race", "start", source, "--candidates", candidates, "--known", source, f"--{kind}"]
+        low, high = self._value_range()
+        if low < 0 or high > 1:
+            words += ["--range", ",".join(f"{end:g}" for end in suggested_range(low, high))]
+        return shlex.join([*words, "--file", out])
 
     def needed_options(self, kind: Kind) -> list[str]:
         """Return the options that reading the table needs beyond those given.
