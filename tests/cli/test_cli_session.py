@@ -17,6 +17,8 @@ from tombola.persistence import SessionFile
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     monkeypatch.chdir(tmp_path)
+    # Sentences in one line.
+    monkeypatch.setenv("COLUMNS", "400")
     (tmp_path / "ids.csv").write_text("id\n" + "".join(f"p{i}\n" for i in range(40)))
 
     def run(*arguments: str) -> str:

@@ -17,7 +17,11 @@ from tombola.errors import TableError, TombolaError
 
 def run(*arguments: Any, text: str | None = None) -> tuple[int, str]:
     """Run a command; an error of tombola is exit status 2 and its message, as in `main`."""
-    found = CliRunner().invoke(app, [str(argument) for argument in arguments], input=text)
+    words = [str(argument) for argument in arguments]
+    if words[0] == "certify" and "--scores" not in words:
+        # The names of these tables do not state the direction.
+        words.append("--losses")
+    found = CliRunner().invoke(app, words, input=text)
     if isinstance(found.exception, TombolaError):
         return 2, str(found.exception)
     assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
@@ -103,12 +107,12 @@ def test_certify_prints_result_before_invalid_line(kind: str, follow: list[str],
     good = "".join(table.read_text().splitlines(keepends=True)[:41])
     path = tmp_path / "growing.csv"
     path.write_text(good + line)
-    asked = ["certify", str(path), *follow, "--rows", "1000", "--within", "0.001"]
+    asked = ["certify", str(path), *follow, "--losses", "--rows", "1000", "--within", "0.001"]
     ended = CliRunner().invoke(app, asked)
     assert isinstance(ended.exception, TableError)
     assert sentence in str(ended.exception)
     path.write_text(good)
-    assert ended.output == CliRunner().invoke(app, [*asked[:2], *asked[-4:]]).output
+    assert ended.output == CliRunner().invoke(app, [*asked[:2], *asked[-5:]]).output
     assert ended.output.startswith("Undecided after 40 rows")
 
 
@@ -118,7 +122,7 @@ def test_certify_ignores_lines_after_proof(tmp_path: Path) -> None:
     status, said = run("certify", path, "--follow", "--rows", 1000, "--within", 0.2)
     assert (status, said[:10]) == (0, "Stop after")
     path.write_text("a,b\nx,1\n")
-    ended = CliRunner().invoke(app, ["certify", str(path), "--follow", "--rows", "1000"])
+    ended = CliRunner().invoke(app, ["certify", str(path), "--losses", "--follow", "--rows", "1000"])
     assert isinstance(ended.exception, TableError)
     assert ended.output == ""
 
@@ -328,6 +332,18 @@ def test_page_never_overwrites_table(command: tuple[str, ...], tmp_path: Path) -
         assert status == 2, out
         assert "--out" in said
     assert table.read_text() == "a,b\n0,1\n1,1\n"
+
+
+def test_certify_never_guesses_the_direction(tmp_path: Path) -> None:
+    """A table of right answers without a telling name is refused; its best column is the one with the largest mean."""
+    path, named = tmp_path / "table.csv", tmp_path / "accuracy.csv"
+    for file in (path, named):
+        file.write_text("good,poor\n" + "1,0\n" * 60)
+    refused = CliRunner().invoke(app, ["certify", str(path)]).exception
+    assert isinstance(refused, TableError)
+    assert "can be either" in str(refused)
+    for asked in (["certify", str(path), "--scores"], ["certify", str(named)]):
+        assert json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["best"] == "good"
 
 
 def test_list_larger_than_given_size_is_rejected(table: Path) -> None:

@@ -16,6 +16,7 @@ import typer
 
 from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
 from tombola.cli.printing import new_table, show
+from tombola.cli.reading import require_kind
 from tombola.cli.row_source import OrderGuard, Rows, RowSource, Sample
 from tombola.errors import ParameterError, TableError
 from tombola.readers.units import Units, parse_range
@@ -51,6 +52,7 @@ def certify(
     level: Annotated[float, typer.Option(help="Error probability, at most.")] = 0.05,
     rows: ListSize = None,
     follow: Follow = False,  # noqa: FBT002 - a flag
+    losses: Annotated[bool, typer.Option("--losses", help="The numbers are losses: lower is better.")] = False,  # noqa: FBT002
     scores: Annotated[bool, typer.Option("--scores", help="The numbers are scores: higher is better.")] = False,  # noqa: FBT002
     span: Range = "0,1",
     out: Page = None,
@@ -71,21 +73,22 @@ def certify(
     names = [source.header[place] for place in places]
     if not names:
         raise ParameterError(f"certify: expected a column for each action, got only ids in {source.source}; add one.")
-    units = Units(*parse_range(span), scores)
+    kind = require_kind(source.source, names, losses=losses, scores=scores)
+    units = Units(*parse_range(span), scores=kind == "scores")
     max_distance = within / units.gap(1.0)
 
-    def losses(batch: Rows) -> list[list[float]]:
+    def losses_of(batch: Rows) -> list[list[float]]:
         return [
             [units.parse_loss(source.source, line, source.header[p], cells[p]) for p in places] for line, cells in batch
         ]
 
-    sample = Sample(source, losses, rows, seed)
+    sample = Sample(source, losses_of, rows, seed)
     monitor = RowMonitor(names, sample.population, level)
     guard = OrderGuard([f"column {name}" for name in names], source.source, seed) if sample.is_partial else None
     path: list[tuple[int, float]] = []
     certificate = monitor.certificate()
     for batch in sample:
-        values = losses(batch)
+        values = losses_of(batch)
         if guard is not None:
             guard.extend(values)
         monitor.extend(values)

@@ -529,6 +529,11 @@ def _show_report(report: "RaceReport", file: Path) -> None:
         show(_rank_table(report))
     else:
         show(_standings_table(report))
+        reached = f"{float(race.rule.state.threshold):g}"
+        decided = "decided" if race.settings.baseline is not None else "dropped"
+        show(
+            f"wealth: evidence against a candidate; it is {decided} at {reached}, or when the rows left cannot help it."
+        )
     if race.strata is not None:
         show(_group_table(report))
     if race.pending:

@@ -2,7 +2,7 @@
 
 import csv
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Annotated, Any, Literal
 
@@ -112,6 +112,18 @@ def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | N
     if losses and scores:
         raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
     return "losses" if losses else "scores" if scores else None
+
+
+def require_kind(source: str, names: Sequence[str], *, losses: bool, scores: bool) -> Literal["losses", "scores"]:
+    """Return the direction of a table by option, column names or file name; raise if nothing states it."""
+    import numpy as np
+
+    from tombola.readers.names import direction_of
+    from tombola.readers.options import ParsedTable
+
+    kind = parse_kind(losses=losses, scores=scores) or direction_of(names)[0]
+    table = ParsedTable(source, kind, np.empty((0, len(names))), tuple(names), None, None, None, [])
+    return table.with_direction().require_direction()
 
 
 def parse_names(text: str) -> list[str]:

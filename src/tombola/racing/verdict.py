@@ -104,7 +104,10 @@ class Result(NamedTuple):
             return _join(self.answer, MAX_RANKED)
         if self.rule.rows_seen == self.rule.population and not isinstance(self.rule, Ranks):
             return f"tie: {_join(self.answer)}"
-        return f"{'undecided' if self.over else 'open'}: {_join(self.answer, last=' or ')}"
+        left = _join(self.answer, last=" or ")
+        if len(self.answer) > MAX_NAMES:
+            left = f"{len(self.answer)} of {len(self.candidates)} left"
+        return f"{'undecided' if self.over else 'open'}: {left}"
 
 
 def answer_of(rule: Elimination) -> list[int]:
