@@ -32,7 +32,7 @@ from tombola.learners import (
     TsallisInf,
 )
 from tombola.learners.base import Learner
-from tombola.paper.extensions.frugal import trap
+from tombola.paper.extensions.frugal import trap_pool
 
 ROUNDING = 1e-12
 LATE: list[Learner] = [
@@ -346,7 +346,7 @@ def gap_bound(T: int, gaps: list[float], scale: float, price: float) -> float:
 def test_bound_with_gaps_of_frugal_ucb(k: int, gap: float, price: float) -> None:
     """The mean over eight orders of sum D_a N_a: below the bound, which is below T/2, and above a hundredth of it."""
     T, scale = 2**14, 2.0
-    pool = trap(T, k, gap)
+    pool = trap_pool(T, k, gap)
     gaps = np.asarray(pool.means) - pool.means[0]
     learner = FrugalUCB(price, scale=scale)
     paid = [float(play(learner, pool, switching_price=price, seed=seed).plays @ gaps) for seed in range(8)]

@@ -48,7 +48,7 @@ def with_ones(interval: Intervals, population: float, seen: int, level: float) -
     return Ends(confidence.lows, confidence.highs)
 
 
-def missed(law: Floats, ends: Ends, population: int) -> Floats:
+def miss_probabilities(law: Floats, ends: Ends, population: int) -> Floats:
     """Return the miss probability of intervals, by the number of ones in the pool.
 
     law: law[ones] are the probabilities of 0, 1, .. ones among the rows seen.
@@ -61,13 +61,14 @@ def missed(law: Floats, ends: Ends, population: int) -> Floats:
     return np.asarray(np.where(outside, law, 0.0).sum(axis=1))
 
 
-def halved(interval: Intervals) -> Intervals:
+def with_half_radius(interval: Intervals) -> Intervals:
     """Return intervals with half the radius: a fault.
 
     The radius is proportional to sqrt(ln(2 / level)).
 
     >>> from tombola.confidence import Hoeffding
-    >>> whole, half = (with_ones(kind, 10**6, 1000, 0.05).highs[500] for kind in (Hoeffding, halved(Hoeffding)))
+    >>> kinds = (Hoeffding, with_half_radius(Hoeffding))
+    >>> whole, half = (with_ones(kind, 10**6, 1000, 0.05).highs[500] for kind in kinds)
     >>> round(float((half - 0.5) / (whole - 0.5)), 9)
     0.5
     """
@@ -86,12 +87,12 @@ KINDS: dict[str, Intervals] = {
 }
 
 
-def shuffled(N: int, s: int) -> Floats:
+def ones_in_random_order(N: int, s: int) -> Floats:
     """Return the distribution of the ones among s of N rows in random order.
 
     Row i is for the pool with i ones, column j for j ones among the s rows.
 
-    >>> shuffled(2, 1).round(9).tolist()
+    >>> ones_in_random_order(2, 1).round(9).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
     from scipy.stats import hypergeom
@@ -108,10 +109,10 @@ def ones_first(N: int, s: int) -> Floats:
     return np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]
 
 
-def replaced(N: int, s: int) -> Floats:
-    """Return the same as `shuffled` for s draws with replacement.
+def ones_with_replacement(N: int, s: int) -> Floats:
+    """Return the same as `ones_in_random_order` for s draws with replacement.
 
-    >>> replaced(2, 1).round(9).tolist()
+    >>> ones_with_replacement(2, 1).round(9).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
     from scipy.stats import binom
@@ -119,16 +120,16 @@ def replaced(N: int, s: int) -> Floats:
     return np.asarray(binom.pmf(np.arange(s + 1)[None, :], s, np.arange(N + 1)[:, None] / N))
 
 
-def tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
+def deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
     """Return the deviations of all 0/1 pools of N rows, and their exact tails.
 
     A deviation is |mean of s rows - mean of the pool|.
 
-    law: as returned by `shuffled`.
+    law: as returned by `ones_in_random_order`.
 
     Row i is for the pool with i ones; tails are the probabilities of a deviation at least as large.
 
-    >>> [part.round(9).tolist() for part in tails(shuffled(2, 1), 2, 1)]
+    >>> [part.round(9).tolist() for part in deviation_tails(ones_in_random_order(2, 1), 2, 1)]
     [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
     """
     ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
@@ -137,14 +138,14 @@ def tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
     return deviations / (N * s), np.einsum("kij,kj->ki", reached, law)
 
 
-def excess(exact: Floats, exponents: Floats) -> float:
+def largest_excess(exact: Floats, exponents: Floats) -> float:
     """Return the largest probability / (2 exp(-exponent)).
 
     It is computed in logarithms to avoid underflow.
 
     exact: probabilities.
 
-    >>> excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
+    >>> largest_excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
     0.25
     """
     possible = exact > 0
@@ -166,7 +167,7 @@ class Concentration(Claim, name="concentration", expected="holds"):
         an interval
     """
 
-    law: Callable[[int, int], Floats] = shuffled
+    law: Callable[[int, int], Floats] = ones_in_random_order
     rate: float = 1.0
     intervals: Mapping[str, Intervals] = field(default_factory=lambda: KINDS)
 
@@ -178,10 +179,12 @@ class Concentration(Claim, name="concentration", expected="holds"):
 
     def _row(self, N: int, s: int) -> Row:
         law = self.law(N, s)
-        deviations, exact = tails(law, N, s)
-        row: dict[str, Any] = {"N": N, "s": s, "printed": excess(exact, self.rate * s * deviations**2)}
+        deviations, exact = deviation_tails(law, N, s)
+        row: dict[str, Any] = {"N": N, "s": s, "printed": largest_excess(exact, self.rate * s * deviations**2)}
         for name, interval in self.intervals.items():
-            misses = [float(missed(law, with_ones(interval, N, s, level), N).max()) / level for level in LEVELS]
+            misses = [
+                float(miss_probabilities(law, with_ones(interval, N, s, level), N).max()) / level for level in LEVELS
+            ]
             shown = with_ones(interval, N, s, SHOWN)
             row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
         radii = {"printed_radius": math.sqrt(math.log(2 / SHOWN) / (self.rate * s))}
@@ -219,9 +222,9 @@ class Concentration(Claim, name="concentration", expected="holds"):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle: ones first": {"law": ones_first},
-            "draws with replacement": {"law": replaced},
-            "half of Hoeffding's radius": {"intervals": {**self.intervals, "hoeffding": halved(Hoeffding)}},
-            "half of Serfling's radius": {"intervals": {**self.intervals, "serfling": halved(Serfling)}},
+            "draws with replacement": {"law": ones_with_replacement},
+            "half of Hoeffding's radius": {"intervals": {**self.intervals, "hoeffding": with_half_radius(Hoeffding)}},
+            "half of Serfling's radius": {"intervals": {**self.intervals, "serfling": with_half_radius(Serfling)}},
             "a pool taken for half its size": {
                 "intervals": {**self.intervals, "serfling": lambda N, *rest: Serfling(max(N // 2, rest[1] - 1), *rest)}
             },

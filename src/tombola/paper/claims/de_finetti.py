@@ -19,7 +19,7 @@ from tombola._types import Floats, Seed
 from tombola.confidence import Serfling
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
-from tombola.paper.claims.concentration import ROUNDING, Intervals, halved, with_ones
+from tombola.paper.claims.concentration import ROUNDING, Intervals, with_half_radius, with_ones
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.report.chart import Chart
 
@@ -31,12 +31,12 @@ LEVEL, TRIED = 0.05, 300
 Law: TypeAlias = Callable[[int, int], Floats]
 
 
-def without(n: int, k: int) -> Floats:
+def reds_without_replacement(n: int, k: int) -> Floats:
     """Return the distribution of red balls in 2k draws without replacement.
 
     There are n red and n black balls.
 
-    >>> without(1, 1).round(3).tolist()
+    >>> reds_without_replacement(1, 1).round(3).tolist()
     [0.0, 1.0, 0.0]
     """
     from scipy.stats import hypergeom
@@ -44,10 +44,10 @@ def without(n: int, k: int) -> Floats:
     return np.asarray(hypergeom.pmf(np.arange(2 * k + 1), 2 * n, n, 2 * k))
 
 
-def replaced(n: int, k: int) -> Floats:
+def reds_with_replacement(n: int, k: int) -> Floats:
     """Return the distribution of red balls in 2k draws with replacement.
 
-    >>> replaced(1, 1).round(3).tolist()
+    >>> reds_with_replacement(1, 1).round(3).tolist()
     [0.25, 0.5, 0.25]
     """
     from scipy.stats import binom
@@ -55,24 +55,24 @@ def replaced(n: int, k: int) -> Floats:
     return np.asarray(binom.pmf(np.arange(2 * k + 1), 2 * k, 0.5))
 
 
-def variation(one: Floats, other: Floats) -> float:
+def total_variation(one: Floats, other: Floats) -> float:
     """Return the total variation distance of two distributions.
 
-    >>> round(variation(without(1, 1), replaced(1, 1)), 9)
+    >>> round(total_variation(reds_without_replacement(1, 1), reds_with_replacement(1, 1)), 9)
     0.5
     """
     return math.fsum(np.abs(one - other)) / 2
 
 
-def distance(n: int, k: int) -> float:
+def replacement_distance(n: int, k: int) -> float:
     """Return the total variation distance of draws without and with replacement.
 
     n, k: 2k draws from 2n balls.
 
-    >>> round(distance(100, 1) * 100, 3)
+    >>> round(replacement_distance(100, 1) * 100, 3)
     0.251
     """
-    return variation(without(n, k), replaced(n, k))
+    return total_variation(reds_without_replacement(n, k), reds_with_replacement(n, k))
 
 
 def least_distance(law: Floats, n: int, k: int) -> float:
@@ -85,7 +85,7 @@ def least_distance(law: Floats, n: int, k: int) -> float:
     """
     from scipy.stats import binom
 
-    event = np.flatnonzero(law > replaced(n, k))
+    event = np.flatnonzero(law > reds_with_replacement(n, k))
     most = max(float(binom.pmf(event, 2 * k, p).sum()) for p in np.linspace(0, 1, 201))
     return float(law[event].sum()) - most
 
@@ -104,8 +104,8 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         at 5 % misses at most 5 % of the lists, and of samples at most the distance more
     """
 
-    law: Law = without
-    norm: Callable[[Floats, Floats], float] = variation
+    law: Law = reds_without_replacement
+    norm: Callable[[Floats, Floats], float] = total_variation
     interval: Intervals = Serfling
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -115,7 +115,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         n, k = unit["n"], unit["k"]
         law = self.law(n, k)
-        far = {"distance": self.norm(law, replaced(n, k)), "least": least_distance(law, n, k)}
+        far = {"distance": self.norm(law, reds_with_replacement(n, k)), "least": least_distance(law, n, k)}
         return [{**unit, **far, **(self._misses(law, n, k) if k <= TRIED else {})}]
 
     def _misses(self, law: Floats, n: int, k: int) -> Row:
@@ -125,7 +125,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         """
         ends = with_ones(self.interval, 2 * n, 2 * k, LEVEL)
         outside = (ends.lows > 0.5 + ROUNDING) | (ends.highs < 0.5 - ROUNDING)
-        return {"on_list": float(law[outside].sum()), "on_samples": float(replaced(n, k)[outside].sum())}
+        return {"on_list": float(law[outside].sum()), "on_samples": float(reds_with_replacement(n, k)[outside].sum())}
 
     def verdict(self, rows: Rows) -> Verdict:
         far = [row for row in rows if row["k"] >= 100 and row["n"] >= 100 * row["k"]]
@@ -166,10 +166,10 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle: red first": {"law": lambda n, k: np.eye(2 * k + 1)[min(n, 2 * k)]},
-            "draws with replacement": {"law": replaced},
-            "twice as many balls": {"law": lambda n, k: without(2 * n, k)},
-            "the norm of Diaconis and Freedman": {"norm": lambda one, other: 2 * variation(one, other)},
-            "half of Serfling's radius": {"interval": halved(Serfling)},
+            "draws with replacement": {"law": reds_with_replacement},
+            "twice as many balls": {"law": lambda n, k: reds_without_replacement(2 * n, k)},
+            "the norm of Diaconis and Freedman": {"norm": lambda one, other: 2 * total_variation(one, other)},
+            "half of Serfling's radius": {"interval": with_half_radius(Serfling)},
         }
 
 

@@ -42,7 +42,7 @@ LEARNERS: dict[str, Learner] = {
 }
 
 
-def stretched(walk: Pool) -> Pool:
+def rescaled_walk(walk: Pool) -> Pool:
     """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
 
     Losses are clipped to [0, 1].
@@ -50,7 +50,7 @@ def stretched(walk: Pool) -> Pool:
     The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small that up to millions of rounds a
     few switches cost more than the worse action; the rescaled walk shows the rates at thousands of rounds.
 
-    >>> stretched(instances.random_walk(64, seed=0)).losses.shape
+    >>> rescaled_walk(instances.random_walk(64, seed=0)).losses.shape
     (64, 2)
     """
     T = walk.rows
@@ -64,7 +64,7 @@ def stretched(walk: Pool) -> Pool:
 
 def walk_of(T: int, seed: Seed) -> Pool:
     """Return a rescaled walk of T rounds."""
-    return stretched(instances.random_walk(T, seed=seed))
+    return rescaled_walk(instances.random_walk(T, seed=seed))
 
 
 @dataclass(frozen=True)

@@ -61,13 +61,13 @@ def labels_of(T: int) -> Any:
     return labels, np.argsort(-labels, kind="stable")
 
 
-def errors(labels: Any, seen: Any) -> Floats:
+def threshold_error_rates(labels: Any, seen: Any) -> Floats:
     """Return the error rate of every threshold on the rows seen.
 
     labels: sorted by feature.
     seen: whether each row is seen.
 
-    >>> errors(np.array([0, 1]), np.array([True, True])).tolist()
+    >>> threshold_error_rates(np.array([0, 1]), np.array([True, True])).tolist()
     [0.5, 0.0, 0.5]
     """
     ones, zeros = labels * seen, (1 - labels) * seen
@@ -84,7 +84,7 @@ def largest_error(rows: Any, T: int) -> float:
     labels, listed = labels_of(T)
     seen = np.zeros(T, bool)
     seen[listed[rows]] = True
-    return float(np.abs(errors(labels, seen) - errors(labels, np.ones(T, bool))).max())
+    return float(np.abs(threshold_error_rates(labels, seen) - threshold_error_rates(labels, np.ones(T, bool))).max())
 
 
 @cache

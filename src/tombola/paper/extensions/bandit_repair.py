@@ -32,17 +32,17 @@ def birthday_test(T: int) -> Learner:
     return BanditBirthdayTest(grid=T)
 
 
-def simulated(T: int) -> Learner:
+def simulated_test(T: int) -> Learner:
     """Return the birthday test inside OptimisticSimulation."""
     return OptimisticSimulation(birthday_test(T))
 
 
-def proved(T: int) -> float:
+def theorem_bound(T: int) -> float:
     """Return the bound of the theorem at horizon T.
 
     R(h) is a birthday mean plus the bound of UCB1, at most h.
 
-    >>> proved(2**12) > 2**11, proved(2**14) < 2**13
+    >>> theorem_bound(2**12) > 2**11, theorem_bound(2**14) < 2**13
     (True, True)
     """
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
@@ -53,7 +53,7 @@ def proved(T: int) -> float:
 TWIN_PLAYS = 4
 
 
-def differs(T: int, seed: Seed) -> bool:
+def differs_from_twin(T: int, seed: Seed) -> bool:
     """Return whether UCB1 simulated with optimism differs from its twin.
 
     Losses of two actions are noisy.
@@ -80,9 +80,9 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
     """
 
     direct: Callable[[int], Learner] = birthday_test
-    learner: Callable[[int], Learner] = simulated
+    learner: Callable[[int], Learner] = simulated_test
     order: OrderLike = "random"
-    bound: Callable[[int], float] = proved
+    bound: Callable[[int], float] = theorem_bound
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**9: 40, 2**11: 20, 2**13: 6, 2**14: 3} if full else {2**9: 20, 2**10: 10, 2**11: 5}
@@ -92,7 +92,8 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         T = unit["T"]
         if unit["plays"] == 0:
             return [
-                {"T": T, "play": None, "differs": differs(T, child)} for child in repetition_seeds(seed, TWIN_PLAYS)
+                {"T": T, "play": None, "differs": differs_from_twin(T, child)}
+                for child in repetition_seeds(seed, TWIN_PLAYS)
             ]
         pool, direct, learner = instances.birthday(T), self.direct(T), self.learner(T)
         return [
@@ -127,7 +128,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
             x_label="rows of the pool, T",
             y_label="regret of the birthday test",
             bands=(mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret")),
-            lines=reference_lines(levels(rows, "T"), {"bound, simulated": proved}),
+            lines=reference_lines(levels(rows, "T"), {"bound, simulated": theorem_bound}),
             alt="Played directly the test has regret T/2; simulated it grows like the root of T.",
         )
 
@@ -138,7 +139,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
             "no test": {"direct": lambda _: UCB1()},
             "a grid with one point less": {"direct": lambda T: BanditBirthdayTest(grid=T - 1)},
             "draws with replacement": {"order": "iid"},
-            "bound divided by 40": {"bound": lambda T: proved(T) / 40},
+            "bound divided by 40": {"bound": lambda T: theorem_bound(T) / 40},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:

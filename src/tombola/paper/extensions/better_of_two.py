@@ -11,7 +11,15 @@ import numpy as np
 from tombola._types import Floats, Seed
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels
 from tombola.paper.curves import exact_column, reference_lines
-from tombola.paper.extensions.coin_game import Paths, game, hedge, leader, min_factor, shuffled, unshuffled
+from tombola.paper.extensions.coin_game import (
+    Paths,
+    game_matrix,
+    hedge_strategy,
+    leader_strategy,
+    min_factor,
+    shuffled_probability,
+    unshuffled_probability,
+)
 from tombola.paper.pvalues import exact
 from tombola.report.chart import Chart
 
@@ -21,7 +29,7 @@ LIMIT = 1.2
 Rivals = Callable[[Floats, Floats], Floats]
 
 
-def better(first: Floats, second: Floats) -> Floats:
+def smaller_regret(first: Floats, second: Floats) -> Floats:
     """Return the smaller regret, pool by pool.
 
     first, second: regrets of two learners.
@@ -47,18 +55,18 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     Limits: 1.2, against the exact value of a linear program over all learners
     """
 
-    rivals: Rivals = better
+    rivals: Rivals = smaller_regret
     pools: Callable[[int], range] = all_pools
-    paths: Paths = shuffled
+    paths: Paths = shuffled_probability
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": T} for T in (20, 40, 64)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
-        A, b = game(T, paths=self.paths)
+        A, b = game_matrix(T, paths=self.paths)
         kept = list(self.pools(T))
-        limits = self.rivals(A @ leader(T) + b, A @ hedge(T) + b)
+        limits = self.rivals(A @ leader_strategy(T) + b, A @ hedge_strategy(T) + b)
         return [{"T": T, "factor": min_factor(A[kept], b[kept], limits[kept])}]
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -79,7 +87,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"paths": unshuffled},
+            "no shuffle": {"paths": unshuffled_probability},
             "Hedge is the only rival": {"rivals": lambda _, second: second},
             "the worse of the two": {"rivals": np.maximum},
             "the better action is known": {"pools": lambda T: range(T // 2)},

@@ -19,16 +19,16 @@ from tombola._types import Floats
 Paths = Callable[[int, int, int, int], float]
 
 
-def shuffled(T: int, w: int, n: int, s: int) -> float:
+def shuffled_probability(T: int, w: int, n: int, s: int) -> float:
     """Return P(s of the first n rows are among the w of T), in random order.
 
-    >>> shuffled(4, 2, 2, 1)
+    >>> shuffled_probability(4, 2, 2, 1)
     0.6666666666666666
     """
     return math.comb(w, s) * math.comb(T - w, n - s) / math.comb(T, n) if 0 <= n - s <= T - w else 0.0
 
 
-def unshuffled(T: int, w: int, n: int, s: int) -> float:
+def unshuffled_probability(T: int, w: int, n: int, s: int) -> float:
     """Return the same for the order with those w rows first: no shuffle."""
     return float(s == min(n, w))
 
@@ -43,10 +43,10 @@ def next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> float
     follow = paths(T, w, n + 1, s + 1)
     if here == 0:
         return 0.0
-    return (w - s) / (T - n) if paths is shuffled else min(1.0, follow / here)
+    return (w - s) / (T - n) if paths is shuffled_probability else min(1.0, follow / here)
 
 
-def game(T: int, delay: int = 0, paths: Paths = shuffled) -> tuple[Floats, Floats]:
+def game_matrix(T: int, delay: int = 0, paths: Paths = shuffled_probability) -> tuple[Floats, Floats]:
     """Return A and b with regret(w) = A[w] x + b[w].
 
     x has the probability of action 1 in each state (n, s), n < T and s <= n.
@@ -70,7 +70,7 @@ def game(T: int, delay: int = 0, paths: Paths = shuffled) -> tuple[Floats, Float
 def min_factor(A: Floats, b: Floats, limits: Floats) -> float:
     """Return the smallest v with regret <= v * limits on all pools for some learner.
 
-    A, b: as returned by `game`.
+    A, b: as returned by `game_matrix`.
     """
     size = A.shape[1]
     found = linprog(
@@ -92,15 +92,15 @@ def minimax_regret(T: int) -> float:
     return T * math.comb(T - 1, (T - 1) // 2) / 2.0**T
 
 
-def leader(T: int) -> Floats:
+def leader_strategy(T: int) -> Floats:
     """Return the probabilities of action 1 by follow the leader, ties at 1/2.
 
-    Entries are ordered as in `hedge`.
+    Entries are ordered as in `hedge_strategy`.
     """
     return np.array([0.5 + 0.5 * np.sign(n - 2 * s) for n in range(T) for s in range(n + 1)])
 
 
-def hedge(T: int) -> Floats:
+def hedge_strategy(T: int) -> Floats:
     """Return the probabilities of action 1 by Hedge with its tuned rate, as a vector.
 
     Entry n (n + 1) / 2 + s belongs to the state after n rounds in which action 1 lost s times.

@@ -10,7 +10,7 @@ from tombola._types import Seed
 from tombola.learners.base import Learner
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
 from tombola.paper.curves import exact_column, reference_lines
-from tombola.paper.extensions.coin_game import game, min_factor, minimax_regret
+from tombola.paper.extensions.coin_game import game_matrix, min_factor, minimax_regret
 from tombola.paper.extensions.delay_shift import LEARNERS, one_early
 from tombola.paper.pvalues import exact
 from tombola.pool import Pool
@@ -44,7 +44,7 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
             T = unit["T"]
             found: list[Row] = []
             for d in (0, 1, 3, 6):
-                value = min_factor(*game(T, self.counted(d)), np.ones(T + 1))
+                value = min_factor(*game_matrix(T, self.counted(d)), np.ones(T + 1))
                 high = minimax_regret(T) + d / 2
                 found.append(
                     {**unit, "d": d, "regret": value, "floor": max(minimax_regret(T), (d + 1) / 2), "high": high}

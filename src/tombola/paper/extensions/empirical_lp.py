@@ -41,12 +41,12 @@ PLAY_MODES = ("sampled", "fluid")
 Bound = Callable[[int, str], float]
 
 
-def proved(T: int, way: str) -> float:
+def theorem_bound(T: int, way: str) -> float:
     """Return the bound of the theorem at the rate of the claim.
 
     way: "sampled" or "fluid".
 
-    >>> proved(2**14, "sampled") > proved(2**14, "fluid")
+    >>> theorem_bound(2**14, "sampled") > theorem_bound(2**14, "fluid")
     True
     """
     return bounds.empirical_lp(T, ACTIONS, 1, RATE, DELTA, GROWTH, sampled=way == "sampled")
@@ -69,7 +69,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     learner: BudgetedLearner = field(default_factory=lambda: EmpiricalLP(growth=GROWTH))
     order: OrderLike = "random"
     overdraft: float = 1.0
-    bound: Bound = proved
+    bound: Bound = theorem_bound
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 30, 2**14: 30, 2**15: 15}

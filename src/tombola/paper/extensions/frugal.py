@@ -44,14 +44,14 @@ def exp3_learner(T: int) -> Learner:
     return Exp3()
 
 
-def trap(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
+def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
     """Return T rows in which the best action has its losses at the start.
 
     It loses (1 - gap)/2 of the rows, the others (1 + gap)/2.
 
     best: index of the best action.
 
-    >>> trap(4, 2, 0.5).losses.tolist()
+    >>> trap_pool(4, 2, 0.5).losses.tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
     """
     least, most = round(T * (1 - gap) / 2), round(T * (1 + gap) / 2)
@@ -93,7 +93,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
             return self._twin_rows(unit, seed)
         gap = GAPS[unit["pool"]] if GAPS[unit["pool"]] >= 0 else 2 * (k / T) ** 0.5
         runs = compare(
-            trap(T, k, gap, best=k - 1 if unit["pool"] == "constant" else 0),
+            trap_pool(T, k, gap, best=k - 1 if unit["pool"] == "constant" else 0),
             {"it": self.learner(T)},
             [self.order],
             repetitions=unit["plays"],

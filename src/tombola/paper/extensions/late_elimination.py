@@ -12,7 +12,7 @@ from tombola._types import Seed
 from tombola.learners import SuccessiveElimination
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select, unchanged
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.extensions.frugal import trap
+from tombola.paper.extensions.frugal import trap_pool
 from tombola.paper.pvalues import exact, mean_at_most
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import SuccessiveEliminationTwin, agrees, rounds_agreed
@@ -36,10 +36,12 @@ def bound_formula(k: int, d: int) -> float:
     True
     """
     drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
-    return min(float(T), math.sqrt(32 * (k - 1) * T * math.log(T)) + 2 * (k - 1) + 2 * k / T**2 + d * share(k) + drift)
+    return min(
+        float(T), math.sqrt(32 * (k - 1) * T * math.log(T)) + 2 * (k - 1) + 2 * k / T**2 + d * harmonic_share(k) + drift
+    )
 
 
-def share(k: int) -> float:
+def harmonic_share(k: int) -> float:
     """Return H_k - 1 = 1/2 + 1/3 + .. + 1/k."""
     return math.fsum(1 / j for j in range(2, k + 1))
 
@@ -75,11 +77,11 @@ class LateElimination(
         k, d = unit["k"], unit["d"]
         if "T" in unit:
             losses = np.random.default_rng(seed).permutation(
-                np.asarray(trap(unit["T"], k, GAP).losses, dtype=np.float64)
+                np.asarray(trap_pool(unit["T"], k, GAP).losses, dtype=np.float64)
             )
             agreed = rounds_agreed(SuccessiveElimination(), losses, SuccessiveEliminationTwin(k, unit["T"]), d)
             return [{"k": k, "d": d, "play": None, "differs": agreed < unit["T"]}]
-        pool = trap(T, k, GAP)
+        pool = trap_pool(T, k, GAP)
         found: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             late, prompt = (
@@ -95,7 +97,7 @@ class LateElimination(
         probabilities, shares = [exact(differ == 0)], []
         for k, d in sorted({(row["k"], row["d"]) for row in rows}):
             regrets, prompt = select(rows, "regret", k=k, d=d), select(rows, "prompt", k=k, d=d)
-            allowed = self.weight * GAP * (d * share(k) + 3 * (k - 1))
+            allowed = self.weight * GAP * (d * harmonic_share(k) + 3 * (k - 1))
             limit = self.bound(bounds.successive_elimination(T, k, d))
             # The regret is a small share of the bound, and cannot tell it from a part of it.
             probabilities.append(exact(agrees(limit, bound_formula(k, d))))

@@ -16,7 +16,7 @@ from tombola.learners.base import Learner
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions.better_of_two import all_pools
-from tombola.paper.extensions.coin_game import game, min_factor, minimax_regret
+from tombola.paper.extensions.coin_game import game_matrix, min_factor, minimax_regret
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.report.chart import Chart
 
@@ -77,7 +77,7 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         if unit["learner"] != "any":
             learner = self.learners[unit["learner"]]
             return [{**unit, "regret": self.worst(learner, T), "floor": minimax_regret(T)}]
-        A, b = game(T)
+        A, b = game_matrix(T)
         kept = list(self.pools(T))
         return [{**unit, "regret": min_factor(A[kept], b[kept], np.ones(len(kept))), "floor": minimax_regret(T)}]
 

@@ -21,7 +21,7 @@ from tombola.learners.switching.frugal_ucb import index
 from tombola.order import OrderLike
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.extensions.frugal import trap
+from tombola.paper.extensions.frugal import trap_pool
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
 from tombola.pool import Pool
 from tombola.report.chart import Chart
@@ -38,7 +38,7 @@ def pool_of(name: str, T: int, k: int) -> Pool:
     """
     if name == "quiet":
         return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
-    return trap(T, k, GAPS[name], best=k - 1 if name == "constant" else 0)
+    return trap_pool(T, k, GAPS[name], best=k - 1 if name == "constant" else 0)
 
 
 def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> float:
