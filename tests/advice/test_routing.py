@@ -36,6 +36,16 @@ def table(rows: int = 300, *, useful: bool = True, costs: bool = False, seed: in
     return Table(Pool(losses, ["small", "large"], costs=prices, features=features, feature_names=["side"]), None, [])
 
 
+def priced_table(rows: int, *, useful: bool = True) -> Table:
+    """The expensive action is right on all rows, the cheap one on one side."""
+    rng = np.random.default_rng(0)
+    side = rng.integers(0, 2, rows)
+    losses, prices = np.stack([side, 0 * side], axis=1), np.tile([1.0, 10.0], (rows, 1))
+    features = side if useful else rng.random(rows)
+    pool = Pool(losses, ["small", "large"], costs=prices, features=features, feature_names=["side"])
+    return Table(pool, None, [])
+
+
 def request(feedback: str = "full", **others: Any) -> CompareRequest:
     return CompareRequest(Conditions(feedback, others.pop("delay", 0)), repetitions=5, **others)
 
@@ -52,13 +62,7 @@ def test_useful_features_are_recommended() -> None:
 
 @pytest.mark.parametrize("useful", [True, False])
 def test_target_is_reached_for_less(useful: bool) -> None:
-    """The expensive action is right on all rows, the cheap one on one side."""
-    rng = np.random.default_rng(0)
-    side = rng.integers(0, 2, 900)
-    losses, prices = np.stack([side, 0 * side], axis=1), np.tile([1.0, 10.0], (900, 1))
-    features = side if useful else rng.random(900)
-    pool = Pool(losses, ["small", "large"], costs=prices, features=features, feature_names=["side"])
-    routing = run_routing(Table(pool, None, []), request(target=0.1))
+    routing = run_routing(priced_table(900, useful=useful), request(target=0.1))
     assert routing.helps is useful
     if useful:
         assert "(target 0.1) for" in routing.sentence
@@ -196,3 +200,20 @@ def test_compare_command_takes_features(tmp_path: Path, capsys: pytest.CaptureFi
     data = json.loads(capsys.readouterr().out)
     assert data["actions"] == ["small", "large"]
     assert data["routing"]["helps"] is True
+
+
+def test_page_explains_the_router() -> None:
+    """Learning curve, capital, rows won, importance and a tree in words; under a budget cost against quality."""
+    report = run_comparison(table(), request(learners=("FollowTheLeader",)), name="t", workers=1)
+    page = compare_page(report, command="tombola compare t.csv")
+    for text in ("Capital of the guard", "Learning curve of the router", "Twice the rows would bring", "In words",
+                 "side at most 0.5: small", "Features that matter", "orders lost."):  # fmt: skip
+        assert text in page
+    assert report.to_dict()["routing"]["explanation"]["importance"]["side"] > 0.2
+    report = run_comparison(
+        priced_table(300), request(amounts=(1000.0,), learners=("EmpiricalLP",)), name="t", workers=1
+    )  # fmt: skip
+    assert "RoutedLP chooses by features, on one order at several budgets" in compare_page(report, command="x")
+    costs = [one["cost"] for one in report.to_dict()["routing"]["quality"]]
+    assert len(costs) == 4
+    assert costs == sorted(costs)

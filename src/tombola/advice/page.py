@@ -7,6 +7,7 @@ import numpy as np
 from tombola import _statistics
 from tombola._formatting import format_estimate, format_number, join_names
 from tombola.advice.report import CompareReport, RankingRow
+from tombola.advice.routing import Explanation
 from tombola.budget.optimum import frontier, mean_costs
 from tombola.pool import Pool
 from tombola.report.chart import Band, Chart, Line, Point
@@ -62,6 +63,7 @@ def compare_page(report: CompareReport, *, command: str) -> str:
         rankings={order: [ranking_cells(row) for row in rows] for order, rows in report.rankings.items()},
         regret_definition=regret_definition(report),
         routing=_routing_cells(report),
+        explained=None if report.routing is None else report.routing.explanation,
         pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
         bars=mean_bars(means),
         ticks=[f"{end:.3g}" for end in axis_limits(means)],
@@ -104,13 +106,43 @@ def _routing_picture(report: CompareReport) -> list[Picture]:
     band = Band("Routed, averaged", routing.rounds, *_statistics.mean_band(routing.won))
     ends = np.array([1.0, float(report.pool.rows)])
     floor = Line("promise", ends, np.full(2, -routing.risk))
+    explained = routing.explanation
     caption = (
         f"Averaged over the guard's draws; the mean over {routing.gain.repetitions} orders with its 95 % interval. The "
         f"promise of the guard is the line at {-routing.risk:g}."
     )
-    return [
-        Picture(alt, caption, Chart(alt, "round", "rows won", (band,), (floor,), log_x=False, log_y=False, alt=alt))
-    ]
+    pictures = [
+        Picture(alt, caption if explained is None else f"{caption} {explained.won_text}",
+                Chart(alt, "round", "rows won", (band,), (floor,), log_x=False, log_y=False, alt=alt))
+    ]  # fmt: skip
+    if explained is None:
+        return pictures
+    alt = "Capital of the guard"
+    capital = Band("capital", routing.rounds, *_statistics.mean_band(explained.capital))
+    chart = Chart(alt, "round", "rows", (capital,), log_x=False, log_y=False, alt=alt)
+    caption = (
+        f"Rows that the guard may stake: {routing.risk:g} at first, then what routing has won. The router is played "
+        "with a probability in proportion to it, at most 1."
+    )
+    pictures.append(Picture(alt, caption, chart))
+    if explained.starts.size > 1:
+        pictures.append(_learning_curve(report, explained))
+    return pictures
+
+
+def _learning_curve(report: CompareReport, explained: Explanation) -> Picture:
+    """Return the mean loss of the router over the rows that it was trained on."""
+    pool, alt = report.pool, "Learning curve of the router"
+    ends = explained.starts[[0, -1]]
+    references = {
+        f"always {_shorten(pool.actions[pool.best])}": float(pool.means.min()),
+        "best action of every row": float(np.asarray(pool.losses).min(axis=1).mean()),
+    }
+    band = Band("router", explained.starts, *_statistics.mean_band(explained.curve))
+    lines = tuple(Line(name, ends, np.full(2, value)) for name, value in references.items())
+    chart = Chart(alt, "rows trained on", "mean loss", (band,), lines, log_x=True, log_y=False, alt=alt)
+    caption = f"Mean loss of the unguarded router on the rows after each training. {explained.twice_text}"
+    return Picture(alt, caption, chart)
 
 
 def _facts(report: CompareReport) -> list[tuple[str, str]]:
@@ -255,15 +287,22 @@ def _budget_picture(report: CompareReport) -> list[Picture]:
     if len(corners) < 2:
         return []
     best = Band("best mix", cost * report.pool.rows, loss, loss, loss)
+    routed = () if report.routing is None else report.routing.quality
+    bands = [best]
+    if len(routed) > 1:
+        spent, quality = (np.array(column) for column in zip(*sorted(routed), strict=True))
+        bands.append(Band("RoutedLP", spent, quality, quality, quality))
     points = _action_points(report.pool, max_cost=BUDGET_AXIS_MARGIN * float(best.x[-1]))
     names = join_names([_shorten(report.pool.actions[action]) for action in corners], limit=None, last=" and ")
     caption = f"Corners are fixed actions: {names}; between them two are mixed. Dots are single actions"
     if hidden := report.pool.k - len(points):
         caption += f"; {hidden} far more expensive {'one is' if hidden == 1 else 'ones are'} not drawn"
+    if len(routed) > 1:
+        caption += ". RoutedLP chooses by features, on one order at several budgets; the best mix is the line to beat"
     alt = "Mean loss of the best mix over the budget"
     chart = Chart(
-        alt, "budget for all rows", "mean loss", (best,), _limit_lines(report, best), log_x=False, log_y=False, alt=alt,
-        points=points,
+        alt, "budget for all rows", "mean loss", tuple(bands), _limit_lines(report, best), log_x=False,
+        log_y=False, alt=alt, points=points,
     )  # fmt: skip
     return [Picture(alt, f"{caption}.", chart)]
 

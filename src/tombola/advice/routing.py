@@ -16,10 +16,18 @@ from tombola import _statistics
 from tombola._formatting import format_estimate, format_number
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
+from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.budget.target import target_regret
 from tombola.delay import RowDelays
 from tombola.parallel.parallel_map import parallel_map
+from tombola.policies.explain import (
+    Importance,
+    block_means,
+    feature_importance,
+    gain_of_twice_the_rows,
+    tree_in_words,
+)
 from tombola.policies.linear_index import LinearIndex
 from tombola.policies.routed import Routed
 from tombola.policies.routed_lp import RoutedLP
@@ -35,6 +43,8 @@ if TYPE_CHECKING:
 MIN_REPETITIONS, MAX_REPETITIONS = 5, 10
 # Points of the curve of rows won.
 CURVE_POINTS = 200
+# Budgets of the curve of cost against quality, as shares of the cost of the best fixed action.
+QUALITY_SHARES = (0.1, 0.3, 0.6, 1.0)
 
 
 class RoutingRow(NamedTuple):
@@ -43,6 +53,43 @@ class RoutingRow(NamedTuple):
     name: str
     mean_loss: Estimate
     spent: Estimate | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Figures of the page that explain the router.
+
+    starts, curve: training rows and mean loss of the router in each block, repetitions x blocks.
+    twice: expected fall of the mean loss with twice the rows of the list, an extrapolation.
+    capital: of the guard, repetitions x points of `Routing.rounds`.
+    won: rows won against the safe learner at the end, for each order.
+    importance: features by the loss a row that they save; `tree`: two levels in words.
+    """
+
+    starts: Floats
+    curve: Floats
+    twice: float
+    capital: Floats
+    won: Floats
+    importance: tuple[Importance, ...]
+    tree: tuple[str, ...]
+
+    @property
+    def twice_text(self) -> str:
+        """The extrapolation in words."""
+        if self.twice < 0.00005:
+            return "Twice the rows would bring nothing that the curve shows (an extrapolation)."
+        return f"Twice the rows would bring about {self.twice:.4f} less loss a row (an extrapolation)."
+
+    @property
+    def won_text(self) -> str:
+        """Rows won or lost against the safe learner, by order."""
+        lost = int((self.won < 0).sum())
+        return (
+            f"Against the safe learner: {format_number(float(self.won.max()))} rows won in the best order, "
+            f"{format_number(abs(float(self.won.min())))} {'lost' if self.won.min() < 0 else 'won'} in the worst; "
+            f"{lost} of {self.won.size} orders lost."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +121,8 @@ class Routing:
     budget: float | None
     n_features: int
     target: float | None = None
+    explanation: Explanation | None = None
+    quality: tuple[tuple[float, float], ...] = ()  # cost and mean loss of routing at several budgets
 
     @cached_property
     def helps(self) -> bool:
@@ -153,8 +202,20 @@ class Routing:
             "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
             "fixed": self.fixed, "features": self.n_features, "risk": None if self.against_safe is None else self.risk,
             "gain": _data(self.gain), "share_of_gap": _data(self.share_of_gap), "rows_worse": _data(self.against_safe),
-            "repetitions": self.gain.repetitions,
+            "repetitions": self.gain.repetitions, "explanation": self._explanation_data(),
+            "quality": [{"cost": cost, "mean_loss": loss} for cost, loss in self.quality],
             "losses": {row.name: {"mean_loss": _data(row.mean_loss), "cost": _data(row.spent)} for row in self.rows},
+        }  # fmt: skip
+
+    def _explanation_data(self) -> dict[str, Any] | None:
+        one = self.explanation
+        if one is None:
+            return None
+        curve = [] if not one.starts.size else one.curve.mean(axis=0).tolist()
+        return {
+            "learning_curve": {"rows": one.starts.tolist(), "mean_loss": curve},
+            "gain_of_twice_the_rows": one.twice, "rows_won": one.won.tolist(), "tree": list(one.tree),
+            "importance": {feature.name: feature.gain for feature in one.importance},
         }  # fmt: skip
 
 
@@ -186,6 +247,8 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     one = _budgeted_run if request.has_budget else _full_run
     runs = list(parallel_map(partial(one, table.pool, request), seeds, workers=workers, label="routing by features"))
     columns = {name: np.array([run[name] for run in runs]) for name in runs[0]}
+    if request.has_budget:
+        columns["quality"] = np.array(_quality(table.pool, request, seeds[0][0]))
     return (_budgeted_routing if request.has_budget else _full_routing)(table.pool, request, columns)
 
 
@@ -196,7 +259,8 @@ def _full_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, An
     return {
         "averaged": trace.expected_loss, "realised": trace.loss, "safe": trace.safe_loss, "router": trace.router_loss,
         "fixed": float(trace.losses[:, pool.best].sum()), "oracle": float(trace.losses.min(axis=1).sum()),
-        "won": won[_curve_rounds(pool.rows) - 1],
+        "won": won[_curve_rounds(pool.rows) - 1], "curve": block_means(trace),
+        "capital": trace.stakes.capital[_curve_rounds(pool.rows) - 1],
         **({"index": _index_loss(pool, request, seed)} if request.conditions.feedback == "bandit" else {}),
     }  # fmt: skip
 
@@ -220,8 +284,32 @@ def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]
         _statistics.mean(runs["averaged"] - runs["safe"]),
         tuple(RoutingRow(line, _statistics.mean(runs[key] / pool.rows)) for line, key in lines.items()),
         _curve_rounds(pool.rows).astype(np.float64), runs["won"], router.risk, request.conditions.delay, None,
-        len(pool.feature_names),
+        len(pool.feature_names), explanation=_explain(pool, router, runs),
     )  # fmt: skip
+
+
+def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation:
+    starts = np.array(router.block_starts(pool.rows), np.float64)
+    curve, twice = runs["curve"], 0.0
+    if starts.size > 1:
+        lengths = np.diff(np.append(starts, pool.rows))
+        twice = gain_of_twice_the_rows(starts, curve.mean(axis=0), lengths, pool.rows)
+    return Explanation(
+        starts, curve, twice, runs["capital"], runs["won"][:, -1], feature_importance(pool, router.models),
+        tree_in_words(pool),
+    )  # fmt: skip
+
+
+def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[float, float]]:
+    """Return cost and mean loss of RoutedLP on one order, at shares of the cost of the best fixed action."""
+    null = request.budget(pool)
+    assert null is not None
+    whole = float(np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[:, pool.best].sum())
+    found = []
+    for part in QUALITY_SHARES if whole > 0 else ():
+        trace = RoutedLP().play(pool, budget=Budget(part * whole, null=null.null), order=request.orders[0], seed=seed)
+        found.append((trace.spent, trace.loss / pool.rows))
+    return found
 
 
 def _budgeted_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, Any]:
@@ -255,6 +343,7 @@ def _budgeted_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Flo
         ),
         np.zeros(0), np.zeros((len(gains), 0)), Routed().risk, 0,
         float(request.amounts[0]) if request.amounts else None, len(pool.feature_names), request.target,
+        quality=tuple((float(cost), float(loss)) for cost, loss in runs["quality"]),
     )  # fmt: skip
 
 

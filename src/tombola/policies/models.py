@@ -250,6 +250,11 @@ def _fill(features: Floats, filler: Floats) -> Floats:
     return np.asarray(np.where(np.isfinite(features), features, filler))
 
 
+def fill_missing(features: Floats) -> Floats:
+    """Return features with medians in place of missing values."""
+    return _fill(features, _medians(features))
+
+
 def check_models(owner: str, models: Any) -> tuple[Model, ...]:
     """Return the models as a tuple; raise if one has no `fit`.
 

@@ -1,0 +1,128 @@
+"""Explanations of a router: learning curve, importance of features, a tree in words.
+
+The learning curve is the progressive loss of the blocks (Theorem C1): one pass measures it without a test set. The loss
+with more rows than the list has is an extrapolation.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola._formatting import format_number
+from tombola._types import Floats
+from tombola.policies.models import Model, actions_of, choose, fill_missing, fit_models
+from tombola.policies.routed import RoutedTrace
+from tombola.pool import Pool
+
+# Share of the rows on which importance is measured, and at most so many: they must not be among the training rows.
+TEST_SHARE, MAX_TEST_ROWS, MAX_TRAINING_ROWS = 1 / 3, 2_000, 6_000
+SHUFFLES = 3  # of each feature; their mean is less noisy
+MIN_LEAF_SHARE = 0.05  # of the rows in a leaf of the tree in words
+
+
+class Importance(NamedTuple):
+    """A feature, and the loss a row that a router gains from it on rows it was not trained on."""
+
+    name: str
+    gain: float
+
+
+def block_means(trace: RoutedTrace) -> Floats:
+    """Return the mean loss of the unguarded router in each block: the learning curve at the starts of the blocks."""
+    return np.array([trace.router_losses[block.start : block.end].mean() for block in trace.blocks])
+
+
+def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows: int) -> float:
+    """Return the expected fall of the mean loss between `rows` and 2 `rows` training rows.
+
+    Extrapolates c(n) = c + C / sqrt(n), fitted to the blocks by least squares; a rising curve gives 0.
+
+    >>> starts = np.array([16.0, 64.0, 256.0])
+    >>> round(gain_of_twice_the_rows(starts, 0.2 + 1 / np.sqrt(starts), starts, 400), 4)
+    0.0146
+    """
+    design = np.column_stack([np.ones(starts.size), 1.0 / np.sqrt(starts)])
+    weight = np.sqrt(lengths)[:, None]
+    slope = float(np.linalg.lstsq(weight * design, weight[:, 0] * curve, rcond=None)[0][1])
+    return max(0.0, slope) * (1.0 / math.sqrt(rows) - 1.0 / math.sqrt(2 * rows))
+
+
+def feature_importance(pool: Pool, models: tuple[Model, ...], seed: int = 0) -> tuple[Importance, ...]:
+    """Return how much the loss of a router rises when a feature is shuffled, largest first.
+
+    The router is trained on part of the rows and tested on others. Columns of one category or one text are shuffled
+    together. Empty if no model beats the best fixed action.
+    """
+    rng = np.random.default_rng(seed)
+    order, features = rng.permutation(pool.rows), np.asarray(pool.features, np.float64)
+    split = min(MAX_TEST_ROWS, int(pool.rows * TEST_SHARE))
+    test, training = order[:split], order[split : split + MAX_TRAINING_ROWS]
+    losses = np.asarray(pool.losses[training], np.float64)
+    model, _ = choose(fit_models(models, features[training], losses, seed), losses) if split > 1 else (None, 0.0)
+    if model is None:
+        return ()
+    tested, rows = np.asarray(pool.losses[test], np.float64), np.arange(split)
+
+    def loss(table: Floats) -> float:
+        return float(tested[rows, actions_of(model.predict(table))].mean())
+
+    before, found = loss(features[test]), []
+    for name, columns in _groups(pool.feature_names).items():
+        total = 0.0
+        for _ in range(SHUFFLES):
+            shuffled = features[test].copy()
+            shuffled[:, columns] = shuffled[rng.permutation(split)][:, columns]
+            total += loss(shuffled) - before
+        found.append(Importance(name, total / SHUFFLES))
+    return tuple(sorted(found, key=lambda one: -one.gain))
+
+
+def tree_in_words(pool: Pool) -> tuple[str, ...]:
+    """Return a tree of two levels as sentences: a condition on features, the best action, and its rows.
+
+    >>> size = np.repeat([1000.0, 9000.0], 100)
+    >>> losses = np.stack([size > 4000, size < 4000], axis=1)
+    >>> pool = Pool(losses, ["small", "large"], features=size, feature_names=["clauses"])
+    >>> tree_in_words(pool)
+    ('clauses at most 5,000: small (100 rows)', 'clauses above 5,000: large (100 rows)')
+    """
+    from sklearn.tree import DecisionTreeRegressor
+
+    losses = np.asarray(pool.losses, np.float64)
+    features = fill_missing(np.asarray(pool.features, np.float64))
+    least = max(1, int(MIN_LEAF_SHARE * pool.rows))
+    tree = DecisionTreeRegressor(max_depth=2, min_samples_leaf=least, random_state=0)
+    tree.fit(features, losses - losses.mean(axis=1, keepdims=True))
+    leaves = tree.apply(features)
+    found = []
+    for node, conditions in _paths(tree.tree_, pool.feature_names):
+        mine = losses[leaves == node]
+        action = pool.actions[int(mine.mean(axis=0).argmin())]
+        found.append(f"{' and '.join(conditions) or 'all rows'}: {action} ({len(mine):,} rows)")
+    return tuple(found)
+
+
+def _paths(
+    tree: Any, names: Sequence[str], node: int = 0, above: tuple[str, ...] = ()
+) -> list[tuple[int, tuple[str, ...]]]:
+    """Return the leaves with the conditions on the way to them."""
+    if tree.children_left[node] < 0:
+        return [(node, above)]
+    name, threshold = names[tree.feature[node]], float(tree.threshold[node])
+    if "=" in name:  # a level of a category, as a column of 0 and 1
+        column, _, level = name.partition("=")
+        low, high = f"{column} is not {level}", f"{column} is {level}"
+    else:
+        low, high = f"{name} at most {format_number(threshold)}", f"{name} above {format_number(threshold)}"
+    left, right = int(tree.children_left[node]), int(tree.children_right[node])
+    return [*_paths(tree, names, left, (*above, low)), *_paths(tree, names, right, (*above, high))]
+
+
+def _groups(names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the columns of each feature: those of a category (name=level) or a text (name:number) belong together."""
+    found: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        found.setdefault(name.partition("=")[0].partition(":")[0], []).append(at)
+    return found
