@@ -15,6 +15,7 @@ from tombola.report.page import draw_for_page, render
 
 # More curves than this cannot be told apart.
 MAX_CURVES = 8
+# Characters of a name in a chart.
 MAX_NAME_LENGTH = 26
 # The chart of budgets ends at this multiple of the cost of the best action.
 BUDGET_AXIS_MARGIN = 1.25

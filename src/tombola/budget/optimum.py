@@ -25,6 +25,7 @@ _CHUNK = 1 << 16  # rows per read, so that a memory-mapped table is not loaded a
 LOWER, BASIC, UPPER = 0.0, 1.0, 2.0  # basis status codes of HiGHS
 TOLERANCE, MAX_PIVOTS = 1e-10, 12  # of the warm-started simplex
 MAX_COST_RATIO = 1e9  # cost / rate beyond which an action counts as forbidden; HiGHS rejects much larger numbers
+# Message of UnreachableError for a budget.
 OUT_OF_REACH = (
     "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
 )

@@ -25,6 +25,7 @@ OPTIONS = {
     "language_models": ("--feedback", "full", "--budget", "1"),
     "digits": ("--learners", LEARNERS),
 }
+# Rows of the demonstration: enough to see an effect, few enough for seconds.
 ROWS = 400
 
 

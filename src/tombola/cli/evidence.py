@@ -35,6 +35,7 @@ MAX_FIGURES, MAX_POINTS = 8, 240
 MAX_NAMES = 8
 # Simulated audits for the forecast of an undecided statement.
 FORECAST_SHUFFLES = 50
+# Columns of the table of results.
 AUDIT_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "sample mean")
 
 ListSize = Annotated[

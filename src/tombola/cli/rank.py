@@ -15,6 +15,7 @@ from tombola.errors import ParameterError
 if TYPE_CHECKING:
     from tombola.pool import Pool
 
+# (--this-list, --beyond) -> argument `reading` of `rank`.
 READINGS = {(True, False): "this list", (False, True): "beyond this list", (False, False): None, (True, True): None}
 
 

@@ -18,6 +18,7 @@ from tombola.rng import new_rng
 
 # Draws until every action of positive probability must have come up; actions below 1e-3 may be missed, which raises.
 MAX_DRAWS = 10_000
+# Rounding of a sum of probabilities.
 PROBABILITY_TOLERANCE = 1e-12
 
 Snapshot: TypeAlias = tuple[Any, ...]  # state of a learner: arrays, or its history

@@ -77,6 +77,7 @@ FEATURE_ROWS = 400
 # Name of an added null action, which costs nothing and has loss 1.
 NULL = "null"
 
+# For people who open the file with SQLite tools.
 VIEWS = (
     """CREATE VIEW tickets AS
         SELECT ticket.key AS ticket, pool.id, names.value AS action, json_extract(ticket.value, '$[1]') AS probability,

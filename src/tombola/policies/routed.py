@@ -28,6 +28,7 @@ from tombola.pool import Pool
 from tombola.rng import RngStreams, uniform
 
 FIRST_BLOCK = 16  # rows before the first training: fewer say nothing about features
+# Two sizes of leaves, and a linear model.
 DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(10), Ridge())
 
 

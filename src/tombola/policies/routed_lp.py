@@ -45,6 +45,7 @@ from tombola.rng import RngStreams, choice
 BISECTIONS = 40  # halvings of the price interval; the two last prices differ by less than 1e-9 of the largest
 # Models are trained again when the rows seen have grown by this factor.
 TRAINING_GROWTH = 1.5
+# Trees, and a linear model.
 DEFAULT_MODELS: tuple[Model, ...] = (Trees(10), Ridge())
 
 

@@ -6,6 +6,7 @@ from tombola._types import Floats
 
 # Absolute error of `kl_lower_bound`.
 TOLERANCE = 1e-12
+# Far above the steps that occur; bounds the loop.
 MAX_NEWTON_STEPS = 100
 
 

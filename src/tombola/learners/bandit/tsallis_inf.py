@@ -16,6 +16,7 @@ from tombola.learners.base import Feedback, MixedLearner
 
 # Allowed deviation of the sum of a mix from 1; the mix is then normalised.
 SUM_TOLERANCE = 1e-11
+# Far above the steps that occur; bounds the loop.
 MAX_NEWTON_STEPS = 60
 
 

@@ -12,9 +12,8 @@ from tombola.confidence.intervals import serfling_factor
 from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
-MIN_ALPHA = (
-    1e-6  # the smallest alpha: blocks of length 0 are passed over one by one, and without end where 1 + alpha is 1
-)
+# The smallest alpha: blocks of length 0 are passed over one by one, and without end where 1 + alpha is 1.
+MIN_ALPHA = 1e-6
 
 
 class State(NamedTuple):

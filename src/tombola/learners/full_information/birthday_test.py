@@ -12,6 +12,7 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.full_information.follow_the_leader import add, leader
 
 TOLERANCE = 1e-6  # of float64 losses; a float32 loss is off by up to 2^-24 of its size, so grid * 2^-23 is added
+# Relative rounding error of float32, with a factor of 2.
 SINGLE = 2.0**-23
 
 
