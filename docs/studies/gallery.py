@@ -1,4 +1,6 @@
-"""Write the pages of the gallery from demo tables, and take their pictures in light and dark.
+"""Write the pages of the gallery, and take pictures in light and dark.
+
+The tables are those of the demo.
 
 `python docs/studies/gallery.py`.
 

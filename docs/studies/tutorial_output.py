@@ -22,7 +22,10 @@ WIDTH = "80"
 
 
 def render(text: str, folder: Path) -> str:
-    """Return the page with the output of its commands, run in `folder` one after the other."""
+    """Return the page with the output of its commands.
+
+    They run in `folder` one after the other.
+    """
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -41,7 +44,10 @@ def _replace(block: re.Match[str]) -> str:
 
 
 def _run(command: str) -> str:
-    """Return the output of a command: of tombola in this process, of others by the shell."""
+    """Return the output of a command.
+
+    tombola runs in this process, other programs by the shell.
+    """
     from tombola.cli.app import app
 
     words = shlex.split(command.replace("\\\n", " "))

@@ -700,7 +700,7 @@ class SessionFile(ProcessBound):
 
 
 def _router_text(session: Session, level: float) -> str:
-    """Return the guard and the certificate of a router in one sentence; empty without one."""
+    """Return guard and certificate of a router in one sentence, or ""."""
     if not isinstance(session.state, RouterState):
         return ""
     now, certificate = session.state, certify_session(session, level)

@@ -216,7 +216,10 @@ class LiveIndex:
         return IndexState(len(self.rows), self.turns, self.loss, self.low)
 
     def choose(self, features: Floats) -> tuple[int, float]:
-        """Return the action of the next round and its probability; the turn is decided before the features."""
+        """Return the action of the next round and its probability.
+
+        The turn is decided before the features are read.
+        """
         own = self._is_own_turn()
         self.own.append(own)
         if not own:
@@ -229,7 +232,10 @@ class LiveIndex:
         return int(self._choose(self.ridges, self.scores, float(self.index.bonus))), 1.0
 
     def learn(self, round: int, action: int, features: Floats, loss: float) -> None:
-        """Add an answered row; the safe learner and its bounds see rows of their own turns only."""
+        """Add an answered row.
+
+        The safe learner and its bounds see the rows of their turns only.
+        """
         if self.own[round]:
             self.pending -= 1
             self.loss += loss

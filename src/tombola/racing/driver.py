@@ -361,7 +361,10 @@ def run_lock(path: Path) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the reason of a failed call: the message of a command, or the exception of a function."""
+    """Return the reason of a failed call.
+
+    It is the message of a command, or the exception of a function.
+    """
     return f"the message: {error}" if isinstance(error, TombolaError) else repr(error)
 
 

@@ -165,7 +165,7 @@ def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDAr
 
 
 class Blocks(Ranks):
-    """The race for the order by neighbours, for candidates that are far apart (Corollary 3).
+    """Race for the order by neighbours, for candidates far apart (Corollary 3).
 
     Only the k - 1 pairs of neighbours in the true order need to hold, so a pair is rejected at (k - 1) / level. "u
     before a" is proved once no chain of pairs that are not rejected leads from a to u. That separates whole blocks
@@ -210,7 +210,10 @@ class Blocks(Ranks):
 
 
 def prove_blocks(state: Any) -> None:
-    """Record "u before a" for all u that no chain of pairs that are not rejected reaches from a."""
+    """Record "u before a" for all u that cannot be reached from a.
+
+    A chain consists of pairs that are not rejected.
+    """
     k, reached, stack = state.total_loss.size, state.decision, state.rule_values
     for a in range(k):
         for b in range(k):

@@ -50,7 +50,7 @@ class RowList(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def labels(self, column: str) -> tuple[str, ...]:
-        """Return the cells of a column, such as groups; a blank cell is the group "(none)"."""
+        """Return the cells of a column; a blank cell is "(none)"."""
         if column not in self.columns:
             raise TableError(
                 f"--by: expected a column of the list, got {column!r}; name one of "

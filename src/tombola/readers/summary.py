@@ -118,7 +118,10 @@ class TableSummary(NamedTuple):
         ]
 
     def _race_command(self, source: str, kind: Kind) -> str:
-        """Return the command that continues a half-finished table as a race, with the answers that it has."""
+        """Return the command that continues a half-finished table as a race.
+
+        It takes the answers that the table has.
+        """
         out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"
         candidates = ",".join(f'"{name}"' if "," in name else name for name in self.parsed.names)
         words = ["tombola", "race", "start", source, "--candidates", candidates, "--known", source, f"--{kind}"]

@@ -449,7 +449,7 @@ def _rate_checks(rows: Rows) -> list[float]:
 
 
 def _second_term(row: Row) -> float:
-    """Return the regret after the first play, in units of the second term of the corollary."""
+    """Return the regret after the first play, in units of the second term."""
     first = first_play_formula(row["T"], 1, row["rate"], 2.0, 0) - 1
     return float((row["regret"] - first) / margins_formula(row["T"], row["rate"]))
 

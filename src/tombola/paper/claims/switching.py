@@ -309,7 +309,10 @@ def drops_best(row: Row) -> bool:
 
 
 def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
-    """Return the number of plays that drop the best action, or the other one too late, and of all plays."""
+    """Return the number of plays with a wrong drop, and of all plays.
+
+    Wrong is to drop the best action, or the other one too late.
+    """
     tight = [row for row in rows if row["learner"] == TIGHT and row["T"] == T]
     limits = {gap: most_plays(T, gap / math.sqrt(T)) for gap in levels(tight, "gap")}
     return sum(drops_best(row) or row["worse"] > limits[row["gap"]] for row in tight), len(tight)

@@ -246,7 +246,10 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
 
 def _laws(k: int) -> "Iterator[np.typing.NDArray[np.int64]]":
-    """Yield all sets of one to k rows of losses 0 and 1; the rows of a law are equally likely."""
+    """Yield all sets of one to k rows of losses 0 and 1.
+
+    The rows of a law are equally likely.
+    """
     types = row_types(k, 1)
     for size in range(1, k + 1):
         for chosen in itertools.combinations(range(len(types)), size):
