@@ -26,6 +26,7 @@ from tombola.paper.extensions.fixed_sample import FixedSample
 from tombola.paper.extensions.frugal import FrugalUCBRegret
 from tombola.paper.extensions.late_elimination import LateElimination
 from tombola.paper.extensions.minimax import Minimax
+from tombola.paper.extensions.policies import RowOptimum, ThresholdRegret
 from tombola.paper.extensions.ranks import RankSets
 from tombola.paper.extensions.routing import LearningCurve, StakeGuard
 from tombola.paper.extensions.thrifty import ThriftyRegret
@@ -48,6 +49,8 @@ EXTENSIONS: tuple[type[Extension], ...] = (
     RankSets,
     LearningCurve,
     StakeGuard,
+    ThresholdRegret,
+    RowOptimum,
 )
 # In the order of the paper.
 CLAIMS: tuple[type[Claim], ...] = (

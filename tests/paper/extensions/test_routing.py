@@ -3,6 +3,7 @@
 import pytest
 
 from tombola.paper.base import Extension, Rows
+from tombola.paper.extensions.policies import RowOptimum, ThresholdRegret
 from tombola.paper.extensions.routing import LearningCurve, StakeGuard
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -12,7 +13,9 @@ def rows_of(claim: Extension) -> Rows:
     return [row for number, unit in enumerate(claim.units(full=False)) for row in claim.run(unit, seed=number)]
 
 
-@pytest.mark.parametrize("claim", [LearningCurve(), StakeGuard()], ids=lambda claim: claim.name)
+@pytest.mark.parametrize(
+    "claim", [LearningCurve(), StakeGuard(), ThresholdRegret(), RowOptimum()], ids=lambda claim: claim.name
+)
 def test_claim_holds_and_every_fault_refutes_it(claim: Extension) -> None:
     rows = rows_of(claim)
     assert claim.verdict(rows).outcome == "holds"
