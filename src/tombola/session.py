@@ -58,7 +58,7 @@ class Session(ProcessBound):
     - `budget`: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last
       one.
     - `stop`: when play under a budget ends, see `tombola.budget.budget.Stop`.
-    - `features`: for `Routed` and learners of labels: the number of features per row (labels: 1 if None).
+    - `features`: for `policies.Routed` and learners of labels: the number of features per row (labels: 1 if None).
     - `seed`: determines all random choices; drawn if None. `Session.seed` has it.
 
     >>> from tombola import UCB1

@@ -67,7 +67,7 @@ def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) ->
 
 
 def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
-    """Bound the number of switches of FrugalUCB: its blocks, `blocks_begun`.
+    """Bound the number of switches of FrugalUCB by the number of its blocks.
 
     >>> round(frugal_switches(2**16, 2), 1)
     39.1

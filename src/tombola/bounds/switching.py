@@ -168,7 +168,7 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
     `bounds.exp3`).
 
     price: cost of a switch, in losses.
-    block: B; None is `exp3_block`.
+    block: B; None is the best one for the bound.
 
     >>> round(batched_exp3(2**16, 2))
     4315

@@ -111,7 +111,7 @@ class Learner(ABC):
         return False
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the kernels `act` or `mix`, `observe` and `needs_plan` to compile.
+        """Return the kernels to compile: act or mix, observe and needs_plan.
 
         actions, horizon: number of actions and of rounds; most learners ignore them.
         """

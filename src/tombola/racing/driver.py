@@ -76,7 +76,7 @@ def race(
     progress     show a progress line on a terminal or in a notebook
     known        answers on file, as in `Race`; they cost no call
     history      numbers known of every row, (rows, h), as in `Race`
-    strata       the group of every row, as in `Race`; `by_group` has the answers
+    strata       the group of every row, as in `Race`; `Race.by_group` has the answers
     options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
 
     Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls
