@@ -272,3 +272,15 @@ def test_routed_session_by_features(session: Callable[..., str], tmp_path: Path)
         assert "10 recorded" in session("record", run, "--csv", str(today), "--losses")
     session("export", run, "--out", str(tmp_path / "all.csv"))
     assert "stake,router,safe,capital,loss:a,loss:b" in (tmp_path / "all.csv").read_text()
+
+
+def test_page_is_in_the_unit_of_the_outcomes(session: Callable[..., str], tmp_path: Path) -> None:
+    """Scores from 0 to 10: the page has no losses."""
+    session("start", "ids.csv", "--actions", "a,b", "--file", "r", "--seed", "3", "--scores", "--range", "0,10")
+    session("next", "r", "--count", "2")
+    session("record", "r", "1", "--score", "7")
+    session("report", "r", "--out", "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "mean score" in page
+    assert ">7<" in page
+    assert "mean loss" not in page

@@ -6,6 +6,7 @@ import numpy as np
 
 from tombola._types import Floats, Rounds
 from tombola.errors import ParameterError
+from tombola.readers.units import UNIT_LOSSES, Units
 from tombola.report.chart import Band, Chart
 from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
@@ -27,38 +28,45 @@ LISTED_ACTIONS = 8
 def session_page(file: "SessionFile") -> str:
     """Return the HTML page of a session file."""
     now, view = file.status(), file.view()
-    charts = (share_chart(view), loss_chart(view)) if now.answered else ()
-    low, high = _interval_range(now)
+    units = Units(*file.range, scores=file.kind == "scores")
+    charts = (share_chart(view), loss_chart(view, units)) if now.answered else ()
+    low, high = _interval_range(now, units)
     return render(
         "run.html",
         title=f"A session of {now.rows:,} rows",
         lead=f"{now.learner}, seed {now.seed}: rows in random order, one action per row.",
-        headline=_headline(now),
+        headline=_headline(now, units),
+        quantity=units.quantity,
         plan=now.mix_text or now.router,
-        cards=_cards(now),
+        cards=_cards(now, units),
         now=now,
         confidence=f"{1 - now.level:.0%}",
         ends=(f"{low:.3g}", f"{high:.3g}"),
-        strips=[_strip(action, low, high, best=action.name == now.best) for action in now.actions],
+        strips=[_strip(action, low, high, units, best=action.name == now.best) for action in now.actions],
         pending_counts=_pending_counts(now),
         listed=LISTED_TICKETS,
         drawings=[draw_for_page(f"run-{index}", chart) for index, chart in enumerate(charts)],
     )
 
 
-def _headline(now: "Status") -> str:
+def _headline(now: "Status", units: Units) -> str:
     if not now.answered:
         return "No outcome is known yet."
+    if units != UNIT_LOSSES:
+        gap, share = f"{units.gap(now.within):.4g}", f"{1 - now.level:.4g}"
+        return (
+            f"With probability {share} no action is better than {now.best} by more than {gap} in mean {units.quantity}."
+        )
     return f"{now.estimate[0].upper()}{now.estimate[1:]}."
 
 
-def _cards(now: "Status") -> list[tuple[str, str]]:
+def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:
     cards = [
         ("issued", f"{now.played:,} of {now.rows:,}"),
         ("answered", f"{now.answered:,}"),
         ("pending", f"{len(now.pending):,}"),
-        ("mean loss", f"{now.loss / now.answered:.4g}" if now.answered else "–"),
-        ("total loss", f"{now.loss:,.6g}"),
+        (f"mean {units.quantity}", f"{units.number(now.loss / now.answered):.4g}" if now.answered else "–"),
+        (f"total {units.quantity}", f"{now.answered * units.number(now.loss / max(now.answered, 1)):,.6g}"),
         ("switches", f"{now.switches:,}"),
     ]
     extra = (("amended", now.amended), ("cancelled", now.cancelled), ("left alone", now.left_out))
@@ -78,27 +86,29 @@ def _balance_cards(now: "Status") -> list[tuple[str, str]]:
     return cards
 
 
-def _interval_range(now: "Status") -> tuple[float, float]:
-    low, high = min(action.low for action in now.actions), max(action.high for action in now.actions)
-    return (low, high) if high > low else (0.0, 1.0)
+def _interval_range(now: "Status", units: Units) -> tuple[float, float]:
+    ends = [units.interval(action.low, action.high) for action in now.actions]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    return (low, high) if high > low else (units.low, units.high)
 
 
-def _strip(action: "ActionStatus", low: float, high: float, *, best: bool) -> dict[str, Any]:
+def _strip(action: "ActionStatus", low: float, high: float, units: Units, *, best: bool) -> dict[str, Any]:
     """Return the table row of an action; positions are per cent of the width."""
 
     def place(value: float) -> float:
         return round(100 * min(max((value - low) / (high - low), 0.0), 1.0), 2)
 
+    first, last = units.interval(action.low, action.high)
     return {
         "name": action.name,
         "best": best,
         "plays": f"{action.plays:,}",
         "known": f"{action.known:,}",
-        "mean": f"{action.mean:.4g}" if action.known else "–",
-        "interval": f"[{action.low:.4g}, {action.high:.4g}]",
-        "left": place(action.low),
-        "width": round(place(action.high) - place(action.low), 2),
-        "dot": place(action.mean) if action.known else None,
+        "mean": f"{units.number(action.mean):.4g}" if action.known else "–",
+        "interval": f"{first:.4g} to {last:.4g}",
+        "left": place(first),
+        "width": round(place(last) - place(first), 2),
+        "dot": place(units.number(action.mean)) if action.known else None,
     }
 
 
@@ -149,17 +159,19 @@ def share_chart(view: "TicketView") -> Chart:
     return Chart(title, "round", "share", tuple(bands), log_x=False, log_y=False, alt=title)
 
 
-def loss_chart(view: "TicketView") -> Chart:
-    """Return the chart of the mean loss of the answered rounds.
+def loss_chart(view: "TicketView", units: Units = UNIT_LOSSES) -> Chart:
+    """Return the chart of the mean loss of the answered rounds, in the unit of the outcomes.
 
     view: tickets and outcomes.
     """
     rounds, values = view.answered_rounds.astype(np.float64), view.losses
     points = _chart_points(values.size)
-    mean: Floats = np.cumsum(values)[points - 1] / points
-    title = "Mean loss of the answered rounds"
-    band = Band("mean loss", rounds[points - 1], mean, mean, mean)
-    return Chart(title, "round", "mean loss", (band,), log_x=False, log_y=False, alt=title)
+    losses: Floats = np.cumsum(values)[points - 1] / points
+    mean = np.array([units.number(float(loss)) for loss in losses])
+    name = f"mean {units.quantity}"
+    title = f"{name.capitalize()} of the answered rounds"
+    band = Band(name, rounds[points - 1], mean, mean, mean)
+    return Chart(title, "round", name, (band,), log_x=False, log_y=False, alt=title)
 
 
 def _chart_points(count: int) -> Rounds:
