@@ -106,6 +106,7 @@ def test_export_equals_that_of_the_file(api: Api, tmp_path: Path) -> None:
     assert reply.content == (tmp_path / "same.csv").read_bytes()
     assert [row["loss"] for row in csv.DictReader(io.StringIO(reply.text))] == ["", "0.125", ""]
     assert api("GET", f"{S}/export.xls").status_code == 404
+    assert api("GET", f"{S}/export.parquet").content[:4] == b"PAR1"
 
 
 def test_backup_is_a_whole_file(api: Api, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from race_cases import finish_files, loss_of, start_file
 from service_cases import Api, api_of, start_session
-from tombola import UCB1, SessionFile
+from tombola import UCB1, RaceFile, SessionFile
 from tombola.errors import ParameterError
-from tombola.racing import Event
+from tombola.racing import Event, RaceSettings
 from tombola.service.server import open_service
 from tombola.service.tokens import TokenStore
 
@@ -102,6 +102,22 @@ def test_hostile_names_are_escaped(tmp_path: Path) -> None:
         page += api("GET", "/s/calls").text + api("GET", "/s/calls/progress").text
         page += submit(api, "/s/calls/record", f"ticket=1&outcome={evil}").text
         assert re.findall(r"<script[^>]*>", page) == ['<script src="/static/page.js" defer>'] * 2
+
+
+def test_hostile_names_of_a_race_are_escaped(tmp_path: Path) -> None:
+    evil, path = '"><script>alert(1)</script>', tmp_path / "<b>&.race"
+    store = TokenStore(None)
+    token = store.add(evil, "admin")
+    settings = RaceSettings((evil, f"{evil}2"), seed=1)
+    with RaceFile.start(path, settings, [evil, "x"]) as file:
+        file.record_all([Event("answer", c.ticket, 0.5) for c in file.lease("k", worker=evil)])
+    with api_of(path, tokens=store, token=token) as api:
+        page = api("GET", "/r/%3Cb%3E%26").text
+        assert "&lt;script&gt;" in page
+        assert re.findall(r"<script[^>]*>", page) == ['<script src="/static/page.js" defer>']
+        page += api("GET", "/admin").text
+        assert "<b>" not in page
+        assert "alert(1)</script>" not in page
 
 
 def test_login_sets_a_strict_cookie(tmp_path: Path) -> None:

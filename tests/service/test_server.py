@@ -1,8 +1,12 @@
 """A real server: start, event stream, graceful stop, addresses, command line."""
 
 import json
+import os
+import re
+import shutil
 import signal
 import socket
+import subprocess
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from conftest import SOURCE
 from service_cases import Server, start_session
 from tombola import SessionFile
 from tombola.errors import FileError, ParameterError
@@ -108,3 +113,23 @@ def test_mistakes_name_the_fix(
     ran = CliRunner().invoke(app, ["serve", *arguments])
     assert expected in one_sentence(ran.exception)
     assert not (tmp_path / "new.run").exists()
+
+
+@pytest.mark.parametrize(("language", "program"), [("bash", "curl"), ("javascript", "node")])
+def test_examples_of_the_documentation_run(tmp_path: Path, language: str, program: str) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"no {program} on this machine")
+    text = (SOURCE.parent / "docs" / "howto" / "serve.md").read_text(encoding="utf-8")
+    (example,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    path, token = start_session(tmp_path / "calls.run"), TokenStore(tmp_path / "calls.run.tokens").add("Ann", "admin")
+    with Server(path) as server:
+        example = example.replace("http://127.0.0.1:8787", server.url)
+        if program == "node":
+            given = f'const url = "{server.url}/v1/sessions/calls", token = "{token}", evaluate = async () => 0.25;\n'
+            (tmp_path / "example.mjs").write_text(given + example, encoding="utf-8")
+            command = ["node", str(tmp_path / "example.mjs")]
+        else:
+            command = ["bash", "-ec", example]
+        subprocess.run(command, check=True, env={**os.environ, "TOKEN": token}, stdout=subprocess.DEVNULL, timeout=120)
+    with SessionFile.open(path) as file:
+        assert file.view().outcomes == [0.25]
