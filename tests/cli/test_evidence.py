@@ -58,6 +58,32 @@ def test_certify_undecided_exits_3(table: Path) -> None:
     assert (status, facts["outcome"], facts["best"], facts["rows"]) == (3, "undecided", "good", 600)
 
 
+def test_history_takes_fewer_rows(tmp_path: Path) -> None:
+    """`certify` and `audit` with numbers known of every row; rows are matched by id."""
+    rng = np.random.default_rng(5)
+    hard = rng.random((300, 1)) < 0.5
+    answers = np.where(rng.random((300, 4)) < 0.05, ~hard, hard).astype(float)
+    past, losses = answers[:, 1:], answers[:, 0]
+    ids = [f"r{row}" for row in range(300)]
+    new, old = tmp_path / "new.csv", tmp_path / "old.csv"
+    new.write_text("id,loss\n" + "\n".join(f"{ids[row]},{losses[row]}" for row in rng.permutation(300)))
+    old.write_text("id,a,b,c\n" + "\n".join(f"{name},{a},{b},{c}" for name, (a, b, c) in zip(ids, past, strict=True)))
+    status, text = run("certify", new, "--within", 0.05, "--history", old, "--json")
+    facts = json.loads(text)
+    assert (status, facts["outcome"], facts["population"]) == (0, "proved", 300)
+    assert facts["low"] <= losses.mean() <= facts["high"]
+    assert facts["high"] - facts["low"] <= 0.1
+    assert facts["rows"] < 200
+    statement = f"mean(loss) > {losses.mean() - 0.08}"
+    rows = [
+        json.loads(run("audit", new, statement, "--json", *more)[1])["results"][0]["rows"]
+        for more in ((), ("--history", old))
+    ]
+    assert rows[1] < rows[0]
+    old.write_text("id,a\nr0,0.5\n")
+    assert "add it to the history" in run("certify", new, "--history", old)[1]
+
+
 def test_certify_reads_standard_input(table: Path) -> None:
     text = table.read_text()
     status, said = run("certify", "-", "--rows", 600, "--within", 0.05, "--json", text=text)

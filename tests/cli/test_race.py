@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from conftest import Run
 from race_cases import ROWS, loss_of
 from tombola.cli.race import app
-from tombola.errors import ParameterError, SessionError, TombolaError
+from tombola.errors import ParameterError, SessionError, TableError, TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call
 
@@ -420,6 +420,19 @@ def test_malformed_known_answers_are_rejected(
     (tmp_path / "known.csv").write_text(text)
     with pytest.raises(TombolaError, match=problem):
         command("start", "rows.txt", "--candidates", "low,high", "--file", "r", "--known", "known.csv")
+
+
+def test_history_is_stored_with_the_race(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    """`start --history` writes the numbers into the file; a row without history is an error."""
+    (tmp_path / "old.csv").write_text("id,x,y\n" + "\n".join(f"{row},{n % 3},0.5" for n, row in enumerate(ROWS)))
+    arguments = ("start", "rows.txt", "--candidates", "low,high", "--file", "r", "--history")
+    assert command(*arguments, "old.csv")[0] == 0
+    with RaceFile.open(tmp_path / "r") as file:
+        assert file.side.history.shape == (len(ROWS), 2)
+        assert file.side.history[4].tolist() == [1.0, 0.5]
+    (tmp_path / "old.csv").write_text("id,x\nnone,0.5\n")
+    with pytest.raises(TableError, match="every row of the list"):
+        command(*arguments, "old.csv")
 
 
 def test_plan_with_known_answers(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """`tombola race run` with two workers, killed (-9) at random moments; as a script, this file is the driver.
 
-`PYTHONPATH=src:tests python tests/kill/test_race_kill.py 300` prints the counts. A call is answered when its answer is
-in the file. A call in flight at the time of a kill has no answer and is made again.
+`PYTHONPATH=src:tests python tests/kill/test_race_kill.py 300 [known]` prints the counts. A call is answered when its
+answer is in the file. A call in flight at the time of a kill has no answer and is made again.
 """
 
 import json
@@ -34,13 +34,26 @@ with open("asked.log", "a") as log:
 """
 
 
-def command(file: str) -> list[str]:
+def command(file: str, *options: str) -> list[str]:
     """Return the command line of the race; two nearly equal candidates make it long."""
     candidates = [
         part for name in NAMES for part in ("--candidate", f"{name}={sys.executable} -I -S call.py {name} {{row}}")
     ]
     start = [sys.executable, "-m", "tombola", "race", "run", "rows.txt", "--file", file, *candidates]
-    return [*start, "--workers", "2", "--seed", "5", "--json", "--quiet"]
+    return [*start, "--workers", "2", "--seed", "5", "--json", "--quiet", *options]
+
+
+def write_known(folder: Path) -> tuple[str, ...]:
+    """Write answers on file of candidate two, and of one on every third row; return the options of the command."""
+    lines = [f"{row},{loss('two', row)},{loss('one', row) if row % 3 == 0 else ''}" for row in range(ROWS)]
+    (folder / "known.csv").write_text("\n".join(["id,two,one", *lines]))
+    return ("--known", "known.csv")
+
+
+def loss(name: str, row: int) -> float:
+    """Return the loss that CALL prints."""
+    value = (row * 7919 + 104729 * len(name)) % 1000 / 1000
+    return round(0.5 * value + {"one": 0.01, "two": 0.0, "three": 0.25, "four": 0.02}[name], 4)
 
 
 def environment() -> dict[str, str]:
@@ -65,12 +78,13 @@ def asked(folder: Path) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
-def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
+def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> dict[str, Any]:
     """Run the race, kill it `kills` times, let it end, and compare it with an undisturbed one."""
     from tombola.persistence.race_file import RaceFile
 
     (folder / "rows.txt").write_text("\n".join(str(row) for row in range(ROWS)))
     (folder / "call.py").write_text(CALL)
+    options = write_known(folder) if known else ()
     rng, path = np.random.default_rng(seed), folder / "killed.race"
     done = repeated = lost = 0
     before: dict[int, Any] = {}
@@ -78,7 +92,12 @@ def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
     while done < kills:
         marks = len(asked(folder))
         process = subprocess.Popen(
-            command(path.name), cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True, start_new_session=True
+            command(path.name, *options),
+            cwd=folder,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         start = time.monotonic()
         # Wait until this process has written an answer.
@@ -104,9 +123,16 @@ def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
             print(
                 done, "kills,", len(now), "answers,", repeated, "repeated,", lost, "lost", file=sys.stderr, flush=True
             )
-    end = subprocess.run(command(path.name), cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    end = subprocess.run(
+        command(path.name, *options), cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
     undisturbed = subprocess.run(
-        command("undisturbed.race"), cwd=folder, env=environment(), capture_output=True, text=True, check=False
+        command("undisturbed.race", *options),
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     first, second = json.loads(end.stdout), json.loads(undisturbed.stdout)
     for report in (first, second):
@@ -118,23 +144,30 @@ def drive(folder: Path, kills: int, seed: int = 1) -> dict[str, Any]:
     return {
         "kills": done, "answers": len(left), "repeated": repeated, "lost": lost, "same_verdict": same,
         "same_answers": agree, "verdict": first["verdict"],
+        "on_file_asked": known and sum(_is_on_file(line) for line in asked(folder)),
     }  # fmt: skip
+
+
+def _is_on_file(line: str) -> bool:
+    name, row = line.split()
+    return name == "two" or (name == "one" and int(row) % 3 == 0)
 
 
 def _name(call: Any) -> str:
     return f"{call.candidate} {call.row}"
 
 
-def kill_race(count: int, timeout: float) -> dict[str, Any]:
+def kill_race(count: int, timeout: float, *options: str) -> dict[str, Any]:
     """Run this file as a script, and check its counts."""
     done = subprocess.run(
-        [sys.executable, __file__, str(count)],
+        [sys.executable, __file__, str(count), *options],
         capture_output=True, text=True, timeout=timeout, check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(Path(__file__).parent.parent)])},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     counts = dict(json.loads(done.stdout))
     assert (counts["repeated"], counts["lost"]) == (0, 0)
+    assert counts["on_file_asked"] == 0
     assert counts["same_verdict"]
     assert counts["same_answers"]
     return counts
@@ -142,10 +175,12 @@ def kill_race(count: int, timeout: float) -> dict[str, Any]:
 
 @pytest.mark.full
 @pytest.mark.parametrize("kills", [2, 300])
-def test_killed_race_repeats_and_loses_nothing(kills: int) -> None:
-    assert kill_race(kills, timeout=4 * HANGS)["kills"] == kills
+@pytest.mark.parametrize("options", [(), ("known",)])
+def test_killed_race_repeats_and_loses_nothing(kills: int, options: tuple[str, ...]) -> None:
+    assert kill_race(kills, 4 * HANGS, *options)["kills"] == kills
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(drive(Path(folder), int(sys.argv[1]) if len(sys.argv) > 1 else 300), indent=1))
+        count = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+        print(json.dumps(drive(Path(folder), count, known="known" in sys.argv), indent=1))

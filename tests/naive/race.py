@@ -110,11 +110,12 @@ def differences(rows: Any, b: Any, a: Any) -> Any:
 
 
 def within(table: Any, level: Any, margin: Any) -> Any:
-    """Return the active candidates at the end, and the chosen one; drops are those of `best` at level / 2."""
+    """Return the active candidates at the end, and the chosen one; drops are those of `best` at its share."""
     N, k = len(table), len(table[0])
+    drops = level * (0.7 if margin < N**-0.5 else 0.5)
     share = 1 / max(k - 1, 1)
     accounts = {(a, b): Account(share, -margin, N, N) for a in range(k) for b in range(k) if a != b}
-    history = [list(range(k)), *best(table, level / 2)]
+    history = [list(range(k)), *best(table, drops)]
     settled: Any = set()
     for i, (active, after) in enumerate(pairwise(history)):
         sums = totals(table[:i], k)
@@ -124,7 +125,7 @@ def within(table: Any, level: Any, margin: Any) -> Any:
                     if b != a:
                         accounts[a, b].bet(differences(table[:i], b, a), table[i][b] - table[i][a])
                         sure = impossible(table[: i + 1], b, a, -margin, N)
-                        if accounts[a, b].wealth >= 2 / level or sure:
+                        if accounts[a, b].wealth >= 1 / (level - drops) or sure:
                             settled.add((a, b))
         for c in [c for c in active if c not in after]:
             for b in after:

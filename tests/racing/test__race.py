@@ -54,7 +54,7 @@ def test_restore_from_events() -> None:
             events.append(answer)
     again = Race.restore(RaceSettings.from_json(race.settings.to_json()), race.rows, events)
     assert again.verdict == race.verdict
-    assert np.array_equal(again.rule._memory, race.rule._memory)
+    assert np.array_equal(again.rule.memory, race.rule.memory)
     assert again.cost == race.cost > 0
 
 
@@ -208,7 +208,7 @@ def test_evidence_out_of_order_with_failures(values: tuple[float, ...]) -> None:
         rule = Best(candidates=k, rows=N, population=N, level=level)
         rule.play(recorded, order.astype(np.uint32))
         race = race_out_of_order(table, order, level, rng, failing=failing)
-        np.testing.assert_array_equal(race.rule._memory, rule._memory)
+        np.testing.assert_array_equal(race.rule.memory, rule.memory)
         assert race.active == tuple(str(a) for a in rule.active)
 
 

@@ -139,9 +139,9 @@ def worst_drop(rule: Elimination, rows: Any, all_pools: Any) -> float:
     for place in range(all_pools.shape[1]):
         totals += rows[all_pools[:, place]]
     best = totals <= totals.min(axis=1, keepdims=True) + 1e-9
-    stack, count = np.zeros((all_pools.shape[1], rule._memory.size)), np.zeros(totals.shape)
-    arguments = (rule._memory, rule._initial, rows, all_pools, best, np.zeros(rule.candidates), stack, count)
-    compile_loop(drops, arguments, **rule._kernels, completions=completions)(*arguments)
+    stack, count = np.zeros((all_pools.shape[1], rule.memory.size)), np.zeros(totals.shape)
+    arguments = (rule.memory, rule._initial, rows, all_pools, best, np.zeros(rule.candidates), stack, count)
+    compile_loop(drops, arguments, **rule.kernels, completions=completions)(*arguments)
     return float(count.max())
 
 

@@ -18,7 +18,8 @@ from tombola.pool import Pool
 from tombola.racing import Event, Race, RaceSettings, plan, race
 from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate
-from tombola.racing.predictions import SideInformation, play_on_file
+from tombola.racing.known import SideInformation
+from tombola.racing.predictions import RowsLeft
 from tombola.racing.verdict import is_wrong
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -40,7 +41,7 @@ def test_best_with_known_cells_matches_naive(table: list[list[float]], level: fl
     if values.shape[1] > 1:
         cells = random_cells(np.random.default_rng(seed), *values.shape)
         rule = RaceSettings(tuple("abcd"[: values.shape[1]]), level=level).rule(len(values))
-        calls = play_on_file(rule, side_of(values, cells), values, np.arange(len(values), dtype=np.uint32))
+        calls = RowsLeft(rule, side_of(values, cells)).play(values, np.arange(len(values), dtype=np.uint32))
         history, expected = naive.best(table, cells, level)
         assert (rule.active, rule.rows_seen, calls) == (history[-1], len(history), expected)
 
@@ -54,7 +55,8 @@ def test_race_with_nothing_on_file_is_unchanged(options: Any) -> None:
     order = np.random.default_rng(6).permutation(80).astype(np.uint32)
     rule, other = (RaceSettings(tuple("abc"), level=0.3, **options).rule(80) for _ in range(2))
     calls = rule.play(table, order)
-    assert play_on_file(other, SideInformation.of(tuple("abc"), [str(row) for row in range(80)]), table, order) == calls
+    side = SideInformation.of(tuple("abc"), [str(row) for row in range(80)])
+    assert RowsLeft(other, side).play(table, order) == calls
     for one, two in zip(rule.state, other.state, strict=True):
         assert np.array_equal(one, two)
 
@@ -66,9 +68,9 @@ def worst_over_orders(rule: Elimination, table: Any, cells: Any) -> tuple[float,
     """Return P(wrong answer), and the largest expected wealth against a best candidate (`Best` only)."""
     orders = [np.array(order, np.uint32) for order in permutations(range(len(table)))]
     totals, wrong, wealth = table.sum(axis=0), 0, np.zeros(table.shape[1])
-    best = totals <= totals.min() + 1e-9
+    best, rows_left = totals <= totals.min() + 1e-9, RowsLeft(rule, side_of(table, cells))
     for order in orders:
-        play_on_file(rule, side_of(table, cells), table, order)
+        rows_left.play(table, order)
         wrong += is_wrong(rule, totals)
         wealth += rule.state.current_wealth
         # The best candidate is never dropped as certainly beaten.
@@ -130,16 +132,16 @@ def test_fault_known_rest_of_current_row_is_detected(monkeypatch: pytest.MonkeyP
     table = np.array([[0.6, 0.1], [0.0, 0.9], [0.0, 0.0]])
     cells = np.array([[True, False]] * 3)
 
-    def stale(self: Any, state: Any, row: int) -> None:
-        state.known_loss[:] = self._known.sum(axis=0)
+    def stale(sums: Any, state: Any, row: int) -> None:
+        state.known_loss[:] = sums.known.sum(axis=0)
         state.known_gain[:] = 0.0
 
     rule = RaceSettings(("a", "b"), level=1e-6).rule(3)
     assert worst_over_orders(rule, table, cells)[0] == 0.0
-    monkeypatch.setattr(predictions.RowsLeft, "begin_row", stale)
+    monkeypatch.setattr(predictions, "begin_row", stale)
     wrong = 0
     for order in permutations(range(3)):
-        play_on_file(rule, side_of(table, cells), table, np.array(order, np.uint32))
+        RowsLeft(rule, side_of(table, cells)).play(table, np.array(order, np.uint32))
         wrong += is_wrong(rule, table.sum(axis=0))
     assert wrong > 0
 

@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tombola.engine.compiler import compiled, interpreted
 from tombola.errors import ParameterError
-from tombola.racing import Race, RaceSettings, predictions
-from tombola.racing.predictions import Predictor, SideInformation, play_on_file, ridge
+from tombola.paper.extensions.racing import (
+    after_every_row,
+    bound_of_earlier_opponent,
+    current_row_in_fit,
+    mean_over_all_rows,
+    mean_over_rows_ahead,
+    nothing,
+    range_ignored,
+)
+from tombola.racing import Race, RaceSettings
+from tombola.racing.known import SideInformation
+from tombola.racing.predictions import RowsLeft
 from tombola.racing.verdict import is_wrong
-
-pytestmark = pytest.mark.usefixtures("plainly")
-
-
-@pytest.fixture
-def early_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fit after every row, also on lists of a few rows."""
-    monkeypatch.setattr(predictions, "FIRST_FIT", 1)
-    monkeypatch.setattr(predictions, "MIN_INTERVAL", 1)
 
 
 def cases(count: int, N: int, k: int) -> Any:
@@ -37,12 +39,21 @@ def cases(count: int, N: int, k: int) -> Any:
         yield table, SideInformation.of(tuple("abc"[:k]), [str(row) for row in range(N)], known, history)
 
 
-def expected_wealth(table: Any, side: SideInformation, level: float = 1e-9, **question: Any) -> tuple[float, float]:
-    """Return P(wrong answer) and the largest expected wealth of a best candidate, over all orders."""
+def expected_wealth(
+    table: Any, side: SideInformation, level: float = 1e-9, fault: Any = nothing, **question: Any
+) -> tuple[float, float]:
+    """Return P(wrong answer) and the largest expected wealth of a best candidate, over all orders.
+
+    `fault(rows_left, order, i, table)` changes the sums or the state before row i of an order is processed.
+    """
     rule = RaceSettings(tuple("abc"[: table.shape[1]]), level=level, **question).rule(len(table))
-    totals, wealth, wrong = table.sum(axis=0), [], 0
+    rows_left, totals, wealth, wrong = RowsLeft(rule, side, after_every_row), table.sum(axis=0), [], 0
     for order in permutations(range(len(table))):
-        play_on_file(rule, side, table, np.array(order, np.uint32))
+        rows_left.reset()
+        for i, row in enumerate(order):
+            if not rule.done:
+                fault(rows_left, order, i, table)
+                rows_left.update(row, table[row].copy())
         # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
         wealth.append(np.maximum(rule.state.wealth, 0.0)[: table.shape[1]].sum(axis=1))
         wrong += is_wrong(rule, totals)
@@ -50,8 +61,7 @@ def expected_wealth(table: Any, side: SideInformation, level: float = 1e-9, **qu
     return wrong / len(wealth), float(np.mean(wealth, axis=0)[best].max())
 
 
-@pytest.mark.usefixtures("early_fits")
-@pytest.mark.parametrize(("N", "k", "count"), [(4, 3, 6), (5, 2, 2)])
+@pytest.mark.parametrize(("N", "k", "count"), [(4, 3, 12), (5, 2, 4)])
 def test_guarantee_with_history_exactly(N: int, k: int, count: int) -> None:
     for table, side in cases(count, N, k):
         for level in (1e-9, 0.3):
@@ -61,91 +71,85 @@ def test_guarantee_with_history_exactly(N: int, k: int, count: int) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.usefixtures("early_fits")
 @pytest.mark.parametrize(
     "question", [{}, {"within": 0.2}, {"top": 2}, {"baseline": "a"}, {"baseline": "b", "within": 0.1}]
 )
 def test_guarantee_with_history_exactly_larger(question: Any) -> None:
-    for table, side in cases(4, 5, 3):
-        for level in (0.2, 0.6):
-            assert expected_wealth(table, side, level, **question)[0] <= level
+    """Lists of 6 rows, compiled: 720 orders of each."""
+    with compiled():
+        for table, side in cases(12, 6, 3):
+            for level in (1e-9, 0.2, 0.6):
+                error, wealth = expected_wealth(table, side, level, **question)
+                assert error <= level
+                assert question or wealth <= 1.0 + 1e-12
 
 
-@pytest.mark.usefixtures("early_fits")
 def test_adjusted_losses_keep_mean_and_range() -> None:
     """Over the rows left the adjustments sum to 0, and no difference of possible losses is below the bound."""
     for table, side in cases(6, 9, 3):
-        predictor, rule = Predictor(side), RaceSettings(tuple("abc")).rule(9)
-        rule.use_predictions()
-        state, left = rule.state, list(range(9))
+        rule = RaceSettings(tuple("abc"), level=1e-9).rule(9)
+        rows_left, left = RowsLeft(rule, side, after_every_row), list(range(9))
+        state = rule.state
         for row in np.random.default_rng(1).permutation(9).tolist():
-            predicted, gone = predictor._predicted.copy(), left.copy()
-            predictor.begin_row(state, row)
+            predicted, bound, gone = rows_left.sums.predicted.copy(), state.residual_low.copy(), left.copy()
+            active = np.flatnonzero(state.active)
+            rows_left.update(row, table[row].copy())
             assert np.allclose(state.predicted_mean, predicted[gone].mean(axis=0))
             assert np.allclose(state.offset, state.predicted_mean - predicted[row])
             unknown = np.isnan(side.known[gone])
             low = np.where(unknown, 0.0, side.known[gone]) - predicted[gone]
             high = np.where(unknown, 1.0, side.known[gone]) - predicted[gone]
-            for b in range(3):
-                for o in range(3):
-                    assert state.residual_low[b, o] <= (low[:, b] - high[:, o]).min() + 1e-12
-            predictor.end_row(state, row, table[row])
+            for b, o in permutations(active, 2):
+                assert bound[b, o] <= (low[:, b] - high[:, o]).min() + 1e-12
             left.remove(row)
+            if rule.done:
+                break
 
 
-def mean_over_all_rows(predictor: Any, state: Any, row: int) -> None:
-    begin_row(predictor, state, row)
-    mean = predictor._predicted.mean(axis=0)
-    state.predicted_mean[:], state.offset[:] = mean, mean - predictor._predicted[row]
+@pytest.mark.parametrize(
+    ("fault", "N", "k"),
+    [
+        (mean_over_all_rows, 4, 2), (range_ignored, 4, 2), (current_row_in_fit, 4, 2),
+        (mean_over_rows_ahead, 4, 2), (bound_of_earlier_opponent, 4, 3),
+    ],
+)  # fmt: skip
+def test_faults_raise_expected_wealth(fault: Any, N: int, k: int) -> None:
+    """Asking known rows first, the sixth fault, is in test_known.py. The drop rate alone would not show them."""
+    assert max(expected_wealth(table, side, fault=fault)[1] for table, side in cases(24, N, k)) > 1.01
 
 
-def range_ignored(predictor: Any, state: Any, row: int) -> None:
-    begin_row(predictor, state, row)
-    # As if no residual could be below 0: bets without a cap, and negative factors.
-    state.residual_low[:] = 0.0
-
-
-begin_row = Predictor.begin_row
-
-
-@pytest.mark.usefixtures("early_fits")
-@pytest.mark.parametrize("fault", [mean_over_all_rows, range_ignored])
-def test_faults_raise_expected_wealth(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Predictor, "begin_row", fault)
-    assert max(expected_wealth(table, side)[1] for table, side in cases(12, 4, 2)) > 1.01
-
-
-@pytest.mark.usefixtures("early_fits")
-def test_fault_current_row_in_fit_raises_expected_wealth(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A prediction that has seen the answer of its own row moves the adjusted loss towards the mean."""
-    from tombola.racing.predictions import RowsLeft
-
-    tables: dict[str, Any] = {}
-
-    def with_answer(self: Any, state: Any, row: int) -> None:
-        predictor = self._predictor
-        predictor._counted.append(row)
-        predictor._losses.append(tables["now"][row].copy())
-        predictor._fit(np.arange(tables["now"].shape[1]))
-        predictor._counted.pop()
-        predictor._losses.pop()
-        original(self, state, row)
-
-    original = RowsLeft.begin_row
-    monkeypatch.setattr(RowsLeft, "begin_row", with_answer)
-    worst = 0.0
+def test_future_answers_in_fit_keep_guarantee() -> None:
+    """A prediction from the whole table is valid, because it does not depend on the order."""
     for table, side in cases(12, 4, 2):
-        tables["now"] = table
-        worst = max(worst, expected_wealth(table, side)[1])
-    assert worst > 1.01
+        better = SideInformation(side.known, np.hstack([side.history, table]))
+        assert expected_wealth(table, better)[1] <= 1.0 + 1e-12
 
 
 def test_ridge_recovers_linear_loss() -> None:
+    """Losses that are linear in two features are predicted on rows that were never answered."""
     rng = np.random.default_rng(1)
-    components = rng.normal(size=(200, 3))
-    losses = 0.5 + components @ np.array([[0.1], [0.05], [0.0]])
-    predicted = ridge(components[:60], losses[:60], components, np.zeros(3), np.full(3, 0.1))
-    assert np.abs(predicted - losses).max() < 0.01
+    features = rng.normal(size=(80, 2))
+    table = 0.5 + features @ np.array([[0.1, 0.05], [0.05, -0.1]]) / 4
+    rule = RaceSettings(("a", "b"), level=1e-9).rule(80)
+    rows_left = RowsLeft(rule, SideInformation.of(("a", "b"), [str(row) for row in range(80)], None, features))
+    for row in range(30):
+        rows_left.update(row, table[row].copy())
+    inner = np.abs(features[30:]).max(axis=1) < 1.0
+    assert np.abs(rows_left.sums.predicted[30:] - table[30:])[inner].max() < 0.01
+
+
+def test_compiled_predictions_equal_interpreted_ones() -> None:
+    """To the bit: a race may be resumed in the other mode."""
+    rng, names = np.random.default_rng(5), ("a", "b", "c")
+    table, history = rng.random((40, 3)), rng.random((40, 5))
+    side = SideInformation.of(names, [str(row) for row in range(40)], None, history)
+    states = []
+    for mode in (interpreted, compiled):
+        with mode():
+            rule = RaceSettings(names, level=1e-9).rule(40)
+            RowsLeft(rule, side).play(table, np.arange(40, dtype=np.uint32))
+            states.append(rule.memory.copy())
+    assert np.array_equal(*states)
 
 
 def test_history_with_known_incumbent_saves_calls() -> None:
@@ -160,7 +164,7 @@ def test_history_with_known_incumbent_saves_calls() -> None:
     for past in (None, history):
         side, rule = SideInformation.of(names, rows, {"a": table[:, 0]}, past), RaceSettings(names).rule(400)
         orders = (np.random.default_rng(seed).permutation(400).astype(np.uint32) for seed in range(5))
-        calls.append(sum(play_on_file(rule, side, table, order) for order in orders))
+        calls.append(sum(RowsLeft(rule, side).play(table, order) for order in orders))
         assert rule.active == [0]
     assert calls[1] < calls[0]
 
@@ -181,5 +185,5 @@ def test_race_equals_simulated_race_with_history() -> None:
             race.record(call, loss=table[call.row_index, race.candidates.index(call.candidate)])
     rule = RaceSettings(("a", "b", "c")).rule(40)
     side = SideInformation.of(race.candidates, race.rows, {"b": table[:, 1]}, history)
-    assert play_on_file(rule, side, table, np.array(race._order, np.uint32)) == race.calls_made
+    assert RowsLeft(rule, side).play(table, np.array(race._order, np.uint32)) == race.calls_made
     assert np.array_equal(rule.state.wealth, race.rule.state.wealth)

@@ -42,6 +42,12 @@ ListSize = Annotated[
     int | None, typer.Option("--rows", help="Size of the whole list, if the table is a random sample of it.", min=1)
 ]
 Follow = Annotated[bool, typer.Option("--follow", help="Wait for new rows in a growing file.")]
+History = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV with a column id and numbers of every row of the list, such as losses of earlier candidates."
+    ),
+]
 Range = Annotated[str, typer.Option("--range", help="Smallest and largest possible number, LOW,HIGH.")]
 
 
@@ -56,11 +62,14 @@ def certify(
     losses: Annotated[bool, typer.Option("--losses", help="The numbers are losses: lower is better.")] = False,  # noqa: FBT002
     scores: Annotated[bool, typer.Option("--scores", help="The numbers are scores: higher is better.")] = False,  # noqa: FBT002
     span: Range = "0,1",
+    history: History = None,
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
 ) -> None:
     """Find the best column of a list from as few of its rows as possible.
+
+    With --history: the mean of one column, to within --within, predicted from numbers of every row.
 
     Exit status 0: proved, stop now. 3: undecided, read more rows. 2: bad input.
     """
@@ -69,6 +78,10 @@ def certify(
 
     _check_options("certify", table, level, out, follow=follow, has_size=rows is not None)
     source = RowSource(table, follow=follow)
+    if history is not None:
+        # The interval of a mean is the same for losses and scores.
+        units = Units(*parse_range(span), scores)
+        _certify_mean(source, PastRows(history, source, rows), within, level, units, seed, out, as_json=as_json)
     ids = [name for name in source.header if is_id_name(name)]
     places = [place for place, name in enumerate(source.header) if name not in ids]
     names = [source.header[place] for place in places]
@@ -110,6 +123,110 @@ def certify(
         typer.echo(json.dumps(facts, allow_nan=False))
     else:
         _show_certificate(facts, more, ids)
+    sample.raise_error()
+    raise typer.Exit(0 if proved else EXIT_UNDECIDED)
+
+
+class PastRows:
+    """History of a list, and the place of every row of a table in it."""
+
+    def __init__(self, path: Path, source: RowSource, rows: int | None) -> None:
+        from tombola.readers.history import read_history
+        from tombola.readers.names import is_id_name
+
+        ids, self.table = read_history(path)
+        self._path, self._source, self.rows = path, source, rows
+        self._places = {name: place for place, name in enumerate(ids)}
+        columns = [place for place, name in enumerate(source.header) if is_id_name(name)]
+        if len(columns) != 1:
+            raise ParameterError(
+                f"--history: expected one column of row ids in {source.source}, got {len(columns)}; call it id."
+            )
+        self.id_column = columns[0]
+        if rows is not None and rows != len(ids):
+            raise ParameterError(f"--history: expected all {rows:,} rows in {path}, got {len(ids):,}; add the others.")
+
+    def check(self, batch: Rows) -> None:
+        """Reject rows that are not in the history."""
+        for line, cells in batch:
+            if cells[self.id_column].strip() not in self._places:
+                raise TableError(
+                    f"{self._source.source}: line {line}: expected a row of {self._path}, got "
+                    f"{cells[self.id_column].strip()!r}; add it to the history."
+                )
+
+    def places(self, batch: Rows) -> list[int]:
+        """Return the row numbers in the history."""
+        return [self._places[cells[self.id_column].strip()] for _, cells in batch]
+
+    def check_complete(self, sample: Sample) -> None:
+        """Reject a table without --rows that does not hold the whole list."""
+        if not sample.is_partial and sample.population != len(self.table):
+            raise ParameterError(
+                f"--history: expected {len(self.table):,} rows in {self._source.source}, as in {self._path}, got "
+                f"{sample.population:,}; write --rows {len(self.table)} if they are a random sample in random order."
+            )
+
+
+def _certify_mean(
+    source: RowSource, past: PastRows, within: float, level: float, units: Units, seed: int, out: Path | None, *,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Find the mean of one column with predictions from history, and exit."""
+    from tombola.confidence import PredictedMean
+
+    columns = [place for place in range(len(source.header)) if place != past.id_column]
+    if len(columns) != 1:
+        raise ParameterError(
+            f"certify: expected one column beside the ids with --history, got {len(columns)}; leave the others out."
+        )
+    name = source.header[columns[0]]
+
+    def losses(batch: Rows) -> list[float]:
+        past.check(batch)
+        return [units.parse_loss(source.source, line, name, cells[columns[0]]) for line, cells in batch]
+
+    sample = Sample(source, losses, past.rows, seed)
+    past.check_complete(sample)
+    guard = OrderGuard([f"column {name}"], source.source, seed) if sample.is_partial else None
+    sequence, proved = PredictedMean(past.table, level), False
+    for batch in sample:
+        values = losses(batch)
+        if guard is not None:
+            guard.extend([[value] for value in values])
+        for place, value in zip(past.places(batch), values, strict=True):
+            sequence.update(place, value)
+            proved = units.gap(sequence.interval().width) <= 2.0 * within
+            if proved:
+                break
+        if proved:
+            break
+    sample.check_used("certify", sequence.count, sequence.population)
+    low, high = units.interval(*sequence.interval())
+    facts = {
+        "outcome": "proved" if proved else "undecided", "requested_within": within, "table": source.source,
+        "column": name, "rows": sequence.count, "population": sequence.population, "level": level,
+        "mean": units.number(sequence.total / sequence.count), "low": low, "high": high,
+        "history_columns": past.table.shape[1],
+    }  # fmt: skip
+    sentence = (
+        f"{'Stop' if proved else 'Undecided'} after {sequence.count:,} rows: with probability {1 - level:g}, the mean "
+        f"of {name} over all {sequence.population:,} rows is in [{low:.4g}, {high:.4g}], with {past.table.shape[1]} "
+        "columns of history."
+    )
+    if out is not None:
+        cards = (
+            ("mean", f"{facts['mean']:.4g}"), ("rows read", f"{sequence.count:,}"),
+            ("rows of the list", f"{sequence.population:,}"), ("level", f"{level:g}"),
+        )  # fmt: skip
+        _write_page(
+            out, f"Mean of {name}", "Rows were read in random order, until the mean was known.", sentence,
+            "good" if proved else "fair", cards, [], [],
+        )  # fmt: skip
+    if as_json:
+        typer.echo(json.dumps(facts, allow_nan=False))
+    else:
+        show(sentence)
     sample.raise_error()
     raise typer.Exit(0 if proved else EXIT_UNDECIDED)
 
@@ -161,6 +278,7 @@ def audit(
     strata: Annotated[str, typer.Option(help="Column with the stratum of each row, for a list in strata.")] = "",
     sizes: Annotated[str, typer.Option(help="Rows of each stratum: north=400,south=600.")] = "",
     span: Range = "0,1",
+    history: History = None,
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -177,14 +295,25 @@ def audit(
             "audit: expected --strata and --sizes together, and no --rows; write --strata region --sizes a=400,b=600."
         )
     source = RowSource(table, follow=follow)
+    past = None if history is None else PastRows(history, source, rows)
+    if past is not None and strata:
+        raise ParameterError("audit: expected --strata or --history, got both; leave one out.")
     parsed = [parse_statement(statement, span=parse_range(span)) for statement in statements]
     stratum_sizes = _parse_sizes(sizes) if sizes else None
     source.check_columns([*(name for one in parsed for name in one.columns), *([strata] if strata else [])])
     # With strata the sizes are those of the strata; the number of rows is not needed.
     list_size = sum(stratum_sizes.values()) if stratum_sizes else rows
-    sample = Sample(source, lambda batch: _check_cells(source, parsed, strata, stratum_sizes, batch), list_size, seed)
+
+    def check(batch: Rows) -> None:
+        _check_cells(source, parsed, strata, stratum_sizes, batch)
+        if past is not None:
+            past.check(batch)
+
+    sample = Sample(source, check, list_size, seed)
+    if past is not None:
+        past.check_complete(sample)
     population = None if stratum_sizes else sample.population
-    tested = Audit(parsed, population, level, strata=stratum_sizes)
+    tested = Audit(parsed, population, level, strata=stratum_sizes, history=None if past is None else past.table)
     shown = parsed[:MAX_FIGURES] if out is not None else []
     running = [RunningMean(one, population, level / len(parsed), strata=stratum_sizes) for one in shown]
     guard = OrderGuard(statements, source.source, seed) if rows is not None else None
@@ -194,7 +323,7 @@ def audit(
         if guard is not None:
             guard.extend(_quantities(parsed, columns))
         row_strata = [cell.strip() for cell in columns[strata]] if strata else None
-        tested.extend(columns, row_strata)
+        tested.extend(columns, row_strata if past is None else past.places(batch))
         for one in running:
             one.extend(columns, row_strata)
         n_rows += len(batch)

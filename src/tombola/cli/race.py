@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tombola.persistence.race_file import RaceFile
     from tombola.racing import Call, Plan, RaceSettings, SubprocessEvaluator
-    from tombola.racing.predictions import SideInformation
+    from tombola.racing.known import SideInformation
     from tombola.racing.report import RaceReport
     from tombola.racing.run_times import RunTimes
     from tombola.racing.strata import Strata
@@ -46,6 +46,10 @@ NewFile = Annotated[Path, typer.Option(help="The race file.")]
 RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
 Known = Annotated[
     Path | None, typer.Option(help="Answers on file: CSV with a column id and losses of some candidates; no calls.")
+]
+History = Annotated[
+    Path | None,
+    typer.Option(help="CSV with a column id and numbers of every row, such as losses of earlier candidates."),
 ]
 Column = Annotated[str, typer.Option("--id", "--column", help=ID_HELP)]
 
@@ -86,6 +90,7 @@ def plan_(
     rescale: Rescale = False,  # noqa: FBT002 - a flag
     missing: Missing = "error",
     known: Known = None,
+    history: History = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
     workers: Workers = CORES,
@@ -102,6 +107,7 @@ def plan_(
         pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top,
         baseline=baseline or None, **asked, shuffles=shuffles, workers=workers, known=_known_cells(known, read),
         max_cost=max_cost, max_call_cost=max_call_cost, strata=_strata(read.strata, pool.rows, by),
+        history=_history(history, pool.ids or tuple(str(row) for row in range(pool.rows))),
     )  # fmt: skip
     if as_json:
         facts = {
@@ -124,6 +130,7 @@ def start(
     file: NewFile,
     column: Column = "",
     known: Known = None,
+    history: History = None,
     by: By = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -134,7 +141,7 @@ def start(
 
     row_list, asked = read_row_list(rows, column or None), settings(names_in(candidates))
     ids = list(row_list.ids)
-    side = _side_information(known, asked, ids, column)
+    side = _side_information(known, history, asked, ids, column)
     strata = _strata(row_list.labels(by) if by else None, len(ids), by)
     with RaceFile.start(file, asked, ids, side=side, strata=strata) as race_file:
         count, chosen, on_file = len(race_file.rows), race_file.settings, race_file.race.calls_on_file
@@ -288,6 +295,7 @@ def run(
     max_seconds: Annotated[float | None, typer.Option(help="Time limit of this run; run again to continue.")] = None,
     column: Column = "",
     known: Known = None,
+    history: History = None,
     by: By = "",
     out: Annotated[Path | None, typer.Option(help="A page to write, such as race.html.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,  # noqa: FBT002 - a flag
@@ -317,7 +325,9 @@ def run(
     chosen = settings(commands, **seconds)
     evaluator = replace(evaluator, units=chosen.units)
     if url:
-        _check_only_remote(settings(commands), {"--file": file, "--id": column, "--known": known, "--out": out})
+        _check_only_remote(
+            settings(commands), {"--file": file, "--id": column, "--known": known, "--history": history, "--out": out}
+        )
         log = None if quiet else print_error
         _run_remote(url, token, str(rows), evaluator, workers, max_seconds, log, reissue_after, as_json=as_json)
     if file is None:
@@ -328,7 +338,7 @@ def run(
         chosen = replace(chosen, max_call_cost=cap)
     row_list = read_row_list(rows, column or None)
     ids = list(row_list.ids)
-    side = _side_information(known, chosen, ids, column)
+    side = _side_information(known, history, chosen, ids, column)
     strata = _strata(row_list.labels(by) if by else None, len(ids), by)
     with RaceFile.at(file, chosen, ids, _stored(evaluator), side, strata) as race_file:
         now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else print_error)
@@ -413,16 +423,24 @@ def table_(
 
 
 def _side_information(
-    known: Path | None, settings: "RaceSettings", rows: list[str], column: str
+    known: Path | None, history: Path | None, settings: "RaceSettings", rows: list[str], column: str
 ) -> "SideInformation | None":
-    """Return the answers on file of a race; None without --known."""
+    """Return answers on file and history of a race; None without --known and --history."""
     from tombola.persistence.race_csv import read_known
-    from tombola.racing.predictions import SideInformation
+    from tombola.racing.known import SideInformation
 
-    if known is None:
+    if known is None and history is None:
         return None
     names = settings.candidates
-    return SideInformation.of(names, rows, read_known(known, names, rows, column or None, settings.units))
+    answers = None if known is None else read_known(known, names, rows, column or None, settings.units)
+    return SideInformation.of(names, rows, answers, _history(history, rows, column))
+
+
+def _history(path: Path | None, rows: "Sequence[str]", column: str = "") -> Any:
+    """Return the numbers of --history, one line per row; None without it."""
+    from tombola.readers.history import read_history
+
+    return None if path is None else read_history(path, rows, column or None)[1]
 
 
 def _loss(loss: float | None, score: float | None, limits: tuple[float, float]) -> float | None:

@@ -8,6 +8,7 @@ from tombola.confidence.e_process import EProcess
 from tombola.confidence.intervals import EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.confidence.monitors import ActionMonitor, PairedDifferences, RowMonitor, certify, certify_trace
 from tombola.confidence.order_test import OrderVerdict, RandomOrderTest, check_order
+from tombola.confidence.predicted_mean import PredictedMean
 from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence
 from tombola.confidence.statement import (
     Statement,
@@ -34,6 +35,7 @@ __all__ = [
     "Interval",
     "OrderVerdict",
     "PairedDifferences",
+    "PredictedMean",
     "RandomOrderTest",
     "RowMonitor",
     "RunningMean",

@@ -14,6 +14,7 @@ from tombola._types import Floats
 from tombola.confidence.base import Interval
 from tombola.confidence.betting import Betting
 from tombola.confidence.e_process import EProcess
+from tombola.confidence.predicted_mean import PredictedMean
 from tombola.confidence.statement import Batch, Inequality, Statement
 from tombola.confidence.strata import Strata
 from tombola.errors import ParameterError
@@ -92,11 +93,45 @@ class InequalityTest:
         return self._decision(self._itself, holds=False)
 
     def _decision(self, process: EProcess, *, holds: bool) -> tuple[int, float]:
-        rows, wealth = int(process.rows[0]), float(process.wealth[0])
+        return self._result(int(process.rows[0]), float(process.wealth[0]), holds=holds)
+
+    def _result(self, rows: int, wealth: float, *, holds: bool) -> tuple[int, float]:
         # The whole list was read: the mean is known, no probability is involved.
         if not rows and self.rows == self.population:
             return (self.rows, 0.0) if self.inequality.holds(self.mean, self.rows) is holds else (0, 1.0)
         return rows, 0.0 if math.isinf(wealth) else 1.0 / wealth
+
+
+class PredictedInequalityTest(InequalityTest):
+    """Test of one inequality on a list whose rows have a history."""
+
+    def __init__(self, inequality: Inequality, history: Floats, proof_level: float, refutation_level: float) -> None:
+        self.inequality, self.population = inequality, len(history)
+        self.total, self.squares, self.rows = 0.0, 0.0, 0
+        self._mean = PredictedMean(history, points=[inequality.threshold])
+        # Side 0 of `PredictedMean` bets against "at most", side 1 against "at least".
+        sides = (proof_level, refutation_level) if inequality.above else (refutation_level, proof_level)
+        self._thresholds, self._decided_at = [1.0 / level for level in sides], [0, 0]
+
+    def extend(self, values: Floats, places: Any) -> None:
+        """Add values; `places` are the numbers of their rows in the history."""
+        for place, value in zip(places, values.tolist(), strict=True):
+            self._mean.update(place, value)
+            self.total, self.squares, self.rows = self.total + value, self.squares + value * value, self.rows + 1
+            for side, threshold in enumerate(self._thresholds):
+                if not self._decided_at[side] and self._mean.max_wealth[side, 0] >= threshold:
+                    self._decided_at[side] = self.rows
+
+    @property
+    def proof(self) -> tuple[int, float]:
+        return self._outcome(0 if self.inequality.above else 1, holds=True)
+
+    @property
+    def refutation(self) -> tuple[int, float]:
+        return self._outcome(1 if self.inequality.above else 0, holds=False)
+
+    def _outcome(self, side: int, *, holds: bool) -> tuple[int, float]:
+        return self._result(self._decided_at[side], float(self._mean.max_wealth[side, 0]), holds=holds)
 
 
 class StratifiedInequalityTest:
@@ -153,6 +188,8 @@ class Audit:
     level. A statement is proved when all its inequalities are proved, each at the full share. It is refuted when one of
     them is refuted, so these divide the share.
 
+    With `history`, numbers known of every row (rows, h), predictions make the tests sharper (`PredictedMean`).
+
     >>> from tombola.confidence import parse_statement
     >>> statements = [parse_statement("mean(score) > 0.5"), parse_statement("share(ok = yes) >= 0.9")]
     >>> audit = Audit(statements, population=1000)
@@ -170,6 +207,7 @@ class Audit:
         level: float = 0.05,
         *,
         strata: Mapping[str, int] | None = None,
+        history: Any = None,
     ) -> None:
         if not statements:
             raise ParameterError(
@@ -183,13 +221,21 @@ class Audit:
         share = _validate.real("Audit", "level", level, above=0, below=1) / len(statements)
         self.statements, self.level = tuple(statements), level
         self.population = float(population if strata is None else sum(strata.values()))  # type: ignore[arg-type]
-        self._tests: list[list[InequalityTest | StratifiedInequalityTest]] = [
-            [
-                StratifiedInequalityTest(inequality, strata, share / len(statement.inequalities))
-                if strata
-                else InequalityTest(inequality, self.population, share, share / len(statement.inequalities))
-                for inequality in statement.inequalities
-            ]
+        if history is not None and len(history) != self.population:
+            raise ParameterError(
+                f"Audit: history must have the {self.population:,.0f} rows of the list, got {len(history):,}; add one "
+                "line for each row."
+            )
+
+        def test(inequality: Inequality, parts: int) -> InequalityTest | StratifiedInequalityTest:
+            if strata:
+                return StratifiedInequalityTest(inequality, strata, share / parts)
+            if history is not None:
+                return PredictedInequalityTest(inequality, np.asarray(history, float), share, share / parts)
+            return InequalityTest(inequality, self.population, share, share / parts)
+
+        self._tests = [
+            [test(inequality, len(statement.inequalities)) for inequality in statement.inequalities]
             for statement in statements
         ]
 
@@ -197,7 +243,7 @@ class Audit:
         """Add rows; none of them if one is invalid.
 
         rows: columns of cells by name.
-        strata: the stratum of each row, for a list in strata.
+        strata: the stratum of each row, for a list in strata; with history, the row numbers in it.
         """
         values = [(test, test.inequality.values(rows)) for tests in self._tests for test in tests]
         sizes = {column.size for _, column in values}

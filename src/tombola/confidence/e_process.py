@@ -120,6 +120,11 @@ class EProcess(OnlineStatistic):
         return np.array(self._state.max_wealth)
 
     @property
+    def strategy_wealth(self) -> Floats:
+        """The present wealth by strategy, four rows per action."""
+        return np.array(self._state.wealth)
+
+    @property
     def refuted(self) -> Any:
         """For every action, whether the hypothesis is refuted."""
         return np.array(self._state.refuted_at > 0)

@@ -27,6 +27,14 @@ from tombola.paper.extensions.frugal import FrugalUCBRegret
 from tombola.paper.extensions.late_elimination import LateElimination
 from tombola.paper.extensions.minimax import Minimax
 from tombola.paper.extensions.policies import RowOptimum, ThresholdRegret
+from tombola.paper.extensions.racing import (
+    CertificateClaim,
+    KnownAnswers,
+    RaceBest,
+    RaceGate,
+    RaceTop,
+    RaceWithin,
+)
 from tombola.paper.extensions.ranks import RankSets
 from tombola.paper.extensions.routing import LearningCurve, StakeGuard
 from tombola.paper.extensions.thrifty import ThriftyRegret
@@ -51,6 +59,12 @@ EXTENSIONS: tuple[type[Extension], ...] = (
     StakeGuard,
     ThresholdRegret,
     RowOptimum,
+    RaceBest,
+    RaceWithin,
+    RaceTop,
+    RaceGate,
+    CertificateClaim,
+    KnownAnswers,
 )
 # In the order of the paper.
 CLAIMS: tuple[type[Claim], ...] = (

@@ -23,8 +23,8 @@ from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.persistence.leases import Lease, LeaseTable, check_request
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
+from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings, distinct_names
-from tombola.racing.predictions import SideInformation
 from tombola.racing.strata import Strata
 
 # For people who open the file with SQLite tools.

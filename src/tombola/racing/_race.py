@@ -22,13 +22,12 @@ import numpy as np
 from tombola import _validate
 from tombola._formatting import short_repr
 from tombola._types import Floats
-from tombola.errors import ConflictError, FeedbackError, ParameterError
+from tombola.errors import ConflictError, FeedbackError
 from tombola.order import draw_order
 from tombola.parallel.process_bound import ProcessBound
-from tombola.racing.elimination import Elimination
 from tombola.racing.events import Call, Dropped, Event
+from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
-from tombola.racing.predictions import SideInformation
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import Result, rows_remaining, verdict_of
 from tombola.rng import RngStreams
@@ -118,8 +117,6 @@ class Race(ProcessBound):
         self.candidates = settings.candidates
         self.rows, self.side, self.strata = rows, side, strata
         self._n_cells = len(self.rows) * len(self.candidates)
-        if side.history.shape[1]:
-            check_history(settings.rule(len(rows)))
         self._parts = build_parts(settings, len(rows), strata, side)
         self.rule = self._parts[0].rule
         shuffle = RngStreams(settings.seed or 0).order()
@@ -538,15 +535,6 @@ class Race(ProcessBound):
         self._awaited = {
             ticket for ticket in needed if not (ticket in self._answers or (self._n_known and self._is_on_file(ticket)))
         }
-
-
-def check_history(rule: Elimination) -> None:
-    """Raise ParameterError if a rule cannot use history."""
-    if rule.population == math.inf or not rule.supports_predictions:
-        reason = "population=math.inf" if rule.population == math.inf else "this question"
-        raise ParameterError(
-            f"Race: history must come with a question about this list that uses it, got {reason}; leave history out."
-        )
 
 
 def row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from tombola.engine.intrinsics import no_inline
 STRATEGY_WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
 # With predictions: a fifth on the losses, the rest on the adjusted losses. The mixture loses at most a factor of 5.
 MIXTURE_WEIGHTS = np.concatenate([0.2 * STRATEGY_WEIGHTS, 0.8 * STRATEGY_WEIGHTS])
-# Smallest distance from the bound of the null to the lower end, for the cap of a bet: keeps bets finite.
-MIN_REACH = 1e-6
+# Smallest distance from the bound of the null to the lower end, for the cap of a bet: larger bets magnify rounding.
+MIN_REACH = 1e-3
 # Pseudo-rows of the prior of the first strategy: cautious on short lists.
 PRIOR_ROWS = 20.0
 # Pseudo-rows of the prior of the second strategy, as a share of the list.
@@ -77,16 +77,15 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
     b, o: candidate and opponent.
     lead, d: sum of the differences before this row, and the next one.
 
-    With predictions (8 strategies instead of 4) the second half of the stake bets on adjusted losses.
+    With predictions (8 strategies instead of 4) the second half of the strategies bets on adjusted losses.
     """
-    amount = update_wealth(state, bettor, lead, d, shift)
     if state.wealth.shape[1] > STRATEGY_WEIGHTS.size:
-        amount = update_adjusted(state, bettor, b, o, lead, d, shift)
-    return amount
+        update_adjusted(state, bettor, b, o, lead, d, shift)
+    return update_wealth(state, bettor, lead, d, shift)
 
 
 @no_inline
-def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> float:
+def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> None:
     """Update the strategies that bet on y = d - g(row) + mean of g over the rows left.
 
     g is the predicted difference. y has the same conditional mean as d, and is at least `low`, so bets up to
@@ -99,12 +98,12 @@ def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: flo
     gain, m = population / left, (population * shift - lead) / left
     if m < 1.0:
         g_mean = state.predicted_mean[b] - state.predicted_mean[o]
+        g_seen = state.predicted_seen[b] - state.predicted_seen[o]
         low, y = state.residual_low[b, o] + g_mean, d + state.offset[b] - state.offset[o]
         cap = MAX_LOSS_SHARE / max(m - low, MIN_REACH)
-        second = state.n_bets.size // 2 + bettor
-        variance = (0.5 + state.squared_residuals[second]) / (state.n_bets[second] + 2.0)
-        # Regression estimate of the difference of the means: answered rows, and predictions for the rows left.
-        excess = gain * n * ((lead + left * g_mean) / population - shift)
+        variance = (0.5 + state.fitted_rows[0] * state.residual_variance[b, o]) / (state.fitted_rows[0] + 2.0)
+        # Regression estimate of the difference of the means: mean residual so far, and mean prediction of the list.
+        excess = gain * (lead - g_seen + n * ((g_seen + left * g_mean) / population - shift))
         cautious = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
         bold = gain * shrunk_edge(excess, gain * n + PRIOR_SHARE * state.rows, variance)
         # Fixed bets are in units of the largest possible loss.
@@ -113,10 +112,6 @@ def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: flo
         wealth[5] *= 1.0 + min(kelly(bold, variance), cap) * (y - m)
         wealth[6] *= 1.0 + min(unit * FIXED_BETS[0], cap) * (y - m)
         wealth[7] *= 1.0 + min(unit * FIXED_BETS[1], cap) * (y - m)
-        residual = y - g_mean
-        state.squared_residuals[second] += residual * residual
-        state.n_bets[second] += 1.0
-    return total_wealth(wealth)
 
 
 def shrunk_edge(excess: float, count: float, variance: float) -> float:

@@ -40,12 +40,15 @@ class EliminationState(NamedTuple):
     known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
     offset            (k,) mean prediction over the rows left minus the prediction of the current row
     predicted_mean    (k,) mean prediction over the rows left, the current one included
+    predicted_seen    (k,) sum of the present predictions over the rows counted
     residual_low      (k, k) smallest possible d - g over the rows left, for candidate and opponent
+    residual_variance (k, k) estimated variance of d - g, for candidate and opponent
+    fitted_rows       (1,) number of rows of this estimate
     rule_values       (k,) `Top`: workspace; `Place`: first and last possible rank at both ends
     rows, population  length of the list, and of the population (may be infinite)
     threshold         wealth at which a bet decides
     margin            tolerance of `Within` and `Gate`; `Ranks`, `Place`: 1 / goal of bets towards the last row
-    rule_parameter    `Top`: number of candidates to keep; `Gate`: the baseline
+    rule_parameter    `Top`: number of candidates to keep; `Gate`: the baseline; `Within`: wealth to settle an account
     """
 
     active: Floats
@@ -68,7 +71,10 @@ class EliminationState(NamedTuple):
     known_gain: Floats
     offset: Floats
     predicted_mean: Floats
+    predicted_seen: Floats
     residual_low: Floats
+    residual_variance: Floats
+    fitted_rows: Floats
     rows: float
     population: float
     threshold: float
@@ -101,10 +107,10 @@ class Elimination(ABC):
     def _build(self) -> None:
         candidates, state = self.candidates, self.init()
         self._initial = flatten(state, candidates)
-        self._memory, self._row = self._initial.copy(), np.zeros(candidates)
+        self.memory, self._row = self._initial.copy(), np.zeros(candidates)
         self._view = unflattener(state)
-        self.state = self._view(self._memory)
-        self._kernels = {"view": self._view, "step": type(self).step}
+        self.state = self._view(self.memory)
+        self.kernels = {"view": self._view, "step": type(self).step}
         self._loops: dict[Any, Kernel] = {}
 
     def use_predictions(self) -> None:
@@ -127,17 +133,18 @@ class Elimination(ABC):
         pairs: rows of the accounts of `Within`.
         """
         k, zeros = self.candidates, np.zeros(self.candidates)
-        weights, copies = (MIXTURE_WEIGHTS, 2) if self.has_predictions else (STRATEGY_WEIGHTS, 1)
+        weights, paired = (MIXTURE_WEIGHTS, k) if self.has_predictions else (STRATEGY_WEIGHTS, 1)
         return EliminationState(
             active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
             wealth_at_drop=zeros, current_wealth=np.ones(k),
             rows_seen=np.zeros(1), done=np.full(1, float(k == 1)),
-            wealth=np.tile(weights, (bettors, 1)), squared_residuals=np.zeros(bettors * copies),
-            n_bets=np.zeros(bettors * copies),
+            wealth=np.tile(weights, (bettors, 1)), squared_residuals=np.zeros(bettors),
+            n_bets=np.zeros(bettors),
             settled=np.zeros((pairs, k)), deposit=np.zeros((pairs, k)), decision=zeros,
             total_advantage=zeros, rule_values=zeros,
-            known_loss=zeros, known_gain=zeros, offset=zeros, predicted_mean=zeros,
-            residual_low=np.full((k if self.has_predictions else 1, k), -1.0),
+            known_loss=zeros, known_gain=zeros, offset=zeros, predicted_mean=zeros, predicted_seen=zeros,
+            residual_low=np.full((paired, k), -1.0), residual_variance=np.zeros((paired, k)),
+            fitted_rows=np.zeros(1),
             rows=self.rows, population=self.population, threshold=threshold, margin=margin,
             rule_parameter=rule_parameter,
         )  # fmt: skip
@@ -149,25 +156,25 @@ class Elimination(ABC):
 
     def update(self, losses: Floats) -> None:
         """Process the next row of the shuffled list."""
-        self._update(self._memory, losses)
+        self._update(self.memory, losses)
 
     @cached_property
     def _update(self) -> Kernel:
         # A live race waits for its calls: on short lists interpreting is faster than compiling.
         with expected_rounds(self.rows, len(self.state.wealth)):
-            return compile_loop(update_row, (self._memory, self._row), **self._kernels)
+            return compile_loop(update_row, (self.memory, self._row), **self.kernels)
 
     def reset(self) -> None:
         """Return to the state before the first row."""
-        self._memory[:] = self._initial
+        self.memory[:] = self._initial
 
     def snapshot(self) -> Floats:
         """Return a copy of the state, for `restore`."""
-        return self._memory.copy()
+        return self.memory.copy()
 
     def restore(self, snapshot: Floats) -> None:
         """Return to the state of a snapshot."""
-        self._memory[:] = snapshot
+        self.memory[:] = snapshot
 
     def play(self, table: Rows, order: Order) -> int:
         """Reset, run a whole race on a loss table (rows, k), and return its calls."""
@@ -176,8 +183,8 @@ class Elimination(ABC):
         # Pools are read-only. A writeable array has another type and would be compiled again.
         rows.flags.writeable = False
         if rows.dtype not in self._loops:
-            self._loops[rows.dtype] = compile_loop(play_table, (self._memory, rows, order, self._row), **self._kernels)
-        return int(self._loops[rows.dtype](self._memory, rows, order, self._row))
+            self._loops[rows.dtype] = compile_loop(play_table, (self.memory, rows, order, self._row), **self.kernels)
+        return int(self._loops[rows.dtype](self.memory, rows, order, self._row))
 
     @property
     def active(self) -> list[int]:

@@ -16,8 +16,9 @@ from tombola import _validate
 from tombola._types import Floats, Order
 from tombola.errors import ParameterError
 from tombola.racing.elimination import Elimination
+from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
-from tombola.racing.predictions import RowsLeft, SideInformation
+from tombola.racing.predictions import RowsLeft
 
 
 class Strata(NamedTuple):
@@ -91,19 +92,15 @@ class Part:
 
     def __init__(self, rule: Elimination, position: Sequence[int], side: SideInformation) -> None:
         self.rule, self.position = rule, position
-        if side.history.shape[1]:
-            rule.use_predictions()
-        self._rows_left = None if side.is_empty else RowsLeft(side)
+        self._rows_left = None if side.is_empty else RowsLeft(rule, side)
         self.active = self._active()
 
     def count(self, row: int, losses: Floats) -> None:
         """Count one row; losses of candidates that are not active are not read."""
-        at = self.position[row]
-        if self._rows_left is not None:
-            self._rows_left.begin_row(self.rule.state, at)
-        self.rule.update(losses)
-        if self._rows_left is not None:
-            self._rows_left.end_row(self.rule.state, at, losses)
+        if self._rows_left is None:
+            self.rule.update(losses)
+        else:
+            self._rows_left.update(self.position[row], losses)
         self.active = self._active()
 
     def _active(self) -> list[bool]:

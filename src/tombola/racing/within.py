@@ -1,18 +1,34 @@
 """Within: find a candidate close to the best (Theorem 2 of docs/theory/race.md).
 
-Half of the level is spent on dropping candidates, as in `Best`. With the other half, every candidate b holds one
-account for each other candidate a, with equal initial wealth. In rows where a is close to the leader, the account bets
+A share of the level is spent on dropping candidates, as in `Best`: half of it, or more for small tolerances, which
+dropping settles sooner. With the rest, every candidate b holds one account for each other candidate a, with equal
+initial wealth. In rows where a is close to the leader, the account bets
 against "a is worse than b by the tolerance or more". When a is dropped, the deposit of its accounts, but not their
 gains, moves to the accounts for the remaining candidates. The race ends with a when every other active candidate has
-wealth 2 / level in its account for a.
+wealth 1 / (rest of the level) in its account for a.
 """
 
+import math
 from typing import Any
 
 from tombola._types import Floats
 from tombola.racing.best import bet_and_drop
 from tombola.racing.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
 from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, best_two, finish
+
+# Share of the level that is spent on dropping, for tolerances below 1 / sqrt(rows), and for larger ones.
+SMALL_TOLERANCE_SHARE, DROP_SHARE = 0.7, 0.5
+
+
+def drop_share(within: float, rows: int) -> float:
+    """Return the share of the level that is spent on dropping candidates.
+
+    A tolerance below the noise of the means, about 1 / sqrt(rows), is rarely shown before the others are dropped.
+
+    >>> drop_share(0.01, 400), drop_share(0.1, 400)
+    (0.7, 0.5)
+    """
+    return SMALL_TOLERANCE_SHARE if within < 1.0 / math.sqrt(rows) else DROP_SHARE
 
 
 class Within(Elimination):
@@ -33,8 +49,14 @@ class Within(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> EliminationState:
-        k = self.candidates
-        state = self.initial_state(bettors=k + k * k, threshold=2.0 / self.level, margin=self.within, pairs=k)
+        k, drops = self.candidates, drop_share(self.within, self.rows)
+        state = self.initial_state(
+            bettors=k + k * k,
+            threshold=1.0 / (drops * self.level),
+            margin=self.within,
+            rule_parameter=1.0 / ((1.0 - drops) * self.level),
+            pairs=k,
+        )
         share = 1.0 / max(k - 1, 1)
         state.wealth[k:] *= share
         state.deposit[:] = share
@@ -43,7 +65,7 @@ class Within(Elimination):
     def open_questions(self) -> list[OpenQuestion]:
         best, k = self.leader, self.candidates
         others = [b for b in self.active if b != best]
-        threshold = self.state.threshold * len(others)
+        threshold = self.state.rule_parameter * len(others)
         return [
             OpenQuestion(self.gap(best, b) + self.within, self.variance(account(k, best, b)), threshold)
             for b in others
@@ -87,7 +109,7 @@ def bet_on(state: Any, losses: Floats, a: int) -> None:
             lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
             wealth = bet(state, account(k, a, b), b, a, lead, d, -state.margin)
             certain = is_refuted(state, b, a, lead + d, -state.margin, state.rows_seen[0] + 1.0)
-            if wealth >= state.threshold or certain:
+            if wealth >= state.rule_parameter or certain:
                 state.settled[a, b] = 1.0
 
 

@@ -1,0 +1,359 @@
+"""Theorems 1 to 4 and sections 8 and 9 of docs/theory/race.md: races, exactly, over all orders of small lists."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tombola._types import Floats, Seed
+from tombola.confidence import EProcess
+from tombola.confidence.betting import STRATEGY_WEIGHTS
+from tombola.engine.compiler import expected_rounds
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, unchanged
+from tombola.paper.curves import exact_column, reference_lines
+from tombola.paper.extensions.delay_shift import Orders, all_orders, as_listed
+from tombola.paper.pvalues import exact
+from tombola.racing.best import Best
+from tombola.racing.elimination import Elimination
+from tombola.racing.gate import Gate
+from tombola.racing.known import SideInformation
+from tombola.racing.predictions import RowsLeft
+from tombola.racing.top import Top
+from tombola.racing.verdict import is_wrong
+from tombola.racing.within import Within
+from tombola.report.chart import Chart
+
+LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+# Tolerance of `Within`.
+TOLERANCE = 0.1
+# In list order the best candidate loses first: a race without a shuffle drops it.
+POOLS: dict[str, list[list[float]]] = {
+    "best by one row": [[1.0, 0.0, 0.5], [1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 1.0, 0.5], [0.0, 1.0, 1.0]],
+    "tie": [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [0.5, 0.5, 1.0]],
+    "mixed": [[1.0, 0.3, 0.0], [0.8, 0.0, 0.6], [0.9, 0.4, 0.2], [0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.0, 1.0, 0.7]],
+}
+Sizes = Callable[[int], float]
+
+
+def one_row_less(rows: int) -> float:
+    """Return the size of a list that is nearly one row shorter: a fault."""
+    return rows - 0.9
+
+
+def error_chart(title: str, rows: Rows, y_label: str) -> Chart:
+    """Return the chart of errors against levels, one curve per pool."""
+    return Chart(
+        title=title, x_label="level", y_label=y_label,
+        bands=tuple(
+            exact_column(rows, pool, "level", "error", pool=pool)
+            for pool in POOLS if any(row["pool"] == pool for row in rows)
+        ),
+        lines=reference_lines(LEVELS, {"level": float}), log_x=False, log_y=False,
+        alt="The error stays below the level on every list.",
+    )  # fmt: skip
+
+
+def one_row_fewer(rows: int) -> int:
+    """Return the size of a list that is one row shorter: a fault."""
+    return rows - 1
+
+
+def as_rewards(table: Floats) -> Floats:
+    """Return 1 - loss, as if scores were losses: a fault."""
+    return 1.0 - table
+
+
+@dataclass(frozen=True)
+class RaceClaim(Extension):
+    """Error of a race over all orders of small lists."""
+
+    orders: Orders = all_orders
+    size: Sizes = unchanged
+    read: Callable[[Floats], Floats] = unchanged
+
+    @abstractmethod
+    def rule(self, rows: int, level: float) -> Elimination:
+        """Return the rule of the race for a list of this many rows."""
+
+    def units(self, *, full: bool) -> list[Unit]:
+        return [{"pool": pool} for pool in POOLS]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        table = np.array(POOLS[unit["pool"]])
+        found: list[Row] = []
+        for level in LEVELS:
+            rule = self.rule(len(table), level)
+            error, wealth = self.errors(rule, table)
+            found.append({**unit, "level": level, "error": error, "wealth": wealth})
+        return found
+
+    def errors(self, rule: Elimination, table: Floats) -> tuple[float, float]:
+        """Return P(wrong answer), and the largest expected wealth of the bets against a best candidate."""
+        totals, wrong, wealth = table.sum(axis=0), [], []
+        with expected_rounds(0.0, 1):
+            for order in self.orders(len(table)):
+                rule.play(self.read(table), np.array(order, np.uint32))
+                wrong.append(is_wrong(rule, totals))
+                wealth.append(np.minimum(rule.state.current_wealth, 1e6))
+        best = totals <= totals.min() + 1e-9
+        return float(np.mean(wrong)), float(np.mean(wealth, axis=0)[best].max())
+
+    def verdict(self, rows: Rows) -> Verdict:
+        worst = max(row["error"] / row["level"] for row in rows)
+        measured = f"largest error {worst:.2f} of the level in {len(rows)} cases, all orders"
+        return self.verdict_from([exact(worst <= 1.0)], measured, "P(wrong answer) ≤ level")
+
+    def chart(self, rows: Rows) -> Chart:
+        return error_chart(self.title, rows, "P(wrong answer), exact")
+
+    def faults(self) -> dict[str, Overrides]:
+        return {"no shuffle": {"orders": as_listed}, "list taken as shorter": {"size": one_row_less}}
+
+
+@dataclass(frozen=True)
+class RaceBest(RaceClaim, name="race-best", expected="holds"):
+    """Error and expected wealth of the race for the best candidate.
+
+    Title: The race drops a best candidate with probability at most the level
+    Source: our Theorem 1 (docs/theory/race.md)
+    Statement: In random order the wealth against a best candidate has expectation at most 1, so it is ever dropped with
+        probability at most the level, for any number of candidates and of looks.
+    Meaning: Stop evaluating a candidate as soon as its wealth reaches 1/level.
+    Limits: error at most the level, expected wealth at most 1 + 1e-9; all orders
+    """
+
+    def rule(self, rows: int, level: float) -> Elimination:
+        return Best(3, rows, self.size(rows), level)
+
+    def verdict(self, rows: Rows) -> Verdict:
+        worst, wealth = max(row["error"] / row["level"] for row in rows), max(row["wealth"] for row in rows)
+        measured = f"largest error {worst:.2f} of the level, largest expected wealth {wealth:.9f}, {len(rows)} cases"
+        statement = "P(wrong answer) ≤ level, E wealth ≤ 1"
+        return self.verdict_from([exact(worst <= 1.0), exact(wealth <= 1.0 + 1e-9)], measured, statement)
+
+
+@dataclass(frozen=True)
+class RaceWithin(RaceClaim, name="race-within", expected="holds"):
+    """Error of the race for a candidate within a tolerance of the best.
+
+    Title: The answer is within the tolerance with probability 1 - level
+    Source: our Theorem 2 (docs/theory/race.md)
+    Statement: In random order the answer is worse than the best candidate by more than the tolerance with
+        probability at most the level.
+    Meaning: Near ties end the race early, without a further assumption.
+    Limits: error at most the level; all orders
+    """
+
+    def rule(self, rows: int, level: float) -> Elimination:
+        return Within(3, rows, self.size(rows), level, within=TOLERANCE)
+
+
+@dataclass(frozen=True)
+class RaceTop(RaceClaim, name="race-top", expected="holds"):
+    """Error of the race for the best two of three.
+
+    Title: The remaining m candidates are the best m with probability 1 - level
+    Source: our Theorem 3 (docs/theory/race.md)
+    Statement: In random order a member of a set of best m candidates is dropped with probability at most the level.
+    Meaning: A short list can be found without a ranking of its members.
+    Limits: error at most the level; all orders
+    """
+
+    def rule(self, rows: int, level: float) -> Elimination:
+        return Top(3, rows, self.size(rows), level, top=2)
+
+    def faults(self) -> dict[str, Overrides]:
+        return {"no shuffle": {"orders": as_listed}, "scores read as losses": {"read": as_rewards}}
+
+
+@dataclass(frozen=True)
+class RaceGate(RaceClaim, name="race-gate", expected="holds"):
+    """Error of the comparison of two candidates with a baseline.
+
+    Title: A gate decides wrongly with probability at most the level
+    Source: our Theorem 4 (docs/theory/race.md)
+    Statement: In random order a false statement "better than the baseline", or its false negation, is proved with
+        probability at most the level, over all candidates together.
+    Meaning: A release test with a known error probability.
+    Limits: error at most the level; all orders
+    """
+
+    def rule(self, rows: int, level: float) -> Elimination:
+        return Gate(3, rows, self.size(rows), level, baseline=0, margin=0.0)
+
+
+@dataclass(frozen=True)
+class CertificateClaim(Extension, name="certificate", expected="holds"):
+    """Expected wealth of the bets against the true mean of one column, after every number of rows.
+
+    Title: The evidence against the true mean does not grow
+    Source: Waudby-Smith and Ramdas 2024; docs/theory/confidence.md
+    Statement: In random order the wealth against a true hypothesis about the mean of the list has expectation at most 1
+        after every number of rows, so an interval that leaves out refuted means holds at all times.
+    Meaning: Look after every row, and stop whenever the interval is short enough.
+    Limits: expected wealth at most 1 + 1e-9; all orders
+    """
+
+    orders: Orders = all_orders
+    size: Sizes = unchanged
+
+    def units(self, *, full: bool) -> list[Unit]:
+        return [{"pool": pool, "side": side} for pool in POOLS for side in ("at_most", "at_least")]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        values = np.array(POOLS[unit["pool"]])[:, 0]
+        mean, rows, orders = float(values.mean()), len(values), self.orders(len(values))
+        wealth = np.zeros(rows - 2)
+        with expected_rounds(0.0, 1):
+            for order in orders:
+                bound: Any = {unit["side"]: mean}
+                process = EProcess(**bound, population=self.size(rows))
+                for n in range(rows - 2):
+                    process.extend([float(values[order[n]])])
+                    wealth[n] += float(np.dot(STRATEGY_WEIGHTS, process.strategy_wealth[:, 0])) / len(orders)
+        return [{**unit, "rows": n + 1, "wealth": float(amount)} for n, amount in enumerate(wealth)]
+
+    def verdict(self, rows: Rows) -> Verdict:
+        worst = max(row["wealth"] for row in rows)
+        measured = f"largest expected wealth {worst:.9f} in {len(rows)} cases, all orders"
+        return self.verdict_from([exact(worst <= 1.0 + 1e-9)], measured, "E wealth ≤ 1")
+
+    def chart(self, rows: Rows) -> Chart:
+        return Chart(
+            title=self.title, x_label="rows", y_label="expected wealth against the true mean, exact",
+            bands=tuple(
+                exact_column(rows, pool, "rows", "wealth", pool=pool, side="at_most")
+                for pool in POOLS if any(row["pool"] == pool for row in rows)
+            ),
+            lines=reference_lines([1, 4], {"1": lambda _: 1.0}), log_x=False, log_y=False,
+            alt="The expected wealth is at most 1 after every number of rows.",
+        )  # fmt: skip
+
+    def faults(self) -> dict[str, Overrides]:
+        return {"no shuffle": {"orders": as_listed}, "list taken as shorter": {"size": one_row_fewer}}
+
+
+Before = Callable[[RowsLeft, tuple[int, ...], int, Floats], None]
+
+
+def after_every_row(n: int) -> int:
+    """Return the row of the next fit: on short lists fits are more frequent than in a race."""
+    return n + 1
+
+
+def nothing(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+    """Change nothing before row i of an order."""
+
+
+def mean_over_all_rows(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+    """Take the mean of the predictions over all rows instead of the rows left: a fault."""
+    sums = rows_left.sums
+    sums.predicted_left[:] = sums.predicted.mean(axis=0) * (len(order) - i)
+
+
+def range_ignored(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+    """Bet as if no residual could be below 0, so that factors are negative: a fault."""
+    rows_left.rule.state.residual_low[:] = 0.0
+
+
+def current_row_in_fit(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+    """Fit to the answers of the row that is predicted: a fault."""
+    rows_left.count(np.array([order[i]]), table[[order[i]]], i + 1)
+
+
+def mean_over_rows_ahead(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+    """Use answers that candidate 1 gave ahead, with their mean over two rows, as predictions: a fault."""
+    sums, ahead = rows_left.sums, list(order[i : i + 2])
+    sums.predicted[ahead, 1] = table[ahead, 1]
+    sums.predicted_left[1] = table[ahead, 1].mean() * (len(order) - i)
+
+
+def bound_of_earlier_opponent(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+    """Keep the bound of another opponent, so that factors are negative: a fault."""
+    low = rows_left.rule.state.residual_low
+    low[:] = low.max(axis=1, keepdims=True)
+
+
+def known_rows_first(rows: int) -> list[tuple[int, ...]]:
+    """Return the orders that begin with the rows on file, which are the first two: a fault."""
+    return [order for order in all_orders(rows) if set(order[:2]) == {0, 1}]
+
+
+@dataclass(frozen=True)
+class KnownAnswers(Extension, name="known", expected="holds"):
+    """Error and expected wealth of a race with answers on file and history.
+
+    Title: Answers on file and history keep the guarantee
+    Source: our sections 8 and 9 (docs/theory/race.md)
+    Statement: With known cells and predictions from history, fixed before the order is drawn, the wealth against a best
+        candidate has expectation at most 1, and the error is at most the level.
+    Meaning: Known answers cost no call, and old results make the evidence sharper, without any assumption on them.
+    Limits: error at most the level, expected wealth at most 1 + 1e-9; all orders
+    """
+
+    orders: Orders = all_orders
+    before: Before = nothing
+
+    def units(self, *, full: bool) -> list[Unit]:
+        return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        table = np.array(POOLS[unit["pool"]])
+        # The case is fixed: the statement is exact on each, so that no seed is needed.
+        generator = np.random.default_rng(unit["case"])
+        history = np.clip(table[:, :2] + generator.normal(0.0, 0.2, (len(table), 2)), 0.0, 1.0)
+        known = np.full(table.shape, np.nan)
+        known[:2] = table[:2]
+        if unit["case"] % 2:
+            known[:, 1] = table[:, 1]
+        found: list[Row] = []
+        for level in (1e-9, 0.5):
+            rule = Best(3, len(table), len(table), level)
+            rows_left = RowsLeft(rule, SideInformation(known, history), after_every_row)
+            error, wealth = self._errors(rows_left, table)
+            found.append({**unit, "level": level, "error": error, "wealth": wealth})
+        return found
+
+    def _errors(self, rows_left: RowsLeft, table: Floats) -> tuple[float, float]:
+        rule, totals, wrong, wealth = rows_left.rule, table.sum(axis=0), [], []
+        best = totals <= totals.min() + 1e-9
+        for order in self.orders(len(table)):
+            rows_left.reset()
+            for i, row in enumerate(order):
+                if not rule.done:
+                    self.before(rows_left, order, i, table)
+                    rows_left.update(row, table[row].copy())
+            # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
+            wealth.append(np.minimum(np.maximum(rule.state.wealth, 0.0).sum(axis=1), 1e6))
+            wrong.append(is_wrong(rule, totals))
+        return float(np.mean(wrong)), float(np.mean(wealth, axis=0)[best].max())
+
+    def verdict(self, rows: Rows) -> Verdict:
+        wealth = max(row["wealth"] for row in rows)
+        right = all(row["error"] <= row["level"] for row in rows)
+        measured = f"error at most the level: {right}; largest expected wealth {wealth:.9f}, {len(rows)} cases"
+        statement = "P(wrong answer) ≤ level, E wealth ≤ 1"
+        return self.verdict_from([exact(right), exact(wealth <= 1.0 + 1e-9)], measured, statement)
+
+    def chart(self, rows: Rows) -> Chart:
+        return Chart(
+            title=self.title, x_label="case", y_label="expected wealth against a best candidate, exact",
+            bands=tuple(
+                exact_column(rows, pool, "case", "wealth", pool=pool, level=0.5)
+                for pool in ("best by one row", "tie") if any(row["pool"] == pool for row in rows)
+            ),
+            lines=reference_lines([0, 1], {"1": lambda _: 1.0}), log_x=False, log_y=False,
+            alt="The expected wealth is at most 1.",
+        )  # fmt: skip
+
+    def faults(self) -> dict[str, Overrides]:
+        return {
+            "mean over all rows": {"before": mean_over_all_rows},
+            "range ignored": {"before": range_ignored},
+            "current row in the fit": {"before": current_row_in_fit},
+            "mean over rows answered ahead": {"before": mean_over_rows_ahead},
+            "bound of an earlier opponent": {"before": bound_of_earlier_opponent},
+            "known rows first": {"orders": known_rows_first},
+        }

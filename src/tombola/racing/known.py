@@ -1,0 +1,134 @@
+"""Side information of a race: answers on file and history, fixed before the order is drawn.
+
+Known answers cost no call, and bound the totals of the candidates (docs/theory/race.md, section 8). They must be the
+cells of this table, known by row, in a set of cells that does not depend on the order.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tombola._types import Floats, Order
+from tombola.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class SideInformation:
+    """Answers on file, fixed before the order is drawn.
+
+    known    (rows, k) losses in [0, 1] by row and candidate; NaN where the answer is not known
+    history  (rows, h) losses of candidates that do not take part, or other numbers known of every row; h may be 0
+    """
+
+    known: Floats
+    history: Floats
+
+    @classmethod
+    def of(
+        cls, candidates: Sequence[str], rows: Sequence[str], known: Any = None, history: Any = None
+    ) -> "SideInformation":
+        """Return the side information of a race, checked.
+
+        `known` is a table (rows, k) with NaN or None for unknown cells, or a mapping from candidates to their answers:
+        a sequence with one item per row, or a mapping from rows to losses.
+
+        >>> SideInformation.of(["a", "b"], ["x", "y"], {"b": {"y": 0.5}}).known.tolist()
+        [[nan, nan], [nan, 0.5]]
+        """
+        shape = (len(rows), len(candidates))
+        table = _from_mapping(candidates, rows, known) if isinstance(known, Mapping) else _to_floats(known, shape)
+        if table.shape != shape:
+            _reject("known", f"a table of {shape[0]} rows and {shape[1]} candidates", f"shape {table.shape}")
+        valid = np.isnan(table) | ((table >= 0.0) & (table <= 1.0))
+        if not valid.all():
+            row, column = np.argwhere(~valid)[0]
+            cell = f"{table[row, column]!r} for {candidates[column]} on row {rows[row]}"
+            _reject("known", "losses in [0, 1], NaN where unknown", cell)
+        return cls(table, _to_history(history, len(rows)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is on file."""
+        return bool(np.isnan(self.known).all()) and self.history.shape[1] == 0
+
+    def of_rows(self, rows: Order) -> "SideInformation":
+        """Return the side information of some rows."""
+        return SideInformation(self.known[rows], self.history[rows])
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the tables."""
+        table = np.ascontiguousarray(np.hstack([self.known, self.history]), "<f8")
+        # NaN has many bit patterns; equal tables must have equal digests.
+        content = np.where(np.isnan(table), math.nan, table).tobytes()
+        return hashlib.sha256(f"{self.known.shape} {self.history.shape}".encode() + content).hexdigest()
+
+    def to_json(self) -> dict[str, Any] | None:
+        """Return JSON data with the digest; None if nothing is on file."""
+        if self.is_empty:
+            return None
+        rows, columns = np.nonzero(~np.isnan(self.known))
+        losses = self.known[rows, columns]
+        cells = {"rows": rows.tolist(), "candidates": columns.tolist(), "losses": losses.tolist()}
+        return {"digest": self.digest, "known": cells, "history": self.history.tolist()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any] | None, rows: int, candidates: int) -> "SideInformation":
+        """Return the side information from the output of `to_json`."""
+        known, history = np.full((rows, candidates), math.nan), np.zeros((rows, 0))
+        if data is not None:
+            history = np.array(data["history"], float).reshape(rows, -1)
+            cells = data["known"]
+            known[cells["rows"], cells["candidates"]] = cells["losses"]
+        side = cls(known, history)
+        if data is not None and data["digest"] != side.digest:
+            raise ValueError("the answers on file do not match their digest")
+        return side
+
+
+def _from_mapping(candidates: Sequence[str], rows: Sequence[str], known: Mapping[Any, Any]) -> Floats:
+    table = np.full((len(rows), len(candidates)), math.nan)
+    columns = {name: column for column, name in enumerate(candidates)}
+    places = {name: place for place, name in enumerate(rows)}
+    for name, answers in known.items():
+        if str(name) not in columns:
+            _reject("known", f"answers of {', '.join(candidates[:6])}", f"a column {name!r}")
+        column = table[:, columns[str(name)]]
+        if isinstance(answers, Mapping):
+            for row, loss in answers.items():
+                if str(row) not in places:
+                    _reject("known", "answers on rows of the list", f"row {row!r} of {name}")
+                column[places[str(row)]] = math.nan if loss is None else loss
+        else:
+            column[:] = _to_floats(answers, (len(rows),))
+    return table
+
+
+def _to_floats(values: Any, shape: tuple[int, ...]) -> Floats:
+    if values is None:
+        return np.full(shape, math.nan)
+    try:
+        table: Floats = np.array(values, float)
+    except (TypeError, ValueError) as error:
+        _reject("known", "numbers, None or NaN where unknown", str(error))
+    if table.shape != shape:
+        _reject("known", f"shape {shape}", f"shape {table.shape}")
+    return table
+
+
+def _to_history(history: Any, rows: int) -> Floats:
+    if history is None:
+        return np.zeros((rows, 0))
+    table: Floats = np.array(list(history.values()) if isinstance(history, Mapping) else history, float)
+    table = table.T if isinstance(history, Mapping) else table
+    if table.ndim != 2 or len(table) != rows or not np.isfinite(table).all():
+        _reject("history", f"a table of {rows} rows without missing values", f"shape {table.shape}, or NaN in it")
+    return table
+
+
+def _reject(what: str, expected: str, value: str) -> Any:
+    raise ParameterError(f"Race: {what} must be {expected}, got {value}; correct the table.")

@@ -1,0 +1,50 @@
+"""History of the rows of a list: numbers known of every row before the order is drawn."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.errors import TableError
+from tombola.readers.formats.delimited import text_table
+from tombola.readers.names import is_id_name
+
+
+def read_history(path: Path, rows: Sequence[str] | None = None, column: str | None = None) -> tuple[list[str], Floats]:
+    """Return the row ids and the numbers of a CSV or TSV table, shape (rows, h).
+
+    One column with the row ids (`column`, or a name such as id), and at least one column of numbers, such as the losses
+    of candidates that do not take part. With `rows`, the numbers are in the order of these ids; every id must occur.
+    """
+    text = text_table(path)
+    places = [place for place, name in enumerate(text.header) if (name == column if column else is_id_name(name))]
+    if len(places) != 1 or len(text.header) < 2:
+        raise TableError(
+            f"{path}: expected one column of row ids and columns of numbers, got {', '.join(text.header[:20])}; "
+            "write a header such as id,a,b."
+        )
+    found: dict[str, list[float]] = {}
+    for line, cells in text.rows:
+        name = cells[places[0]].strip()
+        if name in found:
+            raise TableError(f"{path}: expected each row once, got {name!r} a second time in line {line}; drop it.")
+        found[name] = [_number(path, line, cell) for place, cell in enumerate(cells) if place != places[0]]
+    ids = list(found) if rows is None else list(rows)
+    missing = [name for name in ids if name not in found]
+    if missing or not ids:
+        raise TableError(
+            f"{path}: expected every row of the list, got no {missing[0] if missing else 'row'!r}; add it."
+        )
+    return ids, np.array([found[name] for name in ids], float)
+
+
+def _number(path: Path, line: int, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise TableError(f"{path}: expected a number in every cell, got {text.strip()!r} in line {line}; write one.")
+    return number
