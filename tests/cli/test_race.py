@@ -295,6 +295,7 @@ def test_plan_within_is_in_table_units(invoke_plan: Callable[..., str], one_sent
     assert far["answers"] == [{"candidates": ["a"], "shuffles": 4}]
     assert near["calls"] < far["calls"]
     assert json.loads(invoke_plan("--within", "50", "--json"))["races"][0]["calls"] < 60
+    assert "--within 50 saves" in " ".join(invoke_plan("--within", "50").split())
     with pytest.raises(ParameterError) as refused:
         invoke_plan("--within", "100")
     assert "less than 100, as the numbers are from 0 to 100" in one_sentence(refused.value)

@@ -103,20 +103,26 @@ def plan_(
     read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
     pool, notes = read.pool, read.notes
     asked: Any = {"question": question, "candidate": rank_of or None}
-    plans = plan(
-        pool, seed=seed, levels=_levels(level), within=_to_loss(within, *read.range), top=top,
-        baseline=baseline or None, **asked, shuffles=shuffles, workers=workers, known=_known_cells(known, read),
-        max_cost=max_cost, max_call_cost=max_call_cost, strata=_strata(read.strata, pool.rows, by),
+    options: Any = dict(
+        seed=seed, levels=_levels(level), top=top, baseline=baseline or None, **asked, shuffles=shuffles,
+        workers=workers, known=_known_cells(known, read), max_cost=max_cost, max_call_cost=max_call_cost,
+        strata=_strata(read.strata, pool.rows, by),
         history=_history(history, pool.ids or tuple(str(row) for row in range(pool.rows))),
     )  # fmt: skip
+    plans = plan(pool, within=_to_loss(within, *read.range), **options)
+    # A gate with a tolerance asks another question, so only the race for the best is compared with one without.
+    exact = plan(pool, **options) if within and not baseline else []
     if as_json:
         facts = {
             "table": name, "rows": pool.rows, "candidates": list(pool.actions), "total_calls": pool.losses.size,
             "notes": notes, "within": within, "max_cost": max_cost,
+            "calls_without_within": [one.calls for one in exact] or None,
         }  # fmt: skip
         typer.echo(json.dumps({**facts, "shuffles": shuffles, "seed": seed, "races": [one.to_json() for one in plans]}))
     else:
         _show_plans(f"{name}: {read.direction}", plans)
+        for one, other in zip(plans if exact else [], exact, strict=True):
+            show(_within_text(within, one, other))
         for note in notes[1:]:
             show(f"note: {note}")
 
@@ -679,6 +685,16 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
             show("An undecided race names the candidates that are left; the best is one of them, up to the level.")
     if first.share > EXPENSIVE_SHARE and first.settings.within == 0.0:
         show("Near ties take most of these calls. Use --within to accept a candidate that is close to the best.")
+
+
+def _within_text(within: float, plan: "Plan", exact: "Plan") -> str:
+    """Return whether a tolerance saves calls, in a sentence."""
+    saved = 1.0 - plan.calls / exact.calls
+    effect = f"saves {_percent(saved)} of" if saved > 0 else "saves none of"
+    return (
+        f"level {plan.settings.level:g}: --within {within:g} {effect} the calls ({plan.calls:,.0f}; without it "
+        f"{exact.calls:,.0f})"
+    )
 
 
 def _group_plans(plan: "Plan") -> "Table":
