@@ -12,6 +12,7 @@ EmpiricalLP are at the same cost as RoutedLP: 30 % of that of the best fixed act
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def standardised(features: np.ndarray) -> np.ndarray:
     known[:, empty] = 0.0
     scale = np.nanstd(known, axis=0)
     scores = (known - np.nanmean(known, axis=0)) / np.where(scale > 0, scale, 1.0)
-    return np.clip(np.nan_to_num(scores), -3.0, 3.0)
+    return np.asarray(np.clip(np.nan_to_num(scores), -3.0, 3.0))
 
 
 def vowpal_wabbit(options: str) -> Peer:
@@ -145,9 +146,9 @@ def peers() -> dict[str, Peer]:
     """Return the installed peers by name."""
     found: dict[str, Peer] = {}
     for name, options in VOWPAL_WABBIT.items():
-        with_library(found, f"VW {name}", lambda options=options: vowpal_wabbit(options))
+        with_library(found, f"VW {name}", partial(vowpal_wabbit, options))
     for name in ("BootstrappedTS", "AdaptiveGreedy"):
-        with_library(found, f"contextualbandits {name}", lambda name=name: contextual_bandits(name))
+        with_library(found, f"contextualbandits {name}", partial(contextual_bandits, name))
 
     def river() -> Peer:
         import river.bandit  # noqa: F401

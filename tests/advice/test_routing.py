@@ -78,7 +78,9 @@ def test_share_under_budget_is_of_best_choice_within_it() -> None:
     one = table(900, costs=True)
     asked = request(amounts=(900.0,))
     routing = run_routing(one, asked)
-    mix, best = 1 - optimum(one.pool, asked.budget(one.pool)).value, best_per_row(one.pool, asked.budget(one.pool))
+    budget = asked.budget(one.pool)
+    assert budget is not None
+    mix, best = 1 - optimum(one.pool, budget).value, best_per_row(one.pool, budget)
     assert best > np.asarray(one.pool.losses).min(axis=1).mean() + 0.1
     routed = routing.rows[0].mean_loss.value
     assert routing.share_of_gap.value == pytest.approx((mix - routed) / (mix - best))

@@ -33,7 +33,8 @@ def test_index_equals_ridge_regression() -> None:
             index._standardise(row)
             design[played].append((index.scores.copy(), loss))
         index._standardise(features[t])
-        penalty, found = np.diag([2.0, 100.0, 100.0]), []
+        penalty = np.diag([2.0, 100.0, 100.0])
+        found: list[Any] = []
         for rows in design:
             if not rows:
                 found.append(-np.inf)

@@ -55,7 +55,7 @@ def test_session_equals_play(rows: tuple[np.ndarray, np.ndarray], delay: int, pa
     trace = routed(**parameters).play(Pool(losses), features, order="given", delay=delay, seed=4)
     session = Session(routed(**parameters), ACTIONS, ROWS, features=FEATURES, seed=4)
     live(session, losses, features, delay, range(1, ROWS + 1))
-    decisions = np.array([session.decision_of(t)[:4] for t in range(1, ROWS + 1)])
+    decisions = np.array([(session.decision_of(t) or [])[:4] for t in range(1, ROWS + 1)])
     assert [ticket.action for ticket in session.tickets] == trace.actions.tolist()
     assert decisions[:, 0].tolist() == trace.stakes.probabilities.tolist()
     assert decisions[:, 3].tolist() == trace.stakes.capital.tolist()
@@ -64,7 +64,9 @@ def test_session_equals_play(rows: tuple[np.ndarray, np.ndarray], delay: int, pa
 
 def arrivals(seed: int) -> list[int]:
     """Return events in a random order: 0 issues a ticket, t answers it; some tickets are never answered."""
-    generator, events, pending, issued = np.random.default_rng(seed), [], [], 0
+    generator, issued = np.random.default_rng(seed), 0
+    events: list[int] = []
+    pending: list[int] = []
     while issued < ROWS:
         if pending and generator.random() < 0.48:
             events.append(pending.pop(int(generator.integers(len(pending)))))
@@ -98,7 +100,12 @@ def test_reopened_session_continues_as_if_never_closed(
     part.save(tmp_path / "s.json")
     fits: list[int] = []
     fit = Ridge.fit
-    monkeypatch.setattr(Ridge, "fit", lambda self, x, y, seed: fits.append(len(x)) or fit(self, x, y, seed))
+
+    def counted(self: Ridge, x: Any, y: Any, seed: int) -> Any:
+        fits.append(len(x))
+        return fit(self, x, y, seed)
+
+    monkeypatch.setattr(Ridge, "fit", counted)
     again = Session.load(tmp_path / "s.json")
     assert not fits
     run(again, events[cut : cut + 1])
@@ -258,7 +265,7 @@ class Policy:
     def prediction(self, row: int, answered: list[int]) -> np.ndarray:
         good = {"mean": sum(answered) % 2 == 0, "worst": False, "pending": row in self.shown}[self.kind]
         self.shown.add(row)
-        return self.losses[row] if good else -self.losses[row]
+        return np.asarray(self.losses[row] if good else -self.losses[row])
 
 
 # Number of rows answered before each of six rounds.
@@ -351,7 +358,7 @@ def test_reserve_holds_for_every_delay(monkeypatch: pytest.MonkeyPatch, kind: st
                 answer(session, losses, event)
             else:
                 session.act([float(session.round)])
-        records = np.array([session.decision_of(t)[:3] for t in range(1, ROWS + 1)])
+        records = np.array([(session.decision_of(t) or [])[:3] for t in range(1, ROWS + 1)])
         rounds, stakes, choices = np.arange(ROWS), records[:, 0], records[:, 1].astype(int)
         worse = np.where(choices < 0, 0.0, losses[rounds, choices] - losses[:, 0])
         largest = max(largest, float(np.cumsum(stakes * worse).max()))

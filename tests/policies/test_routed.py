@@ -77,7 +77,7 @@ def test_choice_of_a_round_ignores_losses_of_later_rows(row: int) -> None:
 
 def test_training_on_later_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fault of L1: models are fitted to the rows of their own block, too."""
-    fit = module.fit_models
+    fit: Any = vars(module)["fit_models"]
     whole, targets = example()[1], example()[0]
 
     def fit_ahead(models: Any, features: np.ndarray, losses: np.ndarray, seed: int) -> Any:
@@ -149,7 +149,7 @@ def test_probabilities_permute_with_the_actions(fault: bool, monkeypatch: pytest
     losses = np.clip(0.5 + 0.3 * np.sign(features) + generator.uniform(-0.2, 0.2, (200, 3)), 0, 1)
     order = np.array([2, 0, 1])
     if fault:
-        actions_of = module.actions_of
+        actions_of: Any = vars(module)["actions_of"]
         monkeypatch.setattr(module, "actions_of", lambda x: actions_of(np.round(x)))
     plain, permuted = (
         Routed(models=(Ridge(),)).play(Pool(table), features, order="given", seed=1)

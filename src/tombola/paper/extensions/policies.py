@@ -4,10 +4,11 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from tombola._types import Floats, Seed
+from tombola._types import Floats, Rounds, Seed
 from tombola.bounds.policies import erm_policies, training_rows
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
@@ -68,7 +69,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
             for order in (generator.permutation(T) for _ in range(unit["orders"]))
         ]
 
-    def _regret(self, features: Floats, labels: Floats) -> float:
+    def _regret(self, features: Rounds, labels: Rounds) -> float:
         T, lost = len(labels), 0.0
         # mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
         mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)
@@ -207,11 +208,11 @@ def _linear_program(losses: Floats, costs: Floats, amount: float) -> float:
     from scipy.optimize import linprog
 
     rows, actions = losses.shape
-    found = linprog(
+    found: Any = linprog(
         losses.ravel(), A_ub=costs.ravel()[None], b_ub=[amount], A_eq=np.kron(np.eye(rows), np.ones(actions)),
         b_eq=np.ones(rows), bounds=(0, 1), method="highs",
     )  # fmt: skip
-    return float(found.fun) / rows
+    return float(found.fun) / float(rows)
 
 
 def _best_of_all(losses: Floats, costs: Floats, amount: float) -> float:
