@@ -82,7 +82,7 @@ def contextual_bandits(name: str) -> Peer:
 
     def run(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
         k, rng = losses.shape[1], np.random.default_rng(seed)
-        policy = getattr(online, name)(LogisticRegression(max_iter=200), nchoices=k, random_state=seed)
+        policy = getattr(online, name)(LogisticRegression(max_iter=200), nchoices=k, random_state=seed + 1)
         actions, end = rng.integers(0, k, len(losses)), 16
         while end < len(losses):
             rewards = 1.0 - losses[np.arange(end), actions[:end]] > rng.random(end)
