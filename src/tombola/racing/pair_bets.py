@@ -22,6 +22,8 @@ from tombola.racing.bets import MAX_LOSS_SHARE, STRATEGY_WEIGHTS, update_wealth
 HORIZON_SHARE = 0.5
 # Standard deviations beyond the quantile of the threshold: the approximation misses its goal by a little.
 GOAL_RESERVE = 0.4
+# Wealth at which the bets towards the last row alone give up: a recovery is as good as impossible, and costs time.
+ABANDONED = 1e-4
 # Smallest share of the goal for which the quantile is computed; below it the bet is at its cap.
 MIN_SHARE = 1e-12
 
@@ -68,6 +70,19 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
         share = wealth[STRATEGY_WEIGHTS.size] * state.margin
         wealth[STRATEGY_WEIGHTS.size] *= 1.0 + horizon_bet(share, (state.rows - state.rows_seen[0]) * variance) * d
     return float(update_wealth(state, bettor, lead, d, 0.0))
+
+
+def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
+    """Update one bettor that only bets towards the last row, until it reaches its goal or gives up."""
+    wealth = state.wealth[bettor]
+    share = wealth[STRATEGY_WEIGHTS.size] * state.margin
+    if share < 1.0 and wealth[STRATEGY_WEIGHTS.size] > ABANDONED:
+        n = state.n_bets[bettor]
+        variance = (0.5 + state.squared_residuals[bettor]) / (n + 2.0)
+        wealth[STRATEGY_WEIGHTS.size] *= 1.0 + horizon_bet(share, (state.rows - n) * variance) * d
+        residual = d - lead / (n + 10.0)
+        state.squared_residuals[bettor] += residual * residual
+        state.n_bets[bettor] = n + 1.0
 
 
 def horizon_bet(share: float, variance_left: float) -> float:

@@ -9,10 +9,11 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row
-from tombola.racing.pair_bets import bet_on_pair, pair_weights, share_of_goal
+from tombola.racing.pair_bets import bet_on_goal, pair_weights, share_of_goal
 from tombola.racing.ranks import n_pairs
 
 ORDERS = 8  # e-values are averaged over this many orders fixed by a seed; more orders only reduce their noise
+MAX_BETS = 500_000_000  # about ten seconds; larger tables get fewer orders, at least one
 
 
 def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
@@ -50,10 +51,12 @@ def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Float
     """
     n, k = losses.shape
     generator, rule, total = np.random.default_rng(seed), AllPairs(k, n, math.inf, level), np.zeros((k, k))
-    for _ in range(ORDERS):
+    # Fixed by the shape of the table, so the average stays an e-value.
+    orders = max(1, min(ORDERS, MAX_BETS // (k * k * n)))
+    for _ in range(orders):
         rule.play(losses, generator.permutation(n).astype(np.uint32))
         total += rule.evalues()
-    return total / ORDERS
+    return total / orders
 
 
 class AllPairs(Elimination):
@@ -80,5 +83,5 @@ class AllPairs(Elimination):
         for a in range(k):
             for b in range(k):
                 if a != b:
-                    bet_on_pair(state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b])
+                    bet_on_goal(state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b])
         count_row(state, losses)
