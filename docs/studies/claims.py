@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("claims", nargs="*")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--only", choices=["seeds", "source", "faults"])
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     cache, tables = ResultCache(given.folder), {}
     claims = [kind() for kind in CLAIMS if not given.claims or kind.name in given.claims]
     if given.only in (None, "seeds"):
