@@ -4,7 +4,7 @@ EmpiricalLP keeps no margin.
 
 It solves its linear program again whenever the number of rows has doubled. The second pool exchanges the better action
 at these rounds: in given order the learner is always wrong and earns nothing; in random order its regret is far below
-its bound. The bound is more than fifty times the regret, so every round of fluid play is compared with a twin.
+its bound. The bound is some thirty times the largest regret, so every round of fluid play is compared with a twin.
 """
 
 from collections.abc import Callable
@@ -62,8 +62,9 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         OPT, in sampled and in fluid play, and never overspends.
     Meaning: Solve the linear program of the rows seen with the budget left, again and again, without a reserve. On a
         shuffled list this is safe until close to the end, and collects nearly everything.
-    Limits: from the theorem: its bound, below T OPT, is missed by at most 5 % of the plays (binomial); it is more than
-        50 times the regret, so the verdict rests on the comparison with a twin in every round; no play overspends
+    Limits: from the theorem: its bound, below T OPT, is missed by at most 5 % of the plays (binomial); it is some
+        30 times the largest regret, so the verdict rests on the comparison with a twin in every round; no play
+        overspends
     """
 
     learner: BudgetedLearner = field(default_factory=lambda: EmpiricalLP(growth=GROWTH))
