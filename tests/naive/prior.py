@@ -18,8 +18,11 @@ class Beliefs(NamedTuple):
     noise: Any
 
 
-def beliefs(losses: Sequence[Sequence[float]]) -> Beliefs:
-    """Estimate the prior from the losses of every action, and the posterior of every action."""
+def beliefs(losses: Sequence[Sequence[float]], first: float = 1 / 3, least: float = 1 / 3) -> Beliefs:
+    """Estimate the prior from the losses of every action, and the posterior of every action.
+
+    `first` is the first spread and `least` the least variance of the prior of an action tried, over c0 (1 - c0).
+    """
     k, tried = len(losses), [a for a, seen in enumerate(losses) if seen]
     n = np.array([len(losses[a]) for a in tried], dtype=float)
     m = np.array([math.fsum(losses[a]) / len(losses[a]) for a in tried])
@@ -31,7 +34,8 @@ def beliefs(losses: Sequence[Sequence[float]]) -> Beliefs:
     between = (2 * min(damped[tried], default=centre) + damped) / 3
     noise = share * between * (1 - between)
     error = noise[tried] / n
-    widest = spread = centre * (1 - centre) / 3
+    widest = spread = first * centre * (1 - centre)
+    prior_variance = least * centre * (1 - centre)
     for _ in range(3 if tried else 0):
         w = 1 / (spread + error)
         scatter = float((w * (m - np.average(m, weights=w)) ** 2).sum())
@@ -40,7 +44,7 @@ def beliefs(losses: Sequence[Sequence[float]]) -> Beliefs:
         spread = max(1e-8, float(spread))
         vague = 1 / (spread + 1 / 12)
         centre = float(((w * m).sum() + vague / 2) / (w.sum() + vague))
-    kept = max(widest, spread) / (max(widest, spread) + error)
+    kept = max(prior_variance, spread) / (max(prior_variance, spread) + error)
     guess, doubt = np.full(k, centre), np.full(k, spread)
     guess[tried], doubt[tried] = centre + kept * (m - centre), kept * error
     return Beliefs(centre, spread, len(tried), guess, doubt, noise)

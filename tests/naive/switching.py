@@ -213,14 +213,15 @@ class Thrifty(FrugalUCB):
 
     def __init__(self, k: int, T: int, price: float = 1.0) -> None:
         super().__init__(k, T, price, scale=0.7)
-        self.look, self.visit = 0, 0.0
+        self.look, self.visit, self.hold = 0, 0.0, 0.0
         self.begun: dict[int, float] = {}
         self.promising, self.astray, self.overruled = 0, False, False
+        self.wanted: set[int] = set()
         self.tracker = bounds.thrifty_exploration_budget(T, k)
 
     def believe(self) -> None:
         """Estimate the beliefs from all answers."""
-        found = beliefs([self.losses(a) for a in range(self.k)])
+        found = beliefs([self.losses(a) for a in range(self.k)], 0.15 / (1 + 0.4 * self.price), 0.07)
         self.tried, self.guess, self.doubt, self.noise = found.tried, found.guess, found.doubt, found.noise
 
     def saving(self, a: int, plays: float, bar: float) -> float:
@@ -251,15 +252,32 @@ class Thrifty(FrugalUCB):
         """Return the action of the stretch, or those most valuable that can be paid for, else the most promising."""
         if self.k == 1 or self.look > 0:
             return {self.plays[-1] if self.plays else 0}
-        valuable = self.valuable()
+        index = self.indices(0.7)
+        self.promising = min(index, key=lambda a: (round(index[a], 9), a not in self.untried(), a))
+        self.wanted = {self.plays[-1]} if self.hold > 0 else self.valuable()
+        self.begun = {} if self.hold > 0 else self.begun
+        valuable = self.wanted if self.hold > 0 else self.of_two()
+        paid = {a for a in valuable if a == self.promising or self.worst(a) <= self.tracker}
+        self.overruled = not paid
+        return paid or {self.promising}
+
+    def indices(self, scale: float) -> dict[int, float]:
+        """Return the indices for this scale, with 8 prices over the rounds left for a switch."""
+        self.scale = scale
         toll = 8 * self.price / (self.T - len(self.plays))
         index = {a: self.index(a) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(self.untried(), 0.0)
         for a in index:
             index[a] += toll if self.plays[-1:] != [a] else 0.0
-        self.promising = min(index, key=lambda a: (round(index[a], 9), a not in self.untried(), a))
-        paid = {a for a in valuable if a == self.promising or self.worst(a) <= self.tracker}
-        self.overruled = not paid
-        return paid or {self.promising}
+        return index
+
+    def is_pair(self) -> bool:
+        """Return whether there are two actions and at most 5,000 rounds."""
+        return self.k == 2 and self.T <= 5000
+
+    def of_two(self) -> set[int]:
+        """Return the action with the smaller index of two with 20 answers each, else those wanted."""
+        both = self.is_pair() and min(self.n(0), self.n(1)) >= 20
+        return self.smallest(self.indices(1.15)) if both else self.wanted
 
     def worst(self, a: int) -> float:
         """Return the most that playing an action until the next look can cost."""
@@ -283,14 +301,27 @@ class Thrifty(FrugalUCB):
         if self.look == 0 and self.k > 1:
             self.astray = action != self.promising and self.worst(action) <= self.tracker
             self.tracker -= self.astray * (self.worst(action) - max(1, math.ceil(self.plays.count(action) / 8)))
-            self.begin_visit(action)
+            careful = not self.overruled and action not in self.wanted
+            self.begin_hold(action, careful)
+            self.begin_visit(action, careful)
             self.look = max(1, math.ceil(self.plays.count(action) / 8))
-        self.look, self.visit = self.look - 1, self.visit - 1
+        self.look, self.visit, self.hold = self.look - 1, self.visit - 1, self.hold - 1
         Twin.acted(self, action)
 
-    def begin_visit(self, action: int) -> None:
-        """Set the length of the visit that begins here, if one does; an action that was not wanted is not visited."""
+    def begin_hold(self, action: int, careful: bool) -> None:
+        """Of two actions hold a new one for 20 rounds, and one returned to by its index for as long as a visit."""
+        before, whole = self.plays.count(action), min(1.0, self.price)
         if self.overruled:
+            self.hold = 0.0
+        elif self.hold <= 0 and self.is_pair():
+            if before == 0:
+                self.hold = 20 * whole
+            elif careful and self.plays[-1] != action:
+                self.hold = whole * max(12 * self.price, before / 2)
+
+    def begin_visit(self, action: int, careful: bool) -> None:
+        """Set the length of the visit that begins here, if one does; an action that was not wanted is not visited."""
+        if self.overruled or careful:
             self.visit = 0.0
         elif self.begun:
             longest = max(12 * self.price, min(1.0, self.price) * self.plays.count(action))

@@ -24,7 +24,7 @@ from tombola.learners.budgeted.means import (
     play_planned,
     solve,
 )
-from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
+from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM, believe, notice
 
 MORE = 1.0  # what an action to be tried is taken to earn above all others
 
@@ -116,7 +116,7 @@ class ThriftyLP(BudgetedBanditLearner):
     def needs_plan(state: State, fits: Floats) -> bool:
         if not plan_is_due(state, state.answered[0], fits):
             return False
-        believe(state)  # here, for here it is compiled
+        believe(state, UNIFORM, UNIFORM)  # here, for here it is compiled
         return True
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:

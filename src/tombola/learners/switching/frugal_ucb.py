@@ -53,7 +53,7 @@ def index(mean: float, seen: float, remaining: float, actions: int, horizon: flo
     return kl_lower_bound(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)
 
 
-def most_promising(state: Any, times: float) -> int:
+def most_promising(state: Any, times: float, scale: float) -> int:
     """Return the action with the smallest index plus the price of a switch.
 
     times: number of switching prices that a switch must repay in the remaining rounds.
@@ -66,7 +66,7 @@ def most_promising(state: Any, times: float) -> int:
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
             seen, mean = state.seen[action], state.means[action]
-            value = index(mean, seen, remaining, state.seen.size, state.horizon, state.scale)
+            value = index(mean, seen, remaining, state.seen.size, state.horizon, scale)
             if action != current:
                 value += toll
             if value < least:
@@ -110,7 +110,7 @@ class FrugalUCB(Learner):
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
         if state.left[0] == 0.0:
-            action = most_promising(state, FRUGAL_TOLL)
+            action = most_promising(state, FRUGAL_TOLL, state.scale)
             state.current[0] = action
             state.left[0] = max(state.shortest, float(math.ceil(0.5 * state.chosen[action])))
         action = int(state.current[0])

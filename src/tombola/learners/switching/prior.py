@@ -13,6 +13,7 @@ from tombola.learners.bandit.counts import update_mean
 CENTRE, SPREAD, TRIED = 0, 1, 2
 PASSES = 3
 WEIGHT = 0.05
+UNIFORM = 1.0 / 3.0  # variance of a uniform mean over that of a coin: 1/12 against 1/4
 LEAST = 1e-8
 
 
@@ -23,20 +24,21 @@ def notice(state: Any, action: int, loss: float) -> None:
     state.within[0] += off * (loss - state.means[action])
 
 
-def believe(state: Any) -> None:
+def believe(state: Any, first: float, tried: float) -> None:
     """Estimate the prior, and the posterior mean and variance of every action.
 
-    An action that was tried keeps the widest prior, c (1 - c) / 3 around the centre c, if it is wider: shrinking it by
-    the spread of the others would hide the one that is unlike them.
+    Before differences are seen the spread is `first` times the variance c (1 - c) of a coin. An action that was tried
+    has a prior of at least `tried` times that variance: shrinking it by the spread of the others would hide the one
+    that is unlike them.
     """
     estimate_noises(state)
     prior = state.prior
-    widest = prior[CENTRE] * (1.0 - prior[CENTRE]) / 3.0
-    prior[SPREAD] = widest
+    coin = prior[CENTRE] * (1.0 - prior[CENTRE])
+    prior[SPREAD] = first * coin
     if prior[TRIED] > 0.0:
         for _ in range(PASSES):
-            estimate_spread(state, widest)
-    wide = max(widest, prior[SPREAD])
+            estimate_spread(state, first * coin)
+    wide = max(tried * coin, prior[SPREAD])
     for action in range(state.seen.size):
         state.posterior_mean[action], state.posterior_var[action] = prior[CENTRE], prior[SPREAD]
         if state.seen[action] > 0.0:

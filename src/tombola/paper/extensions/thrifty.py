@@ -103,7 +103,7 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**14, 2**16, 2**18), 50) if full else ((2**14, 2**16), 4)
         kinds = [(name, T, k, 1.0) for name in GAPS for T in horizons for k in (2, 5)]
-        settings = [*kinds, *(("quiet", 3000, k, price) for k, price in ((2, 1.0), (3, 10.0)))]
+        settings = [*kinds, ("quiet", 6000, 2, 1.0), ("quiet", 3000, 3, 10.0)]
         return [{"pool": pool, "T": T, "k": k, "price": price, "plays": plays} for pool, T, k, price in settings]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
