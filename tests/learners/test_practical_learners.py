@@ -73,7 +73,7 @@ def test_the_prior_learns_centre_and_spread() -> None:
 
 
 def test_thrifty_rarely_stays_with_the_worse_of_two_close_actions() -> None:
-    """Losses .5 and .45, 3,000 rows: at most 1 of 200 plays above five times the mean; 6 without the index of two."""
+    """Losses .5 and .45, 3,000 rows: at most 1 of 200 plays above five times the mean; 3 without the index of two."""
     losses = (np.random.default_rng(11).random((3000, 2)) < [0.5, 0.45]).astype(float)
     regrets = compare(Pool(losses), [Thrifty(price=0.0)], repetitions=200, seed=5).regrets("Thrifty")
     assert (regrets > 5 * regrets.mean()).sum() <= 1
