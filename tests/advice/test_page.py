@@ -43,6 +43,7 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
         summary=summary,
         order_test=SimpleNamespace(refuted=True),
         order_text="not random",
+        groups=(),
         notes=("a <note>",),
         routing=SimpleNamespace(
             sentence="Features <do> not help here: a.", detail="A detail.", gain=SimpleNamespace(repetitions=5)
@@ -53,7 +54,7 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
         routing=[{"name": "always <a>", "mean_loss": "0.5000", "spent": ""}],
         rankings={"random": rows, "given": rows}, regret_definition="loss",
         pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
-        bars=mean_bars(means),
+        bars=mean_bars(means), explained=None,
         ticks=["0", "1"], command="tombola compare x.csv",
     )  # fmt: skip
 
