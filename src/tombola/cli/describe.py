@@ -52,7 +52,8 @@ def describe(
         show(command, soft=True)
     if not summary.is_unfinished and steps:
         show("or, how few calls would find the best action (a race):")
-        show(steps[0][1].replace("tombola compare", "tombola race plan", 1), soft=True)
+        for _, command in steps:
+            show(command.replace("tombola compare", "tombola race plan", 1), soft=True)
     if summary.parsed.costs is not None:
         show("with a budget: add --budget AMOUNT, in the unit of the costs")
 
