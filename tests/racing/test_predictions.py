@@ -149,7 +149,7 @@ def test_compiled_predictions_equal_interpreted_ones() -> None:
             rule = RaceSettings(names, level=1e-9).rule(40)
             RowsLeft(rule, side).play(table, np.arange(40, dtype=np.uint32))
             states.append(rule.memory.copy())
-    assert np.array_equal(*states)
+    assert np.array_equal(states[0], states[1])
 
 
 def test_history_with_known_incumbent_saves_calls() -> None:

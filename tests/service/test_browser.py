@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from browser import CHROMIUM, FLAGS, needs_browser
+from conftest import HANGS
 from race_cases import loss_of, start_file
 from service_cases import Server
 from tombola import RaceClient, SessionFile
@@ -125,7 +126,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
         pytest.skip("axe-core needs npm")
     folder = tmp_path_factory.mktemp("axe")
     command = [npm, "install", "--silent", "--no-audit", "--prefix", str(folder), f"axe-core@{AXE_VERSION}"]
-    if subprocess.run(command, capture_output=True, timeout=300, check=False).returncode:
+    if subprocess.run(command, capture_output=True, timeout=HANGS, check=False).returncode:
         pytest.skip("axe-core could not be installed")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 

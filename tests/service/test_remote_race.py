@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SOURCE
+from conftest import HANGS, SOURCE
 from service_cases import Server
 from tombola import AsyncRaceClient, RaceClient, RaceFile
 from tombola.errors import ParameterError, SessionError
@@ -51,7 +51,7 @@ def test_two_machines_run_one_race(tmp_path: Path) -> None:
     tokens = [store.add("one", "admin"), store.add("two", "worker")]
     with Server(path) as server:
         processes = [machine(tmp_path, f"home{n}", server.url, token) for n, token in enumerate(tokens)]
-        ended = [(*process.communicate(timeout=300), process.returncode) for process in processes]
+        ended = [(*process.communicate(timeout=HANGS), process.returncode) for process in processes]
     verdicts = {out.strip() for out, _, _ in ended}
     assert [code for _, _, code in ended] == [0, 0], ended
     assert len(verdicts) == 1

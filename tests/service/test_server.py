@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from conftest import SOURCE
+from conftest import HANGS, SOURCE
 from service_cases import Server, start_session
 from tombola import SessionFile
 from tombola.errors import FileError, ParameterError
@@ -130,6 +130,8 @@ def test_examples_of_the_documentation_run(tmp_path: Path, language: str, progra
             command = ["node", str(tmp_path / "example.mjs")]
         else:
             command = ["bash", "-ec", example]
-        subprocess.run(command, check=True, env={**os.environ, "TOKEN": token}, stdout=subprocess.DEVNULL, timeout=120)
+        subprocess.run(
+            command, check=True, env={**os.environ, "TOKEN": token}, stdout=subprocess.DEVNULL, timeout=HANGS
+        )
     with SessionFile.open(path) as file:
         assert file.view().outcomes == [0.25]

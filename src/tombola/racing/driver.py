@@ -24,8 +24,8 @@ from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
 from tombola.pool import frame_index, is_frame
 from tombola.racing._race import Race
 from tombola.racing.events import Call, Event, EventSink
+from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
-from tombola.racing.predictions import SideInformation
 from tombola.racing.strata import Strata
 from tombola.readers.units import UNIT_LOSSES, Units
 

@@ -108,7 +108,7 @@ class RowsLeft:
             self.count(counted, rows[counted], self.rule.rows_seen)
         return calls
 
-    def count(self, rows: Any, losses: Floats, n: int) -> None:
+    def count(self, rows: Any, losses: Rows, n: int) -> None:
         """Count rows, n in all, for later predictions, and refit when it is time."""
         if self.fit is None:
             return

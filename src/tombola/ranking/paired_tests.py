@@ -56,7 +56,7 @@ def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Float
     for _ in range(orders):
         rule.play(losses, generator.permutation(n).astype(np.uint32))
         total += rule.evalues()
-    return total / orders
+    return np.asarray(total / orders)
 
 
 class AllPairs(Elimination):
