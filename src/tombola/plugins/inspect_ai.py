@@ -73,9 +73,12 @@ class EarlyStoppingRace:
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Raise unless the task has the samples of this race, in order, in one epoch.
+        """Raise ParameterError unless the task has the samples of this race, in order.
 
-        Called by inspect_ai, which logs the returned name.
+        Several epochs raise too. Called by inspect_ai, which logs the returned name.
+
+        task: unused.
+        samples: a prefix of the samples of the race is accepted too.
         """
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
@@ -108,6 +111,8 @@ class EarlyStoppingRace:
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
         """Record the score of a sample. Called by inspect_ai.
 
+        Raises ParameterError if it is not in [0, 1], or if there are several and `scorer` names none.
+
         id, epoch: of the sample.
         scores: by name of the scorer.
         """
@@ -116,7 +121,10 @@ class EarlyStoppingRace:
         self._log.append(answer)
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return the result of the race for the log of the task."""
+        """Return the result of the race for the log of the task. Called by inspect_ai.
+
+        Keys: verdict, answer, proved (None while undecided), calls, calls_saved, settings.
+        """
         race = self.race
         return {
             "verdict": race.verdict,
@@ -148,13 +156,13 @@ class EarlyStoppingRace:
 
 
 def candidate_of(state: TaskState) -> str:
-    """Return the candidate of a sample, from its metadata."""
+    """Return the candidate of the sample that a solver works on, from its metadata."""
     return str(state.metadata[CANDIDATE_KEY])
 
 
 @solver
 def ask_candidate() -> Solver:
-    """Solver that generates with the model named by the candidate of the sample."""
+    """Return a solver that generates with the model that the candidate names."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.output = await get_model(candidate_of(state)).generate(state.messages)

@@ -16,13 +16,17 @@ from typing import Any
 
 from inspect_ai.hooks import Hooks, RunEnd, hooks
 
+# Environment variable that switches the extension on: 1, or the name of the score to use.
 VARIABLE = "TOMBOLA_RANKS"
 OFF, ON = ("", "0"), "1"
 
 
 @hooks(name="ranks", description=f"Print the ranks that each model may have, if {VARIABLE} is 1 or names a score.")
 class RanksOfRun(Hooks):
-    """Print the rank sets of the models of every task of a run."""
+    """Hook of inspect_ai: print the rank sets of the models of every task of a run.
+
+    A rank set has the ranks that a model may have, at one error probability for all models.
+    """
 
     def enabled(self) -> bool:
         return os.environ.get(VARIABLE, "") not in OFF
@@ -34,7 +38,13 @@ class RanksOfRun(Hooks):
 
 
 def ranks_of_logs(logs: Any, metric: str = ON) -> list[str]:
-    """Return the ranking of the models as text, one for each task with several models."""
+    """Return the ranking of the models as text, one for each task with several models.
+
+    Logs that cannot be ranked give a text with the reason, not an error.
+
+    logs: `EvalLog` objects of inspect_ai; unfinished ones are left out.
+    metric: the score to use; "1" if each task has only one.
+    """
     from tombola.errors import TombolaError
     from tombola.plugins.logs import answers_of_log, pool_of
     from tombola.ranking import rank

@@ -20,7 +20,7 @@ from tombola.readers.columns import check_unique_names
 from tombola.readers.formats.delimited import text_lines, text_table
 from tombola.readers.input_checks import check_file
 
-# Errors that malformed input causes while it is parsed.
+# Errors that malformed input causes while it is parsed; they become a TableError.
 PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -35,15 +35,20 @@ class LoggedAnswer(NamedTuple):
 def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     """Read log files of any supported kind as one pool.
 
-    metric: the score to use, if there are several.
-    paths: of the files.
+    Raises TableError if a file is malformed, or a candidate lacks a row.
+
+    paths: of the files; kinds may differ.
+    metric: name of the score to use; None if there is only one.
     """
     answers = [answer for path in paths for answer in _reader(path)(path, metric)]
     return pool_of(answers, ", ".join(str(path) for path in paths))
 
 
 def pool_of(answers: Iterable[LoggedAnswer], source: str) -> Pool:
-    """Return a pool of the answers; every candidate must have one answer per row.
+    """Return a pool of the answers: a row per row id, a column per candidate.
+
+    Both are in the order of first occurrence. Raises TableError unless every candidate has exactly one answer per row,
+    with a loss in [0, 1].
 
     source: named in error messages.
 
@@ -80,7 +85,10 @@ def pool_of(answers: Iterable[LoggedAnswer], source: str) -> Pool:
 
 
 def is_results_file(path: Path) -> bool:
-    """Return whether a JSON file has the results of a run, of inspect_ai or promptfoo."""
+    """Return whether a JSON file has the results of a run, of inspect_ai or promptfoo.
+
+    Malformed JSON gives False.
+    """
     check_file(path)
     try:
         data = json.loads("".join(text_lines(path)))
@@ -116,12 +124,14 @@ def _inspect(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
 
 
 def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> Iterator[LoggedAnswer]:
-    """Yield the answers of an `EvalLog` of inspect_ai.
+    """Yield the answers of a log of inspect_ai; the candidate is its model.
 
-    Samples that are not loaded are read from its file.
+    Samples that are not loaded are read from its file. Raises TableError if there are several scores and `metric` names
+    none of them.
 
-    log: the log.
-    source: named in error messages.
+    log: an `EvalLog`.
+    metric: name of the score to use; None if there is only one.
+    source: named in error messages; None for the location of the log.
     """
     from inspect_ai.log import read_eval_log
     from inspect_ai.scorer import value_to_float

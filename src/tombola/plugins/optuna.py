@@ -30,10 +30,13 @@ from tombola.rng import RngStreams
 
 
 class RacePruner(BasePruner):
-    """Prune trials; the best is pruned with probability at most `level`.
+    """Prune trials of an Optuna study; the best is pruned with probability <= `level`.
 
-    rows: number of rows.
-    trials: number of trials.
+    Pass it to create_study as pruner. Reported values must be in [0, 1]; `order` has the row numbers in the order to
+    evaluate.
+
+    rows: number of rows that every trial evaluates.
+    trials: largest number of trials; more raise ParameterError.
     seed: of the order of the rows.
 
     >>> RacePruner(rows=5, trials=2, seed=1).order
@@ -48,7 +51,10 @@ class RacePruner(BasePruner):
         self._pairs: dict[tuple[int, int], Best] = {}
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
-        """Return whether the rows so far show that another trial is better."""
+        """Return whether the rows so far show that another trial is better.
+
+        Called by Optuna. Raises FeedbackError if a reported value is not in [0, 1] or a step is missing.
+        """
         if trial.number >= self._trials:
             raise ParameterError(
                 f"RacePruner: expected at most {self._trials} trials, got trial {trial.number + 1}; "

@@ -7,7 +7,10 @@ from tombola._types import Floats
 
 
 class Band(NamedTuple):
-    """A measured curve with its interval, as arrays over `x`."""
+    """A measured curve with its interval.
+
+    x, middle, low, high: arrays of equal length; a point is at (x, middle), its interval from low to high.
+    """
 
     name: str
     x: Floats
@@ -17,7 +20,7 @@ class Band(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A reference curve: a bound, or an exact value."""
+    """A reference curve, drawn dashed and without an interval: a bound or exact value."""
 
     name: str
     x: Floats
@@ -34,9 +37,11 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Curves and points on linear or logarithmic axes; `alt` is the text version.
+    """Curves and points on linear or logarithmic axes, as data; `draw_chart` draws it.
 
     bands, lines, points: measured curves, reference curves, single points.
+    log_x, log_y: whether the axis is logarithmic.
+    alt: description for readers who do not see the chart; "" for the title.
     """
 
     title: str

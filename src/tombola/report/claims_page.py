@@ -7,9 +7,14 @@ from tombola.report.page import Drawing, render
 
 
 class FaultEntry(NamedTuple):
-    """Verdict of a claim on the program with one fault injected.
+    """Verdict of a claim when one fault is put into the program on purpose.
 
-    caught: whether the verdict differs from the expected one.
+    Fault injection shows that the claim's check can fail.
+
+    fault: its description.
+    outcome: the verdict with the fault.
+    caught: whether the verdict differs from the expected one, as it should.
+    measured: the numbers behind the verdict, as text.
     """
 
     fault: str
@@ -19,10 +24,20 @@ class FaultEntry(NamedTuple):
 
 
 class ClaimEntry(NamedTuple):
-    """One claim on the page, as plain text, with its drawn charts.
+    """One claim of the paper on the page, as plain text, with its drawn charts.
 
-    `printed` and `corrected` are the formulas of the paper and of its correction, `limits` the origin of the limits
-    of the verdict, `false_alarm` the probability of a wrong verdict. Empty fields are left out.
+    Empty fields are left out.
+
+    source: place in the paper.
+    statement, meaning: the claim, and what it means in plain words.
+    outcome, expected: the verdict, and the one it should have.
+    measured: the numbers behind the verdict.
+    printed, corrected: the formulas of the paper and of its correction.
+    command: reproduces the verdict.
+    limits: origin of the limits that the verdict uses.
+    false_alarm: probability of a wrong verdict.
+    faults: verdicts with injected faults.
+    section: heading of the part of the page.
     """
 
     name: str
@@ -44,10 +59,10 @@ class ClaimEntry(NamedTuple):
 
 
 def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]) -> str:
-    """Render the page of a reproduction as HTML.
+    """Return the page of a reproduction as HTML.
 
     lead: paragraph below the title.
-    facts: names and values of the run as a whole.
     entries: the claims, in the order of the page.
+    facts: names and values of the run as a whole.
     """
     return render("claims.html", title=title, lead=lead, entries=entries, facts=facts)

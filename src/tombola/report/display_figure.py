@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 
 from tombola.report import figures
 
-# Pixels of the picture per point on the screen: sharp on screens with a high resolution.
+# Pixels of the PNG per pixel of its displayed size: sharp on screens with a high resolution.
 PIXEL_RATIO = 2
-# Points per inch on the screen.
+# Pixels per inch of the figure, as displayed in a notebook.
 SCREEN_DPI = 80
 
 
 class DisplayFigure(Figure):
-    """A figure that displays in notebooks, and saves as PNG, SVG or PDF.
+    """A Matplotlib figure that displays in notebooks, and saves as PNG, SVG or PDF.
 
     >>> from matplotlib.backends.backend_agg import FigureCanvasAgg
     >>> figure = DisplayFigure(figsize=(3, 2))
@@ -36,14 +36,17 @@ class DisplayFigure(Figure):
         return picture, {"width": round(width * SCREEN_DPI), "height": round(height * SCREEN_DPI)}
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure and return the path; the suffix selects PNG, SVG or PDF."""
+        """Write the figure and return the path; the suffix selects PNG, SVG or PDF.
+
+        Another suffix raises ParameterError.
+        """
         return figures.save(self, path)
 
 
 class LabelPlacer(Artist):
     """Invisible artist that places the labels of curves when axes are drawn.
 
-    Limits and scales may change after a chart was drawn, for example when a bound is added.
+    Add it once to the axes. Limits and scales may change after a chart was drawn, for example when a bound is added.
     """
 
     # Below every other artist, so that it is drawn first.

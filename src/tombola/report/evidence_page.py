@@ -7,7 +7,10 @@ from tombola.report.page import draw_for_page, render
 
 
 class TextTable(NamedTuple):
-    """A table of text cells with a heading."""
+    """A table of text cells with a heading.
+
+    columns: names of the columns; each row has a cell for each.
+    """
 
     heading: str
     columns: tuple[str, ...]
@@ -36,12 +39,13 @@ class Figure(NamedTuple):
 
 
 class EvidencePage(NamedTuple):
-    """Content of the page.
+    """Content of the page of certify, check-order or audit, for `render_evidence`.
 
     lead: paragraph below the title.
-    tone: of the verdict: "good", "fair" or "bad".
+    verdict: the result in a sentence.
+    tone: colour of the verdict: "good", "fair" or "bad".
     facts: names and values.
-    command: reproduces the page.
+    command: command line that reproduces the page.
     """
 
     title: str

@@ -22,22 +22,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-# Okabe and Ito (2008): told apart by readers with any kind of colour vision
+# Colours of the curves, in order; repeated after the last. Okabe and Ito (2008): told apart by readers with any kind of
+# colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
-# One per curve, in the order of COLOURS.
+# Markers of the curves, in the order of COLOURS.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT, REFERENCE = "#222222", "#dddddd", "#767676"
-MAX_LABEL_LENGTH = 48  # letters of a name beside a curve
-MAX_MARKED_POINTS = 24  # a curve with more points than this has no markers
+# Characters of a name beside a curve; longer ones are cut. More would leave no room for the curves.
+MAX_LABEL_LENGTH = 48
+# A curve with more points than this has no markers: they would cover it.
+MAX_MARKED_POINTS = 24
 # Width and height in inches: the text width of a page, and a notebook's column.
 DEFAULT_SIZE = (7.0, 4.4)
 # Inches per interval of `draw_intervals`, and for its axis and title.
 INTERVAL_HEIGHT, MARGIN_HEIGHT = 0.32, 1.1
 # Suffixes that `save` accepts.
 FORMATS = ("png", "svg", "pdf")
-# Characters of a label per inch of the figure's width.
+# Characters of a label per inch of the figure's width: about half of a small figure is left for the curves.
 LABEL_LENGTH_PER_INCH = 7
-# Points between the baselines of two labels.
+# Least distance between the baselines of two labels, in points (1/72 inch).
 LABEL_GAP = 15.0
 
 
@@ -58,11 +61,12 @@ def draw_chart(
 ) -> "Figure":
     """Draw a chart into these axes, or a new figure; return the figure.
 
-    titled: whether to write the title.
-    size: in inches.
-
     Each curve is labelled at its right end, a vertical line at its top. Labels follow their curves if the limits of the
-    axes change later, and make room for each other if several charts share the axes. `size` is in inches.
+    axes change later, and make room for each other if several charts share the axes.
+
+    titled: whether to write the title.
+    axes: None draws a new figure.
+    size: width and height of a new figure in inches; None for DEFAULT_SIZE. Raises ParameterError with `axes`.
     """
     if axes is not None and size is not None:
         raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
@@ -125,19 +129,15 @@ def draw_intervals(
     axes: "Axes | None" = None,
     size: tuple[float, float] | None = None,
 ) -> "Figure":
-    """Draw one horizontal interval per name, the first at the top.
-
-    Returns the figure.
+    """Draw one horizontal interval per name, the first at the top; return the figure.
 
     names: from top to bottom.
-    middles: NaN has no dot.
+    middles: place of the dot in each interval; NaN has no dot.
     lows, highs: ends of the intervals.
-    axes: None draws a new figure.
-    size: in inches; by default it grows with the number of names.
-
-    A middle of NaN has no dot. `size` is in inches, and grows with the number of names if left out.
-
     x_label: label of the axis.
+    axes: None draws a new figure.
+    size: width and height of a new figure in inches; None: the height grows with the number of names. Raises
+        ParameterError with `axes`.
     """
     if axes is None:
         axes = _new_axes(size or (DEFAULT_SIZE[0], MARGIN_HEIGHT + INTERVAL_HEIGHT * len(names)))
@@ -177,7 +177,10 @@ def _checked_size(size: tuple[float, float] | None) -> tuple[float, float]:
 
 
 def save(figure: "Figure", path: str | Path) -> Path:
-    """Write the figure and return the path; the suffix selects PNG, SVG or PDF."""
+    """Write the figure and return the path; the suffix selects PNG, SVG or PDF.
+
+    Another suffix raises ParameterError. A missing folder is created.
+    """
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
     if kind not in FORMATS:
@@ -188,24 +191,24 @@ def save(figure: "Figure", path: str | Path) -> Path:
 
 
 def svg_text(figure: "Figure") -> str:
-    """Return the figure as the text of an SVG element, with text as text."""
+    """Return the figure as an SVG element; labels stay text that can be searched."""
     text = figure_bytes(figure, "svg").decode()
     return text[text.index("<svg") :]
 
 
 def label_edge(figure: "Figure") -> float:
-    """Return where the labels of the curves begin, as a share of the width.
+    """Return where the labels of the curves begin, as a share of the figure's width.
 
-    The figure must have been written before.
+    The figure must have been drawn before, for example by `svg_text`.
     """
     right = figure.axes[0].get_window_extent().x1 / (figure.get_size_inches()[0] * figure.dpi)
     return min(1.0, float(right) + 0.05)  # half of a tick's label, as large as phones write it
 
 
 def spots(figure: "Figure", chart: Chart) -> list[Spot]:
-    """Return the points of all curves, for tooltips.
+    """Return the points of all curves of a chart with their tooltips.
 
-    The figure must have been written before.
+    figure: the drawn chart. It must have been written before, for example by `svg_text`, which fixes the layout.
     """
     axes = figure.axes[0]
     width, height = figure.get_size_inches() * figure.dpi
@@ -251,10 +254,10 @@ def _without_remarks() -> Iterator[None]:
 
 
 def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
-    """Return the figure as PNG, SVG or PDF; the same figure gives the same bytes.
+    """Return the content of a PNG, SVG or PDF file; equal figures give equal bytes.
 
     kind: "png", "svg" or "pdf".
-    dpi: resolution of PNG.
+    dpi: pixels per inch; None for 160 in PNG, 72 otherwise.
     """
     from matplotlib import rc_context
 
@@ -359,7 +362,10 @@ def _end_labels(axes: "Axes") -> "list[Annotation]":
 
 
 def place_labels(axes: "Axes") -> None:
-    """Put each label at the height of its curve's end, and move labels apart."""
+    """Put each label at the height of its curve's end, and move labels apart.
+
+    The labels are those that `draw_chart` wrote, of all charts in these axes.
+    """
     ends = []
     for index, label in enumerate(_end_labels(axes)):
         place = axes.transAxes.inverted().transform(axes.transData.transform((axes.get_xlim()[1], label.xy[1])))

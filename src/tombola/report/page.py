@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 class Drawing(NamedTuple):
     """A chart for a page: SVG, points with tooltips, and alternative text.
 
-    name: prefix of its identifiers.
-    spots: points with tooltips, as JSON.
-    legend: name and colour of each curve.
+    name: prefix of its identifiers, unique in the page.
+    svg: text of the SVG element.
+    spots: points as a JSON list of [left, top, text]; left and top are shares of width and height.
+    alt: description for readers who do not see the chart.
+    legend: CSS name of the colour and name of each curve.
     edge: where the labels begin, as a share of the width.
     """
 
@@ -40,10 +42,10 @@ def _plain(value: Any) -> Any:
 
 
 def render(template: str, **values: object) -> str:
-    """Render a template; everything is escaped except embedded drawings.
+    """Render a template as HTML; everything is escaped except embedded drawings.
 
     template: file name in the folder `templates`.
-    values: of its variables.
+    values: of its variables; a missing one raises.
     """
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def show_admin(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the page of admins."""
+    """Return the page of admins: files with their state, and the owners of tokens."""
     return _admin_page(service, identity)
 
 
@@ -34,14 +34,20 @@ def _admin_page(service: "Service", identity: Identity, token: str = "", owner: 
 
 
 async def pause_file(service: "Service", request: Request, identity: Identity) -> Response:
-    """Pause a file, or resume it."""
+    """Pause the file named in the path if the form says paused=yes, else resume it.
+
+    Redirects to the page of admins.
+    """
     hosted = service.hosted_at(request)
     hosted.pause(paused=(await read_form(request)).get("paused") == "yes")
     return RedirectResponse("/admin", 303)
 
 
 async def add_token(service: "Service", request: Request, identity: Identity) -> Response:
-    """Create a token, and show it once."""
+    """Create a token for the name and role of the form, and return the page with it.
+
+    The token is shown on this page only; just its hash is stored.
+    """
     fields = await read_form(request)
     name = parsing.text("name", fields.get("name"), MAX_NAME_LENGTH)
     token = await service.call(service.tokens.add, name, fields.get("role", ""))
@@ -49,7 +55,10 @@ async def add_token(service: "Service", request: Request, identity: Identity) ->
 
 
 async def remove_token(service: "Service", request: Request, identity: Identity) -> Response:
-    """Remove the token of a name."""
+    """Remove the token of the name in the form; redirect to the page of admins.
+
+    An unknown name is ignored. The last admin cannot be removed: 422.
+    """
     name = parsing.text("name", (await read_form(request)).get("name"), MAX_NAME_LENGTH)
     await service.call(service.tokens.remove, name)
     return RedirectResponse("/admin", 303)

@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 
 # Seconds before the first retry, doubled up to the longest one. Random, so that clients do not retry in step.
 FIRST_RETRY, LONGEST_RETRY = 0.05, 2.0
-# Replies of a proxy without its server, and of a server whose file is locked: nothing was changed.
+# HTTP statuses after which a client repeats a request: 502 and 504 of a proxy without its server, 503 of a server
+# whose file is locked. Nothing was changed in these cases.
 RETRIED_STATUSES = frozenset({502, 503, 504})
+# Type of a problem reply -> error that the client raises; SessionError for all other types.
 ERRORS: dict[str, type[SessionError]] = {
     "urn:tombola:exhausted": ExhaustedError,
     "urn:tombola:conflict": ConflictError,
     "urn:tombola:invalid": FeedbackError,
 }
 
+# Result of a request, as parsed from its reply.
 T = TypeVar("T")
 
 
@@ -46,11 +49,13 @@ class IssuedCalls(NamedTuple):
 
 @dataclass(frozen=True)
 class ApiRequest(Generic[T]):
-    """One request: method, path, JSON body, and the parser of the reply.
+    """One request of the JSON API, with the parser of its reply; the clients send it.
 
-    path: below that of the file.
-
-    A `key` makes the request idempotent: all its repetitions carry the same one.
+    method: HTTP method, such as "GET".
+    path: appended to the path of the session or race, see `path_of`; absolute for `overview`.
+    parse: returns the result from a successful reply.
+    body: plain data, sent as JSON; None for no body.
+    key: idempotency key. All repetitions of the request carry it, so the server acts once. "" for none.
     """
 
     method: str
@@ -61,13 +66,13 @@ class ApiRequest(Generic[T]):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers beside those of the client."""
+        """Content type and idempotency key, if any; the client adds its token."""
         json_type = {} if self.body is None else {"content-type": "application/json"}
         return json_type | ({"idempotency-key": self.key} if self.key else {})
 
     @property
     def content(self) -> bytes | None:
-        """The body as bytes."""
+        """The body as JSON bytes, None without a body; FeedbackError if it is not JSON."""
         try:
             return None if self.body is None else json.dumps(self.body, allow_nan=False).encode()
         except (TypeError, ValueError):
@@ -78,6 +83,11 @@ class ApiRequest(Generic[T]):
 
 class Retries:
     """Delays between the attempts of one request, for at most `patience` seconds.
+
+    Delays double from FIRST_RETRY to LONGEST_RETRY seconds, each shortened at random by up to half.
+
+    url: address of the server, named in the error message.
+    patience: seconds from now after which `next_delay` raises SessionError.
 
     >>> retries = Retries("http://127.0.0.1:1", 10.0)
     >>> 0.0 < retries.next_delay("ConnectError") <= FIRST_RETRY
@@ -91,9 +101,9 @@ class Retries:
     def next_delay(self, problem: str) -> float:
         """Return the seconds to wait before the next attempt.
 
-        Raises SessionError if the patience is over.
+        Raises SessionError if the wait would end after `patience` seconds.
 
-        problem: named in the error message.
+        problem: failure of the last attempt, for the error message.
         """
         if time.monotonic() + self._delay > self._deadline:
             raise SessionError(
@@ -105,17 +115,22 @@ class Retries:
 
 
 def new_key() -> str:
-    """Return a random idempotency key."""
+    """Return a random idempotency key: 22 characters, safe in URLs."""
     return secrets.token_urlsafe(16)
 
 
 def overview() -> ApiRequest[dict[str, Any]]:
-    """Request name and role of the caller, and the files of the server."""
+    """Request the overview of the server.
+
+    Its fields are you (name and role of the caller), sessions and races (each with its name).
+    """
     return ApiRequest("GET", "/v1", _json)
 
 
 def path_of(kind: str, name: str) -> str:
-    """Return the path of a session ("sessions") or race ("races").
+    """Return the path of a session or race in the API; the name is quoted.
+
+    kind: "sessions" or "races".
 
     >>> path_of("races", "a/b")
     '/v1/races/a%2Fb/'
@@ -124,12 +139,12 @@ def path_of(kind: str, name: str) -> str:
 
 
 def only_name(kind: str, found: dict[str, Any]) -> str:
-    """Return the name of the only session or race of an overview.
+    """Return the name of the only session or race of a server.
 
-    Raises ParameterError if there are others.
+    Raises ParameterError if there is none, or more than one.
 
     kind: "sessions" or "races".
-    found: the overview.
+    found: reply of `overview`.
     """
     names = [one["name"] for one in found[kind]]
     if len(names) != 1:
@@ -142,59 +157,76 @@ def only_name(kind: str, found: dict[str, Any]) -> str:
 
 
 def next_tickets(count: int, reissue_after: float | None) -> ApiRequest[list[Assignment]]:
-    """Request tickets.
+    """Request the next tickets of a session: rows with the actions to play.
 
-    count: number of tickets.
-    reissue_after: offer pending tickets of so many seconds ago first.
+    count: number of tickets; the server issues fewer if fewer rows are left.
+    reissue_after: first offer tickets without an outcome that were issued more than so many seconds ago; None for
+        never.
     """
     body = {"count": count} | _without_none(reissue_after=reissue_after)
     return ApiRequest("POST", "next", lambda reply: [_assignment(t) for t in reply.json()["tickets"]], body, new_key())
 
 
 def record_outcomes(outcomes: Iterable[Outcome]) -> ApiRequest[int]:
-    """Send outcomes; the number of new ones is returned."""
+    """Send outcomes of tickets, all or none; the result is the number of new ones."""
     rows = [{"ticket": o.round} | _without_none(loss=o.loss, reward=o.reward, cost=o.cost) for o in outcomes]
     return ApiRequest("POST", "record", lambda reply: int(reply.json()["recorded"]), {"outcomes": rows})
 
 
 def amend(round: int, loss: Any, reward: Any) -> ApiRequest[Any]:
-    """Replace an outcome; its old losses are returned."""
+    """Replace the outcome of a ticket; the result is its old loss or list of losses.
+
+    round: number of the ticket.
+    loss, reward: the right outcome, one of them; with full feedback a list with a number for each action.
+    """
     body = {"ticket": round} | _without_none(loss=loss, reward=reward)
     return ApiRequest("POST", "amend", lambda reply: reply.json()["loss_before"], body)
 
 
 def cancel(round: int) -> ApiRequest[bool]:
-    """Cancel a ticket."""
+    """Cancel a ticket; the result is False if it was cancelled before.
+
+    round: number of the ticket.
+    """
     return ApiRequest("POST", "cancel", lambda reply: bool(reply.json()["new"]), {"ticket": round})
 
 
 def status() -> ApiRequest[dict[str, Any]]:
-    """Request the status of a session or race."""
+    """Request the status of a session or race, as plain data."""
     return ApiRequest("GET", "status", _json)
 
 
 def pending_tickets() -> ApiRequest[list[Assignment]]:
-    """Request the pending tickets of a session."""
+    """Request the tickets of a session that were issued and have no outcome."""
     return ApiRequest("GET", "status", lambda reply: [_assignment(t) for t in reply.json()["pending"]])
 
 
 def ranking() -> ApiRequest[dict[str, Any]]:
-    """Request the actions of a session, the best first."""
+    """Request the actions of a session by mean loss, the best first, as plain data."""
     return ApiRequest("GET", "ranking", _json)
 
 
 def assignment(round: int) -> ApiRequest[Assignment]:
-    """Request one ticket."""
+    """Request one issued ticket: its row id, action and probability.
+
+    round: number of the ticket.
+    """
     return ApiRequest("GET", f"tickets/{int(round)}", lambda reply: _assignment(reply.json()))
 
 
 def columns(round: int) -> ApiRequest[dict[str, str]]:
-    """Request the cells of the row of a ticket."""
+    """Request the cells of the row of a ticket, by column; blank ones are left out.
+
+    round: number of the ticket.
+    """
     return ApiRequest("GET", f"tickets/{int(round)}", lambda reply: dict(reply.json()["columns"]))
 
 
 def export(path: str | Path) -> ApiRequest[bytes]:
-    """Request all tickets or answers as a table of the type of `path`."""
+    """Request all tickets or answers as a table; the result is the file's content.
+
+    path: only its suffix counts, .csv or .parquet; another one raises ParameterError.
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise ParameterError(f"Client.export: expected a path ending in .csv or .parquet, got {path}; rename it.")
@@ -202,10 +234,10 @@ def export(path: str | Path) -> ApiRequest[bytes]:
 
 
 def next_calls(count: int | None, reissue_after: float | None) -> ApiRequest[IssuedCalls]:
-    """Request calls of a race.
+    """Request calls of a race: candidates to evaluate on rows.
 
     count: number of calls; None for all that the next row needs.
-    reissue_after: offer pending calls of so many seconds ago first.
+    reissue_after: first offer calls without an answer that were issued more than so many seconds ago; None for never.
     """
 
     def parse(reply: "httpx.Response") -> IssuedCalls:
@@ -217,7 +249,10 @@ def next_calls(count: int | None, reissue_after: float | None) -> ApiRequest[Iss
 
 
 def record_answers(answers: Iterable[Event]) -> ApiRequest[int]:
-    """Send answers of a race; the number of new ones is returned."""
+    """Send answers of a race, all or none; the result is the number of new ones.
+
+    answers: events of the kind "answer".
+    """
     rows = [
         {"ticket": one.ticket, "cost": one.cost, "failed": one.failed} | _without_none(loss=one.loss) for one in answers
     ]
@@ -225,17 +260,20 @@ def record_answers(answers: Iterable[Event]) -> ApiRequest[int]:
 
 
 def pending_calls() -> ApiRequest[list[Call]]:
-    """Request the pending calls of a race."""
+    """Request the calls of a race that were issued and have no answer."""
     return ApiRequest("GET", "status", lambda reply: [_call(one) for one in reply.json()["pending"]])
 
 
 def verdict() -> ApiRequest[dict[str, Any]]:
-    """Request the answer of a race."""
+    """Request the answer of a race so far, as plain data: verdict, proved, calls, ..."""
     return ApiRequest("GET", "verdict", _json)
 
 
 def checked(reply: "httpx.Response") -> "httpx.Response":
-    """Return a successful reply; raise the error of any other one."""
+    """Return a successful reply; raise the error that any other one describes.
+
+    The error is the one in ERRORS for the type of the problem, else SessionError.
+    """
     if reply.is_success:
         return reply
     try:

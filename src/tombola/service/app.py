@@ -28,17 +28,21 @@ from tombola.service.pages import COOKIE, page_routes
 from tombola.service.problems import ProblemError, problem_from
 from tombola.service.tokens import LOCAL, Identity, TokenStore
 
+# Receives one JSON line per request.
 LOG = logging.getLogger("tombola.service")
 
-# Wrong tokens from one address within WRONG_TOKEN_SECONDS before further ones are answered with 429.
+# An address may send this many wrong tokens within WRONG_TOKEN_SECONDS; further ones are answered with status 429.
+# People mistype a few times; a program that guesses is stopped.
 MAX_WRONG_TOKENS = 10
 WRONG_TOKEN_SECONDS = 60.0
-# Addresses remembered with their wrong tokens: bounds the memory under attack.
+# Addresses whose wrong tokens are counted; the oldest is forgotten first. Bounds the memory under attack.
 MAX_ADDRESSES = 10_000
 # Host names of requests to a service without tokens; another name means DNS rebinding by a web site.
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+# HTTP methods that change nothing: their origin is not checked.
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+# Headers of every reply: scripts, styles and forms of this server only, and no embedding in other pages.
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -50,15 +54,18 @@ SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 
+# Handler of a request after its checks. The identity is that of the caller, a reader on public paths.
 Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
 class Service:
     """Hold the files and the tokens, and check every request.
 
+    `open_service` builds one from paths; `create_app` makes an ASGI application of it.
+
     - `sessions`, `races`: open files by name; no path of a request reaches the disk.
-    - `outcomes`: texts of the buttons of an outcome, with their values; empty: yes and no.
     - `tokens`: without any token every caller is an admin, so the server must listen on this machine only.
+    - `outcomes`: text of each button of an outcome -> its value, in the unit of the session; None or empty: yes and no.
     """
 
     def __init__(
@@ -75,34 +82,37 @@ class Service:
         self._wrong_tokens: dict[str, deque[float]] = {}
 
     def hosted(self) -> list[Hosted[Any]]:
-        """Return all files."""
+        """Return all files, sessions first."""
         return [*self.sessions.values(), *self.races.values()]
 
     def session(self, request: Request) -> Hosted[SessionFile]:
-        """Return the session named in the path; 404 if there is none."""
+        """Return the session named in the path of a request; ProblemError 404 if unknown."""
         return _named(self.sessions, request, "session")
 
     def race(self, request: Request) -> Hosted[RaceFile]:
-        """Return the race named in the path; 404 if there is none."""
+        """Return the race named in the path of a request; ProblemError 404 if unknown."""
         return _named(self.races, request, "race")
 
     def hosted_at(self, request: Request) -> Hosted[Any]:
-        """Return the session or race named in the path; 404 if there is none."""
+        """Return the session or race named in the path; ProblemError 404 if unknown."""
         return _named({**self.sessions, **self.races}, request, "session or race")
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function on a thread; errors of tombola become problems."""
+        """Call a function on a thread, to keep the event loop free; return its result.
+
+        A TombolaError becomes a ProblemError, which is sent as the reply.
+        """
         try:
             return await asyncio.to_thread(function, *arguments)
         except TombolaError as error:
             raise problem_from(error, self.tokens.path) from None
 
     def identify(self, request: Request, token: str | None = None) -> Identity:
-        """Return the owner of a token.
+        """Return the owner of a token; a local admin if the service has no tokens.
 
-        401 if it is unknown, 429 after many wrong ones.
+        Raises ProblemError 401 if the token is missing or unknown, 429 after too many wrong ones from the same address.
 
-        token: None for that of the request.
+        token: None for that of the request, from its bearer header or its cookie.
         """
         try:
             n_tokens = len(self.tokens)
@@ -127,7 +137,11 @@ class Service:
         )
 
     def check_origin(self, request: Request) -> None:
-        """Reject requests that a page of another site makes with the browser of a user."""
+        """Reject requests that a page of another site makes with the browser of a user.
+
+        Raises ProblemError 421 for a foreign host name while there are no tokens (DNS rebinding), and 403 for a
+        changing request from another origin.
+        """
         host = request.headers.get("host", "")
         if not len(self.tokens) and urlsplit(f"//{host}").hostname not in LOCAL_HOSTS:
             raise ProblemError(
@@ -145,7 +159,11 @@ class Service:
             )
 
     def endpoint(self, role: str | None, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        """Return a handler that runs after the checks of origin, token and role."""
+        """Return an endpoint that checks origin, token and role, then calls the handler.
+
+        role: least role that may call it: "reader", "worker" or "admin"; None for everybody, without a token.
+        handler: gets the service, the request and the identity of the caller.
+        """
 
         async def run(request: Request) -> Response:
             try:
@@ -181,7 +199,10 @@ class Service:
 
 
 def create_app(service: Service) -> ASGIApp:
-    """Return the ASGI application of a service."""
+    """Return the ASGI application of a service: JSON API, pages, headers and log.
+
+    It closes the files when the server stops.
+    """
     table = [Route(one.path, service.endpoint(one.role, one.handler), methods=[one.method]) for one in API]
 
     @asynccontextmanager
@@ -198,7 +219,12 @@ def create_app(service: Service) -> ASGIApp:
 
 
 class HeadersAndLog:
-    """Middleware: security headers, and one JSON line per request in the log."""
+    """ASGI middleware: adds SECURITY_HEADERS, and logs one JSON line per request.
+
+    A line has time, method, path, status, milliseconds and worker; never a token.
+
+    app: the application to wrap.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

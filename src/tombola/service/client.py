@@ -27,6 +27,7 @@ __all__ = ["AsyncClient", "AsyncRaceClient", "Client", "RaceClient"]
 
 # Seconds without a byte of a reply after which the request is repeated.
 READ_TIMEOUT = 30.0
+# Result of a request.
 T = TypeVar("T")
 
 
@@ -225,34 +226,44 @@ class Client(_SyncConnection):
     kind = "sessions"
 
     def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
-        """Issue the next tickets.
+        """Issue the next tickets, at most `count`.
 
-        reissue_after: offer pending tickets of so many seconds ago first.
+        reissue_after: first offer tickets without an outcome that were issued more than so many seconds ago, to any
+            worker; None for never.
         """
         return self._run(api_requests.next_tickets(count, reissue_after))
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; return whether it is new.
 
-        False may also mean that a first attempt succeeded and its reply was lost.
+        False may also mean that a first attempt succeeded and its reply was lost. A different outcome of the same
+        ticket raises ConflictError.
 
+        round: number of the ticket.
         loss, reward, cost: as in `SessionFile.record`.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
-        """Record many outcomes, all or none; return how many are new."""
+        """Record many outcomes, all or none; return how many are new.
+
+        A different outcome of an answered ticket raises ConflictError.
+        """
         return self._run(api_requests.record_outcomes(outcomes))
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
-        """Replace a wrong outcome and return its old losses.
+        """Replace a wrong outcome and return its old loss, or list of losses.
 
+        round: number of the ticket.
         loss, reward: as in `SessionFile.amend`.
         """
         return self._run(api_requests.amend(round, loss, reward))
 
     def cancel(self, round: int) -> bool:
-        """Cancel a ticket that will never be answered; return whether that is new."""
+        """Cancel a ticket that will never be answered; False if it was cancelled before.
+
+        round: number of the ticket.
+        """
         return self._run(api_requests.cancel(round))
 
     @property
@@ -261,55 +272,74 @@ class Client(_SyncConnection):
         return self._run(api_requests.pending_tickets())
 
     def ranking(self) -> dict[str, Any]:
-        """Return the actions, the best first, with intervals of their mean losses."""
+        """Return the actions, the best first, with intervals of their mean losses.
+
+        Keys: actions (each with name, plays, known, mean, low, high), best, within, level, estimate.
+        """
         return self._run(api_requests.ranking())
 
     def assignment(self, round: int) -> Assignment:
-        """Return the ticket with this number."""
+        """Return the issued ticket with this number: row id, action and probability."""
         return self._run(api_requests.assignment(round))
 
     def columns(self, round: int) -> dict[str, str]:
-        """Return the cells of the row of a ticket, as the list of the server has them."""
+        """Return the cells of the row of a ticket by column, except blank ones and the id.
+
+        round: number of the ticket.
+        """
         return self._run(api_requests.columns(round))
 
 
 class AsyncClient(_AsyncConnection):
     """A session behind `tombola serve`; `Client` for async functions.
 
-    async with tombola.AsyncClient("http://127.0.0.1:8787", token) as client:
-        for ticket in await client.next(10):
-            await client.record(ticket.round, loss=await call(ticket.id, ticket.action))
+    Parameters are those of `Client`.
+
+        async with tombola.AsyncClient("http://127.0.0.1:8787", token) as client:
+            for ticket in await client.next(10):
+                await client.record(ticket.round, loss=await call(ticket.id, ticket.action))
     """
 
     kind = "sessions"
 
     async def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
-        """Issue the next tickets.
+        """Issue the next tickets, at most `count`.
 
-        reissue_after: offer pending tickets of so many seconds ago first.
+        reissue_after: first offer tickets without an outcome that were issued more than so many seconds ago, to any
+            worker; None for never.
         """
         return await self._run(api_requests.next_tickets(count, reissue_after))
 
     async def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; return whether it is new.
 
+        A different outcome of the same ticket raises ConflictError.
+
+        round: number of the ticket.
         loss, reward, cost: as in `SessionFile.record`.
         """
         return await self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
     async def record_all(self, outcomes: Iterable[Outcome]) -> int:
-        """Record many outcomes, all or none; return how many are new."""
+        """Record many outcomes, all or none; return how many are new.
+
+        A different outcome of an answered ticket raises ConflictError.
+        """
         return await self._run(api_requests.record_outcomes(outcomes))
 
     async def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
-        """Replace a wrong outcome and return its old losses.
+        """Replace a wrong outcome and return its old loss, or list of losses.
 
+        round: number of the ticket.
         loss, reward: as in `SessionFile.amend`.
         """
         return await self._run(api_requests.amend(round, loss, reward))
 
     async def cancel(self, round: int) -> bool:
-        """Cancel a ticket that will never be answered; return whether that is new."""
+        """Cancel a ticket that will never be answered; False if it was cancelled before.
+
+        round: number of the ticket.
+        """
         return await self._run(api_requests.cancel(round))
 
     @property
@@ -318,36 +348,44 @@ class AsyncClient(_AsyncConnection):
         return self._run(api_requests.pending_tickets())
 
     async def ranking(self) -> dict[str, Any]:
-        """Return the actions, the best first, with intervals of their mean losses."""
+        """Return the actions, the best first, with intervals of their mean losses.
+
+        Keys: actions (each with name, plays, known, mean, low, high), best, within, level, estimate.
+        """
         return await self._run(api_requests.ranking())
 
     async def assignment(self, round: int) -> Assignment:
-        """Return the ticket with this number."""
+        """Return the issued ticket with this number: row id, action and probability."""
         return await self._run(api_requests.assignment(round))
 
     async def columns(self, round: int) -> dict[str, str]:
-        """Return the cells of the row of a ticket, as the list of the server has them."""
+        """Return the cells of the row of a ticket by column, except blank ones and the id.
+
+        round: number of the ticket.
+        """
         return await self._run(api_requests.columns(round))
 
 
 class RaceClient(_SyncConnection):
     """A race behind `tombola serve`, with the methods of `RaceFile`.
 
-    Parameters are those of `Client`.
+    Parameters are those of `Client`; `name` is that of the race.
 
-    with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
-        for call in race.calls():
-            race.record(call.ticket, loss=evaluate(call.candidate, call.row))
+        with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
+            for call in race.calls():
+                race.record(call.ticket, loss=evaluate(call.candidate, call.row))
     """
 
     kind = "races"
 
     def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
-        """Issue the next calls, or all that the next row needs.
+        """Issue the next calls: candidates to evaluate on rows.
 
-        None is issued if the race is done or waits for answers.
+        The list is empty if the race is done, or waits for answers.
 
-        reissue_after: offer pending calls of so many seconds ago first.
+        count: number of calls; None for all that the next row needs.
+        reissue_after: first offer calls without an answer that were issued more than so many seconds ago; None for
+            never.
         """
         return self.next(count, reissue_after=reissue_after).calls
 
@@ -356,14 +394,21 @@ class RaceClient(_SyncConnection):
         return self._run(api_requests.next_calls(count, reissue_after))
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record an answer; return whether it is new, or the first reply was lost.
+        """Record the answer to a call; return whether it is new.
 
+        False may also mean that a first attempt succeeded and its reply was lost. A different answer to the same call
+        raises ConflictError.
+
+        ticket: number of the call.
         loss, cost, failed: as in `RaceFile.record`.
         """
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     def record_all(self, answers: Iterable[Event]) -> int:
-        """Record many answers, all or none, and return how many are new."""
+        """Record many answers, all or none; return how many are new.
+
+        answers: events of the kind "answer".
+        """
         return self._run(api_requests.record_answers(answers))
 
     @property
@@ -372,21 +417,30 @@ class RaceClient(_SyncConnection):
         return self._run(api_requests.pending_calls())
 
     def verdict(self) -> dict[str, Any]:
-        """Return the answer, its confidence, candidates left, leader, calls saved."""
+        """Return the answer of the race so far, as plain data.
+
+        Keys: verdict and progress (sentences), proved (None while undecided), answer, done, active (candidates left),
+            leader, calls, calls_saved.
+        """
         return self._run(api_requests.verdict())
 
 
 class AsyncRaceClient(_AsyncConnection):
-    """A race behind `tombola serve`; `RaceClient` for async functions."""
+    """A race behind `tombola serve`; `RaceClient` for async functions.
+
+    Parameters are those of `Client`; `name` is that of the race.
+    """
 
     kind = "races"
 
     async def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
-        """Issue the next calls, or all that the next row needs.
+        """Issue the next calls: candidates to evaluate on rows.
 
-        None is issued if the race is done or waits for answers.
+        The list is empty if the race is done, or waits for answers.
 
-        reissue_after: offer pending calls of so many seconds ago first.
+        count: number of calls; None for all that the next row needs.
+        reissue_after: first offer calls without an answer that were issued more than so many seconds ago; None for
+            never.
         """
         return (await self.next(count, reissue_after=reissue_after)).calls
 
@@ -395,14 +449,21 @@ class AsyncRaceClient(_AsyncConnection):
         return await self._run(api_requests.next_calls(count, reissue_after))
 
     async def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record an answer; return whether it is new, or the first reply was lost.
+        """Record the answer to a call; return whether it is new.
 
+        False may also mean that a first attempt succeeded and its reply was lost. A different answer to the same call
+        raises ConflictError.
+
+        ticket: number of the call.
         loss, cost, failed: as in `RaceFile.record`.
         """
         return await self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     async def record_all(self, answers: Iterable[Event]) -> int:
-        """Record many answers, all or none, and return how many are new."""
+        """Record many answers, all or none; return how many are new.
+
+        answers: events of the kind "answer".
+        """
         return await self._run(api_requests.record_answers(answers))
 
     @property
@@ -414,5 +475,9 @@ class AsyncRaceClient(_AsyncConnection):
         return self._run(api_requests.pending_calls())
 
     async def verdict(self) -> dict[str, Any]:
-        """Return the answer, its confidence, candidates left, leader, calls saved."""
+        """Return the answer of the race so far, as plain data.
+
+        Keys: verdict and progress (sentences), proved (None while undecided), answer, done, active (candidates left),
+            leader, calls, calls_saved.
+        """
         return await self._run(api_requests.verdict())

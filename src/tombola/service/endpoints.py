@@ -28,18 +28,19 @@ from tombola.service.tokens import MAX_NAME_LENGTH, Identity
 if TYPE_CHECKING:
     from tombola.service.app import Service
 
-# Seconds between two events of a stream, and until a comment keeps an idle connection open.
+# Least seconds between two events of a stream: a burst of outcomes is one event.
 EVENT_PAUSE = 0.5
+# Seconds without a change after which a stream sends a comment, so that proxies do not close the idle connection.
 KEEP_ALIVE = 15.0
-# Open event streams; each holds a connection.
+# Largest number of open event streams: each holds a connection. Further ones are answered with status 503.
 MAX_STREAMS = 200
 
 
 def json_reply(content: Any, status: int = 200) -> Response:
     """Return a JSON reply; numbers that are not finite become null.
 
-    content: plain data.
-    status: of HTTP.
+    content: dicts, lists, tuples, texts, numbers, booleans and None.
+    status: HTTP status.
     """
     return Response(json.dumps(_finite(content), allow_nan=False), status, media_type="application/json")
 
@@ -117,9 +118,11 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
 
 
 async def read_lease(request: Request, default: int | None) -> tuple[int | None, float | None, str]:
-    """Return count, reissue_after and idempotency key of a request.
+    """Return count, reissue_after and idempotency key of a request for tickets.
 
-    default: the count if none is given.
+    reissue_after is in seconds, None without it. A request without a key gets a random one.
+
+    default: the count if the body has none.
     """
     fields = await parsing.read_json(request, optional=["count", "reissue_after"])
     count = None if "count" not in fields else parsing.integer("count", fields["count"], 1, parsing.MAX_COUNT)
@@ -132,7 +135,7 @@ async def read_lease(request: Request, default: int | None) -> tuple[int | None,
 
 
 def tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str, Any]]:
-    """Return tickets as plain data, each with the columns of its row.
+    """Return tickets as plain data, each with the cells of its row under "columns".
 
     Blank cells are left out.
     """
@@ -143,7 +146,10 @@ def tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str,
 
 
 def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
-    """Return the cells of a row by column, without its id and blank ones."""
+    """Return the cells of a row by column, without its id and blank ones.
+
+    row: cells in the order of the columns of the file.
+    """
     return {name: cell for name, cell in zip(file.columns, row, strict=True) if cell and name != file.id_column}
 
 
@@ -215,10 +221,13 @@ async def export_table(service: "Service", request: Request, identity: Identity)
 
 
 async def table_reply(hosted: Hosted[Any], kind: str, write: Callable[[Any, Path], int]) -> Response:
-    """Return the table that `write` makes of a file, as CSV or Parquet.
+    """Return the table that `write` makes of a file, as a download.
 
-    hosted: the file.
+    Raises ProblemError 404 for another kind.
+
+    hosted: the session or race.
     kind: "csv" or "parquet".
+    write: writes the table of an open file to a path with that suffix.
     """
     if kind not in ("csv", "parquet"):
         raise ProblemError(404, "not-found", f"export: expected csv or parquet, got {kind!r:.100}; change the path.")
@@ -253,10 +262,12 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 
 
 def event_reply(service: "Service", hosted: Hosted[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
-    """Return a stream of the counts of a file; 503 if too many streams are open.
+    """Return a stream of the counts of a file as server-sent events, one per change.
 
-    hosted: the file.
-    counts: returns the numbers to stream.
+    Raises ProblemError 503 if MAX_STREAMS are open.
+
+    hosted: the session or race.
+    counts: returns the numbers to stream, from the open file.
     """
     if service.streams >= MAX_STREAMS:
         detail = f"events: expected at most {MAX_STREAMS} open streams, got one more; poll the status instead."
@@ -285,10 +296,7 @@ async def _event_stream(
 
 
 def session_counts(file: SessionFile) -> dict[str, int]:
-    """Return the numbers of rows, and of tickets by state.
-
-    States are issued, answered, pending and cancelled.
-    """
+    """Return the numbers of rows, and of tickets issued, answered, pending, cancelled."""
     view = file.view()
     answered, cancelled = view.answered, len(view.cancelled)
     pending = view.round - answered - cancelled

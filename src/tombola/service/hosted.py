@@ -12,10 +12,13 @@ from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_file import SessionFile
 from tombola.service.problems import ProblemError, problem_from
 
+# Result of a function that is called with the file.
 T = TypeVar("T")
+# Type of the open file.
 File = TypeVar("File", bound=SessionFile | RaceFile)
 
-# Seconds for which a computed status is reused without a change here; another process may have written the file.
+# Seconds for which a computed status is reused without a change by this server. Another process may have written the
+# file in the meantime, so it is short.
 STATUS_LIFETIME = 1.0
 
 
@@ -23,6 +26,9 @@ class Hosted(Generic[File]):
     """An open file, the only thread that uses it, and listeners to its changes.
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
+
+    name: under which the file is served.
+    on_close: called after the file was closed, for example to release a lock.
     """
 
     def __init__(self, name: str, file: File, *, on_close: Callable[[], Any] = lambda: None) -> None:
@@ -39,16 +45,19 @@ class Hosted(Generic[File]):
         return self.file.path
 
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function on the writer thread; errors of tombola become problems."""
+        """Call a function on the thread of the file and return its result.
+
+        A TombolaError becomes a ProblemError, which is sent as the reply.
+        """
         try:
             return await asyncio.get_running_loop().run_in_executor(self._writer, lambda: function(*arguments))
         except TombolaError as error:
             raise problem_from(error, self.path) from None
 
     async def write(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function that appends events, and wake the listeners.
+        """Call a function that changes the file, as `read` does, and wake the listeners.
 
-        423 while the file is paused.
+        Raises ProblemError 423 while the file is paused.
         """
         if self.paused:
             raise ProblemError(423, "paused", f"{self.name}: expected a running list, got a paused one; ask an admin.")
@@ -60,13 +69,18 @@ class Hosted(Generic[File]):
         return result
 
     def pause(self, *, paused: bool) -> None:
-        """Stop issuing and recording, or resume; a pause ends with the server."""
+        """Stop issuing and recording (True), or resume (False).
+
+        A pause is not stored: it ends with the server.
+        """
         self.paused = paused
 
     async def cached(self, key: str, function: Callable[[], T]) -> T:
-        """Return the result of a function, reused until the next change.
+        """Return the result of a function, called on the thread of the file.
 
-        It is reused for STATUS_LIFETIME at most.
+        The result is reused until the next change by this server, for STATUS_LIFETIME seconds at most.
+
+        key: name of the result in the cache.
         """
         at, changes, value = self._cached.get(key, (0.0, -1, None))
         if changes == self.changes and time.monotonic() - at < STATUS_LIFETIME:
@@ -78,7 +92,7 @@ class Hosted(Generic[File]):
         return fresh
 
     async def next_change(self, timeout: float) -> bool:
-        """Wait for a change; return False after `timeout` seconds without one."""
+        """Wait for the next `write`; return False after `timeout` seconds without one."""
         if self._changed is None:
             self._changed = asyncio.Event()
         try:

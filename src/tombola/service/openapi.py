@@ -13,17 +13,19 @@ from tombola.service.parsing import MAX_COUNT, MAX_OUTCOMES, MAX_SECONDS, MAX_TE
 from tombola.service.problems import MEDIA_TYPE, TITLES
 from tombola.service.tokens import MAX_NAME_LENGTH, ROLES
 
+# A JSON schema, as plain data.
 Schema = dict[str, Any]
 
 
 class Operation(NamedTuple):
-    """One method of one path.
+    """One operation of the JSON API: a method of a path, its handler and its schemas.
 
-    - `role`: the least role that may call it; None: public.
-    - `handler`: called with the service, the request and the identity of the caller.
+    - `path`: may have parameters in braces, such as /v1/sessions/{name}/next.
+    - `role`: the least role that may call it: "reader", "worker" or "admin"; None: public.
+    - `handler`: called with the service, the request and the identity of the caller. Its docstring is the description.
     - `reply`: the schema of the JSON reply, or the media types of another one.
     - `body`: the schema of the JSON body; None: no body.
-    - `status`: the status of a successful reply.
+    - `status`: the HTTP status of a successful reply.
     - `takes_key`: whether the header Idempotency-Key is read.
     """
 
@@ -38,7 +40,7 @@ class Operation(NamedTuple):
 
 
 def document(operations: Iterable[Operation]) -> dict[str, Any]:
-    """Return the OpenAPI document of these operations."""
+    """Return the OpenAPI 3.1 document of these operations, as plain data."""
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -116,31 +118,38 @@ def _nullable(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
+# Schemas of single values.
 TEXT: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 NUMBER: Schema = {"type": "number"}
 LOSS: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+# Number of a ticket.
 TICKET: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
-# Printable characters of ASCII; the service accepts all printable ones.
+# Idempotency key: printable characters of ASCII. The service accepts all printable ones.
 KEY: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
+# Owner of a new token.
 NAME: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": "^[A-Za-z0-9_.-]+$"}
+# Parameter of a path -> its schema.
 PATH_PARAMETERS: dict[str, Schema] = {
     "name": {"type": "string", "minLength": 1},
     "ticket": TICKET,
     "kind": {"enum": ["csv", "parquet"]},
     "owner": NAME,
 }
-# One number, or one per action with full feedback.
+# Losses or rewards of a ticket: one number, or one per action with full feedback.
 LOSSES: Schema = {"anyOf": [LOSS, _list(LOSS, minItems=1)]}
+# Costs of a ticket: one number, or one for each resource of the budget.
 COSTS: Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
 
+# Body of an error reply (RFC 9457), and the reply itself, which all operations have in common.
 PROBLEM = _reply_object(type=TEXT, title=TEXT, status={"type": "integer"}, detail=TEXT)
 PROBLEM_REPLY: Schema = {
     "description": f"Problem ({', '.join(f'{status} {title.lower()}' for status, title in TITLES.items())})",
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
+# Bodies and replies of sessions. A lease issues tickets to a worker.
 LEASE_BODY = _object(
     {},
     {
@@ -174,6 +183,7 @@ SESSION_STATUS = _reply_object(
 )
 RANKING = _reply_object(actions=_list(ACTION), best=TEXT, within=_nullable(NUMBER), level=NUMBER, estimate=TEXT)
 
+# Bodies and replies of races.
 CALL = _reply_object(ticket=TICKET, candidate=TEXT, row=TEXT, row_index=COUNT)
 CALLS = _reply_object(calls=_list(CALL), key=TEXT, done=BOOLEAN)
 ANSWER = _object({"ticket": TICKET}, {"loss": LOSS, "cost": {"type": "number", "minimum": 0}, "failed": BOOLEAN})
@@ -203,6 +213,7 @@ RACE_STATUS = _reply_object(
     paused=BOOLEAN,
 )
 
+# Replies and bodies of the server as a whole: overview, pauses, tokens.
 IDENTITY = _reply_object(name=TEXT, role={"enum": list(ROLES)})
 HEALTH = _reply_object(status=TEXT, version=TEXT)
 READY = _reply_object(status=TEXT, files=COUNT)
@@ -217,6 +228,7 @@ TOKENS = _reply_object(tokens=_list(IDENTITY))
 TOKEN_BODY = _object({"name": NAME, "role": {"enum": list(ROLES)}})
 NEW_TOKEN = _reply_object(name=TEXT, role=TEXT, token=TEXT)
 REMOVED = _reply_object(name=TEXT, removed=BOOLEAN)
+# Media types of replies that are not JSON.
 TABLE = ("text/csv", "application/vnd.apache.parquet")
 STREAM = ("text/event-stream",)
 DATABASE = ("application/vnd.sqlite3",)

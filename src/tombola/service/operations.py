@@ -5,6 +5,7 @@ from tombola.service.openapi import Operation
 
 SESSION, RACE = "/v1/sessions/{name}", "/v1/races/{name}"
 
+# All operations: method, path, least role (None: public), handler, schema of the reply, and options.
 API = (
     Operation("GET", "/healthz", None, endpoints.health, openapi.HEALTH),
     Operation("GET", "/readyz", None, endpoints.ready, openapi.READY),

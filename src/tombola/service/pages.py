@@ -29,21 +29,29 @@ from tombola.service.tokens import Identity
 if TYPE_CHECKING:
     from tombola.service.app import Service
 
+# Cookie with the token of a signed-in browser.
 COOKIE = "tombola-token"
 # Seconds for which a browser stays signed in: one working week.
 COOKIE_SECONDS = 7 * 86_400
-# Own outcomes listed for corrections, and workers listed.
+# Last outcomes of a worker that the page lists for corrections.
 LISTED_OUTCOMES = 8
+# Workers with the most answers that the page lists.
 LISTED_WORKERS = 20
+# File under /static -> its content type.
 STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 
+# Handler of a page: gets the service, the request and the identity of the caller.
 PageHandler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
 class WorkerView(NamedTuple):
-    """Tickets of one worker.
+    """Tickets of one worker, for the page on which outcomes are entered.
 
-    They are the current one, the last answered ones with their losses, and the number answered.
+    current: the oldest ticket without an outcome; None if there is none.
+    columns: cells of its row, by column.
+    answered: today's last answered tickets with their losses, the newest first.
+    n_today: number of tickets answered today.
+    workers: name and number of answers of each worker, the most active first.
     """
 
     current: Assignment | None
@@ -54,7 +62,10 @@ class WorkerView(NamedTuple):
 
 
 def page_routes(service: "Service") -> list[Route]:
-    """Return the routes of the pages."""
+    """Return the routes of the pages; their errors are pages too.
+
+    A request without a valid token is redirected to the login.
+    """
     table: list[tuple[str, str, str | None, PageHandler]] = [
         ("GET", "/", "reader", _index),
         ("GET", "/login", None, _login_form),
@@ -172,7 +183,10 @@ async def _progress(service: "Service", request: Request, identity: Identity) ->
 
 
 def unit_of(file: SessionFile) -> OutcomeUnit:
-    """Return the unit of outcomes on the page; scores if the session has no direction."""
+    """Return the unit in which outcomes of a session are entered and shown.
+
+    Its direction is "scores" (higher is better) if the session states none.
+    """
     return OutcomeUnit(file.kind or "scores", *file.range)
 
 

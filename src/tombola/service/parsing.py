@@ -10,21 +10,25 @@ from tombola.persistence.session_events import Outcome
 from tombola.racing.events import Event
 from tombola.service.problems import ProblemError
 
-# Bytes of a body: 10,000 outcomes of about 100 bytes.
+# Largest body of a request in bytes: 10,000 outcomes of about 100 bytes. Larger ones are answered with status 413.
 MAX_BODY_BYTES = 1_000_000
-# Tickets in one reply, and outcomes in one request: bounds the time that a request holds the writer.
+# Tickets or calls in one reply: bounds the time for which a request holds the writer thread.
 MAX_COUNT = 1000
+# Outcomes or answers in one request, for the same reason.
 MAX_OUTCOMES = 10_000
-# Seconds of a lease: one year.
+# Largest reissue_after, in seconds: one year.
 MAX_SECONDS = 366 * 86_400.0
-# Characters of an idempotency key.
+# Characters of an idempotency key, and of other texts without a limit of their own.
 MAX_TEXT_LENGTH = 100
-# Larger integers are not exact in JSON parsers with float64 numbers.
+# Largest ticket number: larger integers are not exact in JSON parsers with float64 numbers.
 MAX_TICKET = 2**53
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body; 413 if it is larger than MAX_BODY_BYTES."""
+    """Return the body of a request.
+
+    Raises ProblemError 413 if it is larger than MAX_BODY_BYTES, 400 if the connection ends early.
+    """
     body = bytearray()
     try:
         async for chunk in request.stream():
@@ -46,6 +50,8 @@ async def read_body(request: Request) -> bytes:
 async def read_json(request: Request, *, required: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Any]:
     """Return the JSON object of a body with these fields and no others.
 
+    Raises ProblemError: 415 for another content type, 400 for malformed JSON, 422 for missing or unknown fields.
+
     required, optional: names of fields.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -65,7 +71,9 @@ async def read_json(request: Request, *, required: Iterable[str] = (), optional:
 
 
 def checked_fields(owner: str, found: Any, required: Iterable[str], optional: Iterable[str]) -> dict[str, Any]:
-    """Return an object if it has the required fields and no unknown ones.
+    """Return a JSON object if it has the required fields and no unknown ones.
+
+    Raises ProblemError 422 otherwise.
 
     owner: named in the error message.
     found: the parsed JSON.
@@ -87,7 +95,7 @@ def checked_fields(owner: str, found: Any, required: Iterable[str], optional: It
 
 
 def integer(owner: str, value: Any, least: int, most: int) -> int:
-    """Return an integer in [least, most].
+    """Return the value if it is an integer in [least, most]; else ProblemError 422.
 
     owner: named in the error message.
 
@@ -100,7 +108,7 @@ def integer(owner: str, value: Any, least: int, most: int) -> int:
 
 
 def seconds(owner: str, value: Any) -> float:
-    """Return a number of seconds in [0, MAX_SECONDS].
+    """Return a number of seconds in [0, MAX_SECONDS]; else raise ProblemError 422.
 
     owner: named in the error message.
     """
@@ -110,7 +118,7 @@ def seconds(owner: str, value: Any) -> float:
 
 
 def text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
-    """Return a text of 1 to `most` printable characters.
+    """Return a text of 1 to `most` printable characters; else ProblemError 422.
 
     owner: named in the error message.
     """
@@ -121,6 +129,8 @@ def text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
 
 def outcome(found: Any) -> Outcome:
     """Return the outcome of a JSON object with ticket, loss or reward, and cost.
+
+    Absent numbers are None. Only types are checked (ProblemError 422); the session checks ranges and lengths.
 
     found: the parsed JSON.
 
@@ -133,7 +143,9 @@ def outcome(found: Any) -> Outcome:
 
 
 def outcomes(found: Any) -> list[Outcome]:
-    """Return the outcomes of a JSON list.
+    """Return the outcomes of a JSON list with 1 to MAX_OUTCOMES objects.
+
+    Raises ProblemError 422 if one is invalid; see `outcome`.
 
     found: the parsed JSON.
     """
@@ -148,7 +160,10 @@ def _checked_list(owner: str, found: Any) -> list[Any]:
 
 
 def answers(found: Any) -> list[Event]:
-    """Return the answers of a JSON list: ticket, loss or failed, and cost.
+    """Return the answers of a JSON list of 1 to MAX_OUTCOMES objects, as events.
+
+    An object has ticket, loss or failed, and optionally cost. Raises ProblemError 422 if one is invalid; the race
+    checks the range of losses.
 
     found: the parsed JSON.
 
@@ -170,9 +185,9 @@ def _answer(found: Any) -> Event:
 
 
 def invalid(owner: str, expected: str, got: str, fix: str) -> ProblemError:
-    """Return the problem of an invalid value.
+    """Return the problem of an invalid value, with HTTP status 422, to be raised.
 
-    owner, expected, got, fix: the four parts of the message.
+    owner, expected, got, fix: parts of the message "owner: expected ..., got ...; fix."
     """
     return ProblemError(422, "invalid", f"{owner}: expected {expected}, got {got}; {fix}.")
 

@@ -8,8 +8,10 @@ from starlette.responses import Response
 
 from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, TableError, TombolaError
 
+# Content type of an error reply.
 MEDIA_TYPE = "application/problem+json"
 
+# HTTP status -> title of the problem.
 TITLES = {
     400: "Malformed request",
     401: "Token required",
@@ -28,7 +30,12 @@ TITLES = {
 
 
 class ProblemError(Exception):
-    """An error reply: HTTP status, a short name of the kind, and a sentence.
+    """An error that is sent as the reply to a request (RFC 9457).
+
+    status: HTTP status.
+    kind: short name of the problem; its type is urn:tombola:KIND.
+    detail: a sentence for the caller.
+    headers: further headers of the reply.
 
     >>> ProblemError(404, "not-found", "GET /x: expected a known path, got /x; see the how-to on tombola serve.").status
     404
@@ -39,14 +46,16 @@ class ProblemError(Exception):
         self.status, self.kind, self.detail, self.headers = status, kind, detail, dict(headers or {})
 
     def response(self) -> Response:
-        """Return the reply."""
+        """Return the reply: a JSON object with type, title, status and detail."""
         content = {"type": f"urn:tombola:{self.kind}", "title": TITLES.get(self.status, "Error")}
         text = json.dumps({**content, "status": self.status, "detail": self.detail})
         return Response(text, self.status, self.headers, MEDIA_TYPE)
 
 
 def problem_from(error: TombolaError, path: Path | None = None) -> ProblemError:
-    """Return the problem of an error; the folder of `path` is removed from its text.
+    """Return the problem reply of an error: 409 conflict, 422 invalid, else 503.
+
+    path: file of the service. Its folder is removed from the text, because clients must not learn it.
 
     >>> problem_from(ConflictError("a: b, got c; d.")).status, problem_from(ParameterError("a: b; c.")).status
     (409, 422)

@@ -76,7 +76,10 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 
 
 def race_status(file: RaceFile) -> dict[str, Any]:
-    """Return the report of a race with pending calls, candidates left, leader."""
+    """Return the report of a race as plain data, with pending calls and progress.
+
+    Keys beside those of the report: pending, active (candidates left), leader, progress (a line of text).
+    """
     race = file.race
     return {
         **RaceReport.from_file(file, race).to_json(),
@@ -88,7 +91,11 @@ def race_status(file: RaceFile) -> dict[str, Any]:
 
 
 def race_counts(file: RaceFile) -> dict[str, Any]:
-    """Return the numbers of rows, calls and candidates left."""
+    """Return the numbers of a race that its event stream sends.
+
+    Keys: rows, rows_counted (rows that all candidates left have answered), calls, answered, saved (calls that were not
+    needed), active (candidates left), done.
+    """
     race = file.race
     return {
         "rows": len(race.rows),

@@ -17,12 +17,12 @@ from tombola.service.tokens import Identity
 if TYPE_CHECKING:
     from tombola.service.app import Service
 
-# Candidates in the table before the rest is counted only.
+# Candidates in the table of the page; of the others only the number is shown.
 LISTED_CANDIDATES = 50
 
 
 async def show_race(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the page of a race."""
+    """Return the page of the race named in the path."""
     hosted = service.race(request)
     now = await hosted.cached("page", lambda: race_view(hosted.file))
     return page(
@@ -31,14 +31,18 @@ async def show_race(service: "Service", request: Request, identity: Identity) ->
 
 
 async def show_race_progress(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the part of the page that changes."""
+    """Return the part of the page of a race that changes; its script reloads it."""
     hosted = service.race(request)
     now = await hosted.cached("page", lambda: race_view(hosted.file))
     return page("race_progress.html", **now)
 
 
 def race_view(file: RaceFile) -> dict[str, Any]:
-    """Return the values of the page."""
+    """Return the variables of the templates of a race page.
+
+    Keys: now (see race_status), saved_share (per cent of calls saved, as text), standings (the first LISTED_CANDIDATES,
+    with the mean loss as a position in per cent), n_hidden (the number of others), workers (name and number of calls).
+    """
     now = race_status(file)
     calls, saved = now["calls"], now["calls_saved"]
     workers = Counter(lease.worker or "local" for lease in file.lease_of_ticket().values())

@@ -15,7 +15,8 @@ from tombola.racing.events import Call, Event
 from tombola.racing.subprocess_evaluator import SubprocessEvaluator
 from tombola.service.client import AsyncRaceClient
 
-# Seconds between two looks at the verdict, which other machines may have reached, and at calls that become possible.
+# Seconds between two requests for the verdict, which other machines may have reached, and for new calls while none
+# is possible.
 POLL_SECONDS = 1.0
 
 
@@ -29,12 +30,15 @@ async def run_remote_race(
 ) -> dict[str, Any]:
     """Run commands until the race is done, here or elsewhere, and return its verdict.
 
+    The verdict has the keys of `AsyncRaceClient.verdict`. Raises ParameterError if the commands are not those of the
+    race, and SessionError if all first calls fail.
+
     - `client`: the race.
     - `evaluator`: the commands, one for each candidate of the race.
     - `workers`: commands at a time on this machine.
-    - `max_seconds`: time limit of this run; calls under way then stay pending.
+    - `max_seconds`: time limit of this run, None for no limit; calls under way then stay pending.
     - `log`: receives a line at each change seen, and per failed command; None: silent.
-    - `reissue_after`: take over calls that were leased so many seconds ago and have no answer; None: never.
+    - `reissue_after`: take over calls that were issued so many seconds ago and have no answer; None: never.
     """
     await _check_evaluator(client, evaluator)
 
@@ -48,10 +52,15 @@ async def run_remote_race(
 
 
 class RemoteWorker:
-    """Makes calls of a served race, a limited number at a time.
+    """Make calls of a served race, a limited number at a time.
 
     While every answer of this machine is a failure, answers are held back: its set-up is probably broken. `drive`
     raises SessionError after `patience` failures without a success; those calls stay pending for other machines.
+
+    client: the race.
+    patience: number of failures.
+    log: receives lines of progress; None: silent.
+    reissue_after: take over calls that were issued so many seconds ago and have no answer; None: never.
     """
 
     def __init__(
@@ -64,7 +73,11 @@ class RemoteWorker:
         self._last_line, self._next_look = "", 0.0
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
-        """Make calls until the race is done."""
+        """Make calls until the race is done, and record their answers.
+
+        ask: makes a call and returns its loss, or loss and cost; an error counts as a failed call.
+        workers: calls at a time.
+        """
         tasks: dict[asyncio.Future[Any], Call] = {}
         try:
             while not await self._is_done(tasks, ask, workers):

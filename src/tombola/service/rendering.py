@@ -12,12 +12,15 @@ from tombola._formatting import escape_control
 from tombola.service import parsing
 from tombola.service.problems import ProblemError
 
-# Fields of one form: an outcome of many actions has the most.
+# Fields accepted in one form: an outcome of many actions has the most. Bounds the work for a hostile form.
 MAX_FIELDS = 200
 
 
 def template_text(name: str) -> str:
-    """Return the text of a template, style sheet or script."""
+    """Return the text of a template, style sheet or script of the service.
+
+    name: file name in the folder `templates`.
+    """
     return (resources.files("tombola.service") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -32,12 +35,20 @@ _ENVIRONMENT.filters["path"] = lambda text: quote(text, safe="")
 
 
 def page(template: str, status: int = 200, **values: Any) -> Response:
-    """Return a page; every value is escaped."""
+    """Render a template as an HTML reply; every value is escaped.
+
+    template: file name in the folder `templates`.
+    status: HTTP status.
+    values: of its variables; a missing one raises.
+    """
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(**values), status)
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a form, each with its last value."""
+    """Return the fields of a submitted form, each with its last value.
+
+    Raises ProblemError 400 if the body is no form or has more than MAX_FIELDS fields.
+    """
     body = await parsing.read_body(request)
     try:
         found = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=MAX_FIELDS)
@@ -49,7 +60,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def position(share: float) -> float:
-    """Return a share of the width as per cent for an SVG, within the picture.
+    """Return a share of the width as per cent for an SVG, clipped to 0 to 100.
 
     >>> position(0.5), position(1.5)
     (50.0, 100.0)

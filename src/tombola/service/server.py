@@ -20,16 +20,20 @@ from tombola.service.hosted import Hosted
 from tombola.service.pages import unit_of
 from tombola.service.tokens import TokenStore
 
-# Seconds for requests under way when the server stops; event streams are cut then.
+# Seconds that requests under way have to finish when the server stops; event streams, which never finish, are cut then.
 GRACEFUL_SECONDS = 5
+# Connections that wait to be accepted; the default of uvicorn.
 BACKLOG = 2048
 
 
 def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[str, str] | None = None) -> Service:
     """Open session and race files; each is served under its name without the suffix.
 
+    Raises ParameterError for equal names and for invalid `outcomes`. Race files are locked until the service closes.
+
     paths: of the files.
     tokens: of the callers.
+    outcomes: text of each button of an outcome -> its value; None for yes and no.
     """
     sessions: dict[str, Hosted[SessionFile]] = {}
     races: dict[str, Hosted[RaceFile]] = {}
@@ -54,7 +58,10 @@ def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[st
 
 
 def check_outcomes(file: SessionFile, outcomes: Mapping[str, str]) -> None:
-    """Raise ParameterError if the value of a button is not an outcome of the session."""
+    """Raise ParameterError if the value of a button is not an outcome of the session.
+
+    outcomes: text of each button -> its value, a number in the range of the session.
+    """
     unit = unit_of(file)
     for text, value in outcomes.items():
         if unit.loss(value) is None:
@@ -73,8 +80,9 @@ def _is_race(path: Path) -> bool:
 
 
 def check_host(host: str, n_tokens: int) -> None:
-    """Reject an address that other machines reach if there is no token.
+    """Raise ParameterError if other machines reach an address and there is no token.
 
+    host: address to listen on, such as "127.0.0.1".
     n_tokens: number of tokens.
 
     >>> check_host("127.0.0.1", 0)
@@ -91,7 +99,11 @@ def check_host(host: str, n_tokens: int) -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 takes a free one."""
+    """Return a listening TCP socket; FileError if the port is not free.
+
+    host: IPv4 or IPv6 address.
+    port: 0 takes a free one.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -15,15 +15,16 @@ from typing import NamedTuple
 from tombola._files import read_bytes, write_atomic
 from tombola.errors import FileError, ParameterError
 
-# Each role includes the ones before it.
+# Roles of callers; each includes the ones before it. Readers see, workers issue and record, admins manage.
 ROLES = ("reader", "worker", "admin")
-# Longest accepted token: bounds the work for a hostile header.
+# Characters of a token; longer ones are unknown. Bounds the work for a hostile header; real ones have 43.
 MAX_TOKEN_LENGTH = 200
+# Characters of the name of an owner.
 MAX_NAME_LENGTH = 60
 
 
 class Identity(NamedTuple):
-    """The owner of a token.
+    """The owner of a token, and the role: one of ROLES.
 
     >>> Identity("Ann", "worker").may("reader"), Identity("Ann", "worker").may("admin")
     (True, False)
@@ -37,14 +38,16 @@ class Identity(NamedTuple):
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-# Without tokens the service listens only on this machine, and every caller is this one.
+# The caller of a service without tokens, which listens only on this machine.
 LOCAL = Identity("local", "admin")
 
 
 class TokenStore:
-    """Tokens in a JSON file, readable only by its owner; None keeps them in memory.
+    """Tokens of a service, in a JSON file that only its owner can read.
 
-    A change of the file by another process is noticed at the next lookup.
+    A change of the file by another process is noticed at the next lookup. A damaged file raises FileError.
+
+    path: created by the first `add`; None keeps the tokens in memory.
 
     >>> store = TokenStore(None)
     >>> store.find("x") is None, len(store)
@@ -67,13 +70,19 @@ class TokenStore:
             return len(self._by_hash)
 
     def names(self) -> list[Identity]:
-        """Return the owners of all tokens."""
+        """Return the owners of all tokens with their roles."""
         with self._lock:
             self._reload()
             return list(self._by_hash.values())
 
     def add(self, name: str, role: str) -> str:
-        """Create a token and return it; only its hash is stored."""
+        """Create a token and return it; only its hash is stored.
+
+        Raises ParameterError for an unknown role, a malformed or used name, and a first token that is not an admin's.
+
+        name: of the owner, unique.
+        role: one of ROLES.
+        """
         if role not in ROLES:
             raise ParameterError(f"token: expected a role of {', '.join(ROLES)}, got {role!r}; write one of them.")
         if not (0 < len(name) <= MAX_NAME_LENGTH and name.isprintable() and name.strip() == name):
@@ -94,7 +103,10 @@ class TokenStore:
         return token
 
     def remove(self, name: str) -> bool:
-        """Remove the token of a name; return whether there was one."""
+        """Remove the token of a name; return whether there was one.
+
+        Raises ParameterError for the last admin.
+        """
         with self._lock:
             self._reload()
             kept = {key: found for key, found in self._by_hash.items() if found.name != name}
