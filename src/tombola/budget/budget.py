@@ -24,11 +24,15 @@ from tombola._types import Floats, Rounds, Rows
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
-AMOUNT_BITS = 52  # one bit less than float64 has, for sums of spent and reserved ticks
-MIN_AMOUNT = float(np.finfo(np.float64).tiny)  # subnormal numbers have fewer bits
-# Index of the null action, "add" for an additional one, None for the first of cost 0.
+# Bits of an amount in ticks. One bit less than the 53 of float64, so that sums of spent and reserved ticks are exact.
+AMOUNT_BITS = 52
+# Smallest positive amount or cost that is accepted. Smaller (subnormal) numbers have fewer bits than a tick needs.
+MIN_AMOUNT = float(np.finfo(np.float64).tiny)
+# The null action, which costs nothing: its index, "add" for an additional last action with loss 1, None for the first
+# action of cost 0.
 Null: TypeAlias = int | Literal["add"] | None
-# Stop rule: "strict" is the paper's, "fits" plays every action that still fits.
+# Stop rule of a budget. "fits": play every action whose worst cost still fits. "strict" (the paper): only the null
+# action once less than one largest cost of a resource is left.
 Stop: TypeAlias = Literal["strict", "fits"]
 
 
@@ -91,14 +95,17 @@ class Budget:
 
     @property
     def per_resource(self) -> Floats:
-        """The amounts as a vector; infinite if unlimited."""
+        """The amounts, shape (resources,); one infinite amount if unlimited."""
         if self.amounts is None:
             return np.full(1, math.inf)
         return np.atleast_1d(_numbers("amounts", self.amounts))
 
     @property
     def price_list(self) -> Floats:
-        """The prices as an array, NaN where a cost is not known in advance."""
+        """The prices as an array, NaN where a cost is not known in advance.
+
+        It has the shape of `prices`; use it only if `prices` is not None. Values that are not numbers give [inf].
+        """
         try:
             return np.array(self.prices, dtype=np.float64)
         except (OverflowError, TypeError, ValueError):
@@ -119,9 +126,11 @@ class Budget:
     def resolve(self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0) -> "ResolvedBudget":
         """Return amounts, worst costs, prices and null action with defaults filled in.
 
+        Raises ParameterError if the budget does not fit these numbers or the costs, or if no action is free.
+
         actions, resources: number of actions and of resources.
-        costs: table of costs, shape (rows, actions * resources), if known.
-        horizon: bounds the spending if there are neither amounts nor a table of costs.
+        costs: all costs, shape (rows, actions, resources); None if they are not known in advance.
+        horizon: number of rounds; it bounds the spending if there are neither amounts nor a table of costs.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).null
         0
@@ -242,7 +251,7 @@ class ResolvedBudget(NamedTuple):
     def relabelled(self, columns: Rounds) -> "ResolvedBudget":
         """Return the budget with the actions in another order.
 
-        columns: old index of each action; an added null action stays last.
+        columns: old index of each action, shape (actions,); an added null action is not listed and stays last.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).relabelled(np.array([1, 0])).null
         1
@@ -270,10 +279,12 @@ class BudgetRun(NamedTuple):
 class BudgetTerms(NamedTuple):
     """Hold the part of a budget that a learner knows in advance, in common scale.
 
-    actions, resources, horizon: numbers of them.
-    rate: budget per round.
+    In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`.
+
+    actions, resources, horizon: numbers of them; actions include an added null action.
+    rate: budget per round, the same for every resource.
     null: index of the null action; it has loss 1 if it was `added`.
-    prices: known costs, shape (actions, resources), NaN where not known.
+    prices: known costs, shape (actions, resources), NaN where not known; None if none is.
     target: mean loss to reach; infinite without a target.
     """
 
@@ -289,7 +300,10 @@ class BudgetTerms(NamedTuple):
 
 @dataclass(frozen=True)
 class Balance:
-    """Amounts, spending, and reservations for plays in flight, in cost units."""
+    """Amounts, spending, and reservations for plays in flight, in cost units.
+
+    Each has one number per resource. A reservation is the worst cost of a play without feedback yet.
+    """
 
     amounts: tuple[float, ...]
     spent: tuple[float, ...]
@@ -301,13 +315,17 @@ class Balance:
         return tuple(a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True))
 
 
-NO_BALANCE = Balance((), (), ())  # without a budget
+# The balance of a play without a budget: no resources.
+NO_BALANCE = Balance((), (), ())
 
 
 def ticks_per_unit(amounts: Floats) -> Floats:
-    """Return the ticks per unit of each resource.
+    """Return the ticks per cost unit of each resource, shape (resources,).
 
-    It is the power of two that gives the amount 52 bits.
+    Costs are counted in ticks, integers that add without rounding error. The result is the power of two that gives the
+    amount 52 bits; 1 for an amount of 0.
+
+    amounts: in cost units, shape (resources,).
 
     >>> ticks_per_unit(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
     True
@@ -318,7 +336,7 @@ def ticks_per_unit(amounts: Floats) -> Floats:
 
 
 def n_resources(pool: Pool) -> int:
-    """Return the number of resources of a pool; raise if it has no costs."""
+    """Return the number of resources of a pool; raise ParameterError without costs."""
     if pool.costs is None:
         raise ParameterError("Budget: the pool must have costs, got none; write Pool(losses, costs=...).")
     return int(pool.costs.shape[2])

@@ -24,12 +24,15 @@ from tombola.pool import Pool
 _CHUNK = 1 << 16  # rows per read, so that a memory-mapped table is not loaded at once
 LOWER, BASIC, UPPER = 0.0, 1.0, 2.0  # basis status codes of HiGHS
 TOLERANCE, MAX_PIVOTS = 1e-10, 12  # of the warm-started simplex
-MAX_COST_RATIO = 1e9  # cost / rate beyond which an action counts as forbidden; HiGHS rejects much larger numbers
-# Message of UnreachableError for a budget.
+# Largest cost / rate in a linear program; an action above it counts as forbidden. The solver HiGHS rejects much
+# larger numbers.
+MAX_COST_RATIO = 1e9
+# Message of UnreachableError if no mix keeps within a budget.
 OUT_OF_REACH = (
     "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
 )
-Program: TypeAlias = tuple[Floats, Floats, Floats]  # rewards, costs, rates
+# Linear program of a budget: mean rewards, shape (k,); mean costs, shape (k, resources); rates, shape (resources,).
+Program: TypeAlias = tuple[Floats, Floats, Floats]
 _programs = threading.local()
 # Prices that are searched: this factor to both sides of (largest value / largest cost), by halvings of the exponent.
 PRICE_RANGE, PRICE_HALVINGS = 1e6, 60
@@ -43,11 +46,11 @@ class UnreachableError(ParameterError):
 class Optimum:
     """Hold the best fixed mix and the linear program that it solves.
 
-    value: objective per round: mean reward, or mean cost if there is a target.
-    mix: probability of each action.
-    cost: mean cost per round and resource.
-    program: rewards, costs and rates of the linear program.
-    unit: of the objective.
+    value: mean reward per round of the mix, with a target too.
+    mix: probability of each action, shape (k,).
+    cost: mean cost per round, shape (resources,).
+    program: mean rewards, mean costs and rates of the linear program; see `target_as_budget` for the one of a target.
+    unit: factor from prices of the program to prices in cost units; 1 without a target.
     """
 
     value: float
@@ -71,9 +74,10 @@ class Optimum:
 def optimum(pool: Pool, budget: Budget) -> Optimum:
     """Return OPT_LP of a pool: the best fixed mix within the budget.
 
-    Over all rows the comparator collects `pool.rows * value`.
+    Over all rows the comparator collects `pool.rows * value`. With a target, it is the cheapest mix whose mean loss is
+    at most that. Raises UnreachableError if no mix keeps within the budget or reaches the target.
 
-    With a target, it is the cheapest mix whose mean loss is at most that.
+    pool: with costs.
 
     >>> pool = Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4)
     >>> optimum(pool, Budget(1.0)).value
@@ -173,12 +177,13 @@ def _reaching(program: Program, pool: Pool, target: float) -> Floats:
 def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float) -> tuple[Program, float]:
     """Return the program that minimises cost under a loss target, and its unit.
 
+    The target takes the place of a budget: the reward of an action is its negative scaled cost, and its loss is the
+    cost. Costs are scaled by the unit, the largest one. Rates that no cost exceeds are left out.
+
     losses: mean loss of each action, shape (k,).
     costs: mean costs, shape (k, resources).
     rates: budget per round of each resource.
     target: largest mean loss.
-
-    Costs are scaled by the largest one. Rates that no cost exceeds are left out.
 
     >>> losses, costs = np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]])
     >>> program, unit = target_as_budget(losses, costs, np.array([9.0]), 0.25)
@@ -195,10 +200,10 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
 def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
     """Return the corners of the smallest loss as a function of the mean cost.
 
-    Only for one resource.
+    Returns mean costs, mean losses and actions of the corners, from the cheapest action to the best one. Between
+    corners the function is linear: a mix of two actions attains it.
 
-    Returns costs, losses and actions of the corners, from the cheapest action to the best one. The function is linear
-    between corners.
+    pool: with costs of one resource.
 
     >>> pool = Pool.from_rewards([[0.0, 0.4, 0.9]] * 4, costs=[[0.0, 0.2, 0.9]] * 4)
     >>> cost, loss, actions = frontier(pool)
@@ -225,7 +230,7 @@ def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -
 
 
 def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
-    """Return the dual prices of the linear program of a budget.
+    """Return the dual prices of the linear program of a budget, shape (resources,).
 
     They are the p >= 0 that minimises rates . p + max_a (r_a - c_a . p).
 
@@ -256,7 +261,7 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
 
 
 def mean_costs(pool: Pool) -> Floats:
-    """Return the mean costs, shape (actions, resources)."""
+    """Return the mean costs of a pool with costs, shape (actions, resources)."""
     table: Any = pool.costs
     totals = np.zeros(table.shape[1:])
     for start in range(0, pool.rows, _CHUNK):
@@ -267,10 +272,12 @@ def mean_costs(pool: Pool) -> Floats:
 def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None = None) -> tuple[Floats, Floats]:
     """Return a best mix within the rates, and a basis that warm-starts a similar LP.
 
+    The mix has shape (k,). The basis is opaque: pass it on, for example after one more row.
+
     rewards: mean reward of each action, shape (k,).
     costs: mean costs, shape (k, resources).
     rates: budget per round of each resource.
-    basis: as returned for a similar program.
+    basis: as returned for a similar program; None to start anew.
 
     >>> best_mix(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5]))[0].round(3).tolist()
     [0.0, 0.571, 0.429]
@@ -281,7 +288,7 @@ def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
 
 
 def best_mix_one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the best mix for one resource.
+    """Return the best mix for one resource, shape (k,).
 
     It is the best action within the rate, or the best pair around the rate.
 
@@ -335,12 +342,11 @@ def best_mix_many_resources(
 def pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
     """Return the best mix and its basis by simplex pivots; None if that fails.
 
-    basis: of a similar program, where the pivots start. Other arguments as in `best_mix`.
-
     Primal pivots while the basis is feasible, dual pivots while it is dual feasible. The result is optimal within
     `TOLERANCE`.
 
     rewards, costs, rates: as in `best_mix`.
+    basis: of a similar program, where the pivots start.
     """
     (k, m), basic = costs.shape, np.flatnonzero(basis == BASIC)
     if basic.size != m + 1 or basis[k + m] == BASIC or not np.isfinite(rates).all():

@@ -9,7 +9,8 @@ from tombola._types import Floats, Rounds
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import optimum
 
-# Price multiple of a loss above the target; at 1, missing the target would pay.
+# Multiple of the dual price that a loss above the target costs in the regret. At 1, a learner could miss the target
+# without more regret.
 TARGET_PENALTY = 2.0
 
 
@@ -26,12 +27,13 @@ class TargetRegret(NamedTuple):
     price: float
 
     def regret(self, rounds: Rounds, losses: Floats, spent: Floats) -> Floats:
-        """Return excess spending plus twice the price of each excess loss.
+        """Return the regret after some rounds, in units of cost, shape (..., rounds).
 
-        Both are relative to the cheapest mix that reaches the target.
+        It is the excess spending, plus `TARGET_PENALTY` times the price of each loss above the target. Both are
+        relative to the cheapest mix that reaches the target.
 
         rounds: numbers of rounds.
-        losses, spent: totals after these rounds.
+        losses, spent: total loss and total cost after these rounds.
 
         >>> TargetRegret(0.25, 0.75, 1.0).regret(np.array([4]), np.array([2.0]), np.array([2.0])).tolist()
         [1.0]
@@ -42,6 +44,9 @@ class TargetRegret(NamedTuple):
 
 def target_regret(pool: Any, budget: Budget | None) -> TargetRegret | None:
     """Return the regret function of a budget with a target; None without a target.
+
+    pool: with costs of one resource.
+    budget: None is a budget without a target.
 
     >>> from tombola.pool import Pool
     >>> target_regret(Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4), Budget(target=0.25))

@@ -25,22 +25,28 @@ from tombola.rng import choice
 
 # Entries of `flags`. STOPPED: null action for good; CLOSED: null action for now; AMPLE: every mix fits.
 STOPPED, CLOSED, AMPLE = 0, 1, 2
-MIN_POSITIVE = 5e-324  # no product loses more by underflow
-MIX_TOLERANCE = 1e-6  # allowed deviation of the sum of a mix from 1
+# Smallest positive float64. A product loses at most this much by underflow, so it is added once per product.
+MIN_POSITIVE = 5e-324
+# Largest deviation of the sum of a mix from 1; a mix beyond it is replaced by the null action.
+MIX_TOLERANCE = 1e-6
 
 
 class BudgetTracker(NamedTuple):
-    """Balance and limits of a budget, in ticks.
+    """Balance and limits of a budget in play, in ticks.
+
+    Kernels change its arrays in place.
+    A tick is a power of two of a cost unit, so that sums of ticks are exact (see `tombola.budget.budget`).
 
     amounts, spent, reserved: ticks, shape (resources,).
-    worst, largest: worst costs in ticks, per action and resource, and their maximum per resource.
-    worst_costs: worst costs in their own units.
-    unit_ticks, scale: factors from cost units to ticks and to the common scale.
-    fits: 1 for each action that is affordable now.
-    flags: STOPPED, CLOSED and AMPLE.
+    worst, largest: worst costs in ticks, shape (actions, resources), and their maximum per resource.
+    worst_costs: worst costs in their own units, shape (actions, resources).
+    unit_ticks, scale: factors from cost units to ticks and to the common scale, shape (resources,).
+    fits: 1 for each action that is affordable now, else 0.
+    flags: indexed by STOPPED (null action for good), CLOSED (null action for now) and AMPLE (every mix fits).
     null: index of the null action.
     slack: relative rounding error of fluid costs.
-    strict, fluid: stop rule and kind of play.
+    strict: whether the stop rule is "strict".
+    fluid: whether every action is played with its share of the mix.
     """
 
     amounts: Floats
@@ -101,24 +107,25 @@ def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
 
     Spent and reserved amounts are rounded up by less than a tick per play.
 
-    amounts: as the user gave them.
+    amounts: as the user gave them, in cost units.
     """
     spent, reserved = tracker.spent / tracker.unit_ticks, tracker.reserved / tracker.unit_ticks
     return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
 
 
 def remaining(tracker: BudgetTracker) -> Floats:
-    """Return the unspent amounts of a tracker in common scale.
+    """Return the unspent amounts of a tracker in common scale, shape (resources,).
 
-    Infinite for resources that do not bind.
+    Infinite for resources that do not bind. Reservations are not deducted.
     """
     left = (tracker.amounts - tracker.spent) / tracker.unit_ticks * tracker.scale
     return np.where(tracker.scale > 0, left, np.inf)
 
 
 def to_ticks(cost: float, unit_ticks: float) -> float:
-    """Return a cost rounded up to whole ticks.
+    """Return a cost rounded up to whole ticks; a kernel.
 
+    cost: in cost units.
     unit_ticks: ticks per unit, a power of two, so the product is exact.
     """
     if cost > 0.0:
@@ -224,7 +231,7 @@ def scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
 
 @no_inline
 def set_null_mix(tracker: BudgetTracker, mix: Floats) -> None:
-    """Set a mix to the null action of the tracker, in place."""
+    """Set a mix to 1 at the null action of the tracker and 0 elsewhere, in place."""
     for action in range(mix.size):
         mix[action] = 0.0
     mix[tracker.null] = 1.0

@@ -34,16 +34,18 @@ def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
 
 
 def next_round(arrivals: ArrivalSchedule, revealed: int) -> int:
-    """Return the round of the next feedback.
+    """Return the round, from 0, of the next feedback to reveal.
 
-    revealed: the number of feedbacks revealed so far.
     arrivals: the schedule.
+    revealed: the number of feedbacks revealed so far.
     """
     return int(revealed) if arrivals.delay >= 0 else int(arrivals.rounds[revealed])
 
 
 def from_delays(delay: int | Rounds) -> ArrivalSchedule:
-    """Return the schedule for one delay, or for one delay per round.
+    """Return the arrival schedule for one delay, or for one delay per round.
+
+    delay: rounds between a play and its feedback, 0 or more; an array has shape (rounds,).
 
     >>> from_delays(np.array([2, 0])).rounds.tolist()
     [1, 0]

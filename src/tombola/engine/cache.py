@@ -20,7 +20,10 @@ _warned: set[str] = set()
 
 
 class KeyedFile:
-    """Numba's cache files of one function, with the key stored in each entry."""
+    """Numba's cache files of one function, with the key stored in each entry.
+
+    It wraps Numba's cache file object and passes all other attributes on.
+    """
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -29,19 +32,26 @@ class KeyedFile:
         return getattr(self._file, name)
 
     def save(self, key: Any, data: Any) -> None:
-        """Write the data together with its key."""
+        """Write the data together with its key.
+
+        key: signature and target, from Numba.
+        data: machine code, from Numba.
+        """
         self._file.save(key, (key, data))
 
     def load(self, key: Any) -> Any:
-        """Return the data of this key; None if missing or written for another key."""
+        """Return the data of this key; None if missing or written for another key.
+
+        key: signature and target, from Numba.
+        """
         entry = self._file.load(key)
         return entry[1] if isinstance(entry, tuple) and entry[0] == key else None
 
 
 class TolerantCache:
-    """Numba's cache of one function; disk failures are warnings.
+    """Numba's cache of one function, with disk failures as warnings.
 
-    Code that cannot be read is compiled again.
+    It wraps Numba's cache object. Code that cannot be read is compiled again.
     """
 
     def __init__(self, cache: Any) -> None:
@@ -93,18 +103,21 @@ def enable_cache(dispatcher: Any) -> None:
 
 
 def is_cached(dispatcher: Any) -> bool:
-    """Return whether machine code of this dispatcher is on disk."""
+    """Return whether machine code of this dispatcher is on disk.
+
+    dispatcher: a function compiled by Numba.
+    """
     file = getattr(dispatcher._cache, "_cache_file", None)
     return file is not None and os.path.exists(file._index_path)
 
 
 def has_index(source: str, digest: str) -> bool:
-    """Return whether the disk cache may contain a kernel, without Numba.
+    """Return whether the disk cache may contain a kernel, without importing Numba.
+
+    Its locations are those of Numba: NUMBA_CACHE_DIR if that is set, else beside the source, else the user's folder.
 
     source: path of the file that defines the kernel.
     digest: fingerprint of the kernel.
-
-    Its locations are those of Numba: NUMBA_CACHE_DIR if that is set, else beside the source, else the user's folder.
     """
     pattern = f"*{escape(digest)}_*.nbi"
     return any(glob(os.path.join(folder, pattern)) for folder in _cache_folders(source))

@@ -26,10 +26,11 @@ from tombola.engine.intrinsics import NATIVE, NOT_INLINED
 from tombola.errors import LearnerError, TombolaWarning
 
 Kernel: TypeAlias = Any  # a plain function or a Numba dispatcher
-# "auto" interprets short work and compiles the rest.
+# How kernels run: as machine code, as plain Python, or ("auto") interpreted for short work and compiled for the rest.
 Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
 
-# Measured for the learners of this package: seconds to compile one loop, and to interpret one round of k actions.
+# Seconds to compile one loop, measured for the learners of this package. Work that is interpreted faster is not
+# compiled.
 COMPILE_SECONDS = 2.0
 ROUND_SECONDS, ACTION_SECONDS = 20e-6, 10e-6
 
@@ -41,7 +42,10 @@ _workload: ContextVar["Workload | None"] = ContextVar("workload", default=None)
 
 
 def compiles() -> bool:
-    """Return whether kernels may be compiled in this context."""
+    """Return whether kernels may be compiled in this context.
+
+    False inside `interpreted()` and if NUMBA_DISABLE_JIT is set.
+    """
     return _mode.get() != "interpreted" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
@@ -94,6 +98,7 @@ class Workload:
     def of_rounds(cls, rounds: float, actions: int) -> "Workload":
         """Return the workload of a number of rounds of one learner.
 
+        rounds: of all plays together.
         actions: number of actions; it sets the time of a round.
         """
         return cls(rounds * (ROUND_SECONDS + ACTION_SECONDS * actions))
@@ -117,12 +122,11 @@ class Workload:
     def interprets(self, function: Kernel, digest: str | None) -> bool:
         """Return whether to interpret a kernel that is in neither cache.
 
-        digest: fingerprint of the kernel, None if it has none.
-
-        The estimates of earlier tasks count too: once their sum reaches the time to compile, the kernel is compiled.
-        So many short tasks take at most about twice the time of the better way (ski rental).
+        The estimates of earlier tasks count too: once their sum reaches the time to compile, the kernel is compiled. So
+        many short tasks take at most about twice the time of the better way (ski rental).
 
         function: the kernel.
+        digest: fingerprint of the kernel, None if it has none.
         """
         if digest is None:
             return self.seconds < COMPILE_SECONDS
@@ -138,6 +142,9 @@ class Workload:
 def expected_rounds(rounds: float, actions: int) -> Iterator[None]:
     """Declare the rounds that kernels requested in this block will play.
 
+    The number decides whether they are compiled or interpreted.
+
+    rounds: of all plays together.
     actions: number of actions of a round.
     """
     with Workload.of_rounds(rounds, actions).active():

@@ -67,7 +67,11 @@ _MAX_WALKS = 1024  # the memo is cleared beyond
 def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]) -> str | None:
     """Return the hash of a function with all it depends on; None if opaque.
 
-    bound: functions that replace global names.
+    It covers the bytecode, defaults, closures and globals of the function and of all functions it calls. It is None if
+    one of them cannot be hashed reliably, such as a compiled function.
+
+    function: a plain function.
+    bound: functions that replace global names, by name.
     """
     key = (
         _identity(function),
@@ -135,7 +139,10 @@ def globals_used(code: types.CodeType) -> tuple[tuple[str, str | None], ...]:
 
 
 def is_versioned(value: Any) -> bool:
-    """Return whether `value` is from a library whose version is in the cache key."""
+    """Return whether a value is from a library whose version is in the cache key.
+
+    Such values need no fingerprint of their own.
+    """
     return str(getattr(value, "__module__", None) or "").split(".")[0] in _TRUSTED
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+# Type of a kernel that a decorator returns unchanged.
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 # Rounds between the prefetch of a row and its use; enough to hide the latency of main memory.
@@ -19,9 +20,7 @@ ROUND = 6755399441055744.0
 def prefetch(table: Any, row: Any, column: Any) -> None:
     """Prefetch the cache line of table[row, column]; a no-op in plain Python.
 
-    Rows in random order miss the cache.
-
-    No-op in plain Python.
+    Rows in random order miss the cache, so they are requested some rounds before their use.
     """
 
 
@@ -84,7 +83,9 @@ NOT_INLINED: set[Any] = set()
 
 
 def no_inline(function: Kernel) -> Kernel:
-    """Compile this kernel as a separate function; large kernels compile faster so.
+    """Mark a kernel to be compiled as a separate function; return it unchanged.
+
+    Large kernels compile faster that way.
 
     >>> @no_inline
     ... def many_lines(state):

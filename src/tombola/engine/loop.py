@@ -29,12 +29,11 @@ LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = 0, 1, 2, 3, 4  # entries of `sums`
 class RowStream(NamedTuple):
     """The pool in its order.
 
-    losses: shape (rows, columns); costs: shape (rows, columns * resources).
+    losses: shape (rows, columns).
+    costs: shape (rows, columns * resources).
     labels: column of each action, -1 for an added null action.
     order: row index of each round.
     best: the action with the smallest total loss, the comparator.
-
-    `best` is the action with the smallest total loss, the comparator.
     """
 
     losses: Rows
@@ -114,9 +113,11 @@ def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t:
 
 
 def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
-    """Prefetch the row of round t + PREFETCH_ROUNDS.
+    """Prefetch the row of round t + PREFETCH_ROUNDS; nothing after the last round.
 
+    rows: losses or costs, shape (rows, columns).
     order: row index of each round.
+    t: the current round, from 0.
     columns: number of columns to prefetch, a cache line (8 floats) at a time.
     """
     if t + PREFETCH_ROUNDS < order.size:
@@ -125,14 +126,21 @@ def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
 
 
 def copy_row(table: RowStream, t: int, row: Floats) -> None:
-    """Copy the losses of round t into `row`, so that no learner sees the pool."""
+    """Copy the losses of round t into `row`, so that no learner sees the pool.
+
+    t: round, from 0.
+    row: output, the loss of each action, shape (k,).
+    """
     source = table.order[t]
     for action in range(row.size):
         row[action] = table.losses[source, table.labels[action]]
 
 
 def record_action(accumulators: Accumulators, t: int, action: int, probability: float) -> None:
-    """Add the action of round t (from 0) to the accumulators."""
+    """Add the action of round t (from 0) to the accumulators, in place.
+
+    It counts the play and, if the action differs from the last one, a switch.
+    """
     # The first action is not a switch.
     if t > 0 and action != accumulators.cursor[LAST]:
         accumulators.sums[SWITCHES] += 1.0

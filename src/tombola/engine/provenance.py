@@ -15,7 +15,9 @@ def package_hash() -> str:
 
 
 def source_hash(value: object) -> str:
-    """Return a hash of the file that defines the class of a value.
+    """Return a SHA-256 hash of the file that defines the class of a value.
+
+    "" for built-in classes, which have no file.
 
     >>> source_hash(1), len(source_hash(Path()))
     ('', 64)
@@ -26,7 +28,7 @@ def source_hash(value: object) -> str:
 
 @cache
 def environment() -> dict[str, str]:
-    """Return the versions that determine results to the bit.
+    """Return the versions that determine results to the bit, by component.
 
     >>> list(environment())
     ['tombola', 'python', 'numpy', 'numba', 'scipy', 'processor']

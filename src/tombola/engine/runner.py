@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from tombola.feedback.base import FeedbackModel
 
 
-# A learner that still needs to plan after this many plans in one round never stops.
+# Largest number of plans in one round; a learner that needs more would never play, and raises LearnerError.
 MAX_PLANS = 100
-# Compiled calls are kept this short, so that Python handles Ctrl-C in between.
+# Target duration of one compiled call, in seconds. Python handles Ctrl-C only between calls.
 MAX_CALL_SECONDS = 0.1
 
 

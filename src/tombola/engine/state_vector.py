@@ -56,11 +56,11 @@ def flatten(state: NamedTuple, actions: int) -> Floats:
 
 
 def unflattener(state: NamedTuple) -> Callable[[Floats], Any]:
-    """Return the kernel `view(memory)`, which rebuilds the named tuple.
+    """Return the kernel `view(memory)`, which rebuilds the named tuple of a state.
 
-    Its fields are views on the state vector.
+    The fields of the tuple are views on the state vector, so writing into them changes it.
 
-    state: an example; its type and the dimensions of its fields count.
+    state: an example; its type and the dimensions of its fields count, not its values.
     """
     return _unflattener(type(state), tuple(np.ndim(value) for value in state))
 
@@ -85,5 +85,8 @@ def _part(at: int, dimensions: int) -> str:
 
 
 def mix_slice(memory: Floats) -> Floats:
-    """Return a view of the part of a state vector that holds the mix."""
+    """Return a view of the part of a state vector that holds the mix, shape (k,).
+
+    memory: as returned by `flatten`.
+    """
     return memory[memory.size - int(memory[0]) :]

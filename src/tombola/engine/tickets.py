@@ -25,7 +25,8 @@ from tombola.errors import FeedbackError
 
 ROUNDS, ANSWERED = 0, 1  # columns of row 0
 ACTION, PROBABILITY, ANSWER_INDEX, OUTCOME_START = 0, 1, 2, 3  # columns of the row of a round
-INITIAL_ROUNDS = 64  # capacity of a new table; it doubles when full
+# Rounds that a new table has space for; the capacity doubles when it is full.
+INITIAL_ROUNDS = 64
 
 
 class Ticket(NamedTuple):
@@ -56,21 +57,24 @@ class Ticket(NamedTuple):
         return hash(tuple(self) if self.probability == self.probability else self[:2])
 
 
-new_ticket = tuple.__new__  # Ticket(...) without the Python function of named tuples, for speed
+# new_ticket(Ticket, (round, action, probability)) skips the Python constructor of named tuples, for speed.
+new_ticket = tuple.__new__
 
 
 def has_capacity(cells: Floats) -> bool:
-    """Return whether a ticket table has a free row.
+    """Return whether a ticket table has a free row; a kernel.
 
-    cells: of the table.
+    cells: matrix of a `TicketTable`.
     """
     return bool(cells[0, ROUNDS] < cells.shape[0] - 1)
 
 
 def write_ticket(cells: Floats, action: int, probability: float) -> int:
-    """Write a ticket into the next row of the table; return its round.
+    """Write a ticket into the next row of the table; return its round, from 1.
 
-    cells: of the table, changed in place.
+    A kernel. The table must have a free row.
+
+    cells: matrix of a `TicketTable`, changed in place.
     """
     round_ = int(cells[0, ROUNDS]) + 1
     cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
@@ -91,9 +95,9 @@ def has_native_types(ticket: Ticket) -> bool:
 
 
 def is_issued(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Return whether a ticket was issued, with this probability to the bit.
+    """Return whether a ticket was issued, with this probability to the bit; a kernel.
 
-    cells: of the table.
+    cells: matrix of a `TicketTable`.
     """
     if not 1 <= round <= cells[0, ROUNDS] or cells[round, ACTION] != action:
         return False
@@ -102,35 +106,37 @@ def is_issued(cells: Floats, round: int, action: int, probability: float) -> boo
 
 
 def is_pending(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Return whether a ticket was issued and has no outcome.
+    """Return whether a ticket was issued and has no outcome; a kernel.
 
-    cells: of the table.
+    cells: matrix of a `TicketTable`.
     """
     return is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 
 
 def ticket_cells(cells: Floats, round: int) -> tuple[int, float]:
-    """Return the action and the probability of a round.
+    """Return the action and the probability of an issued round; a kernel.
 
-    cells: of the table.
+    cells: matrix of a `TicketTable`.
     """
     action, probability = cells[round, :ANSWER_INDEX].tolist()
     return int(action), probability
 
 
 def mark_answered(cells: Floats, round: int) -> None:
-    """Mark a round as answered by the newest event; its outcome is written.
+    """Mark a round as answered by the newest event; a kernel.
 
-    cells: of the table, changed in place.
+    The caller writes the outcome.
+
+    cells: matrix of a `TicketTable`, changed in place.
     """
     cells[0, ANSWERED] += 1.0
     cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, ANSWERED]
 
 
 def unmark_answered(cells: Floats, round: int) -> None:
-    """Undo `mark_answered` of the newest answer.
+    """Undo `mark_answered` of the newest answer; a kernel.
 
-    cells: of the table, changed in place.
+    cells: matrix of a `TicketTable`, changed in place.
     """
     cells[0, ANSWERED] -= 1.0
     cells[round, ANSWER_INDEX] = 0.0
@@ -138,6 +144,8 @@ def unmark_answered(cells: Floats, round: int) -> None:
 
 class TicketTable:
     """Tickets of a session, their encoded outcomes and features, and event order.
+
+    `cells` is the float64 matrix that holds all of it; compiled kernels write into it too.
 
     horizon: largest number of tickets.
     outcome_width: number of floats of an encoded outcome.
@@ -163,14 +171,20 @@ class TicketTable:
         return int(self.cells[0, ANSWERED])
 
     def reserve(self) -> None:
-        """Double the capacity, in a new matrix; readers of the old one are undisturbed."""
+        """Double the capacity, up to the horizon.
+
+        `cells` becomes a new matrix; readers of the old one are undisturbed.
+        """
         used = len(self) + 1
         cells = np.zeros((1 + min(self.horizon, 2 * used), self.cells.shape[1]))
         cells[:used] = self.cells[:used]
         self.cells = cells
 
     def issue(self, action: int, probability: float) -> Ticket:
-        """Issue a ticket and return it."""
+        """Issue the ticket of the next round and return it.
+
+        probability: of the action; NaN if unknown.
+        """
         if not has_capacity(self.cells):
             self.reserve()
         round_ = write_ticket(self.cells, action, probability)
@@ -178,7 +192,7 @@ class TicketTable:
         return self.last
 
     def ticket(self, round: int) -> Ticket:
-        """Return the ticket of a round."""
+        """Return the ticket of a round that was issued, from 1."""
         return Ticket(round, *ticket_cells(self.cells, round))
 
     def outcome(self, round: int) -> tuple[float, ...] | None:
@@ -189,7 +203,10 @@ class TicketTable:
     def columns(self) -> dict[str, Floats | Rounds]:
         """Return all tickets as flat columns, to be saved.
 
-        Pending outcomes are NaN. The history has 0 for a ticket, the round for an answer.
+        actions, probabilities: of each round.
+        outcomes: `outcome_width` floats per round; NaN while pending.
+        shown: `n_features` floats per round, the features.
+        history: one entry per event, 0 for a ticket, the round for an answer.
         """
         rows = self.cells[1 : len(self) + 1]
         answer_index = rows[:, ANSWER_INDEX].astype(np.int64)
@@ -237,7 +254,12 @@ class TicketTable:
         )
 
     def is_new(self, round: int, outcome: tuple[float, ...]) -> bool:
-        """Return whether a round is pending; raise if it has a different outcome."""
+        """Return whether a round is pending; False if it has this outcome already.
+
+        Raises FeedbackError if it has a different outcome.
+
+        outcome: encoded.
+        """
         if not self.cells[round, ANSWER_INDEX]:
             return True
         before = tuple(self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width].tolist())
@@ -252,6 +274,8 @@ class TicketTable:
         """Write the outcome of a round; return False if it has the same one already.
 
         Raises FeedbackError if it has a different outcome.
+
+        outcome: encoded.
         """
         is_new = self.is_new(round, outcome)
         if is_new:
@@ -259,7 +283,7 @@ class TicketTable:
         return is_new
 
     def write(self, round: int, outcome: tuple[float, ...]) -> None:
-        """Write the outcome of a pending round."""
+        """Write the encoded outcome of a pending round, and mark it as answered."""
         self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width] = outcome
         mark_answered(self.cells, round)
 

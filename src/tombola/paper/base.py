@@ -30,22 +30,29 @@ from tombola.paper.pvalues import bonferroni
 from tombola.paper.source_faults import SourceFault
 from tombola.report.chart import Chart
 
-# Settings of one piece of work, as JSON values.
+# Settings of one piece of work of a claim, such as {"T": 1024, "pool": "gap"}: name -> JSON value. Each claim chooses
+# its own names.
 Unit: TypeAlias = Mapping[str, Any]
-# One measurement, as JSON values.
+# One measurement of a unit, such as {"T": 1024, "play": 0, "regret": 12.5}: column -> JSON value. A row usually
+# repeats the settings of its unit.
 Row: TypeAlias = Mapping[str, Any]
+# Rows of all units of a claim, in any order: the table that the verdict and the chart read.
 Rows: TypeAlias = Sequence[Row]
-Overrides: TypeAlias = Mapping[str, Any]  # fields of a claim that a fault replaces
-# Outcome of a verdict.
+# A fault of a claim: name of a dataclass field -> wrong value of it, as in dataclasses.replace.
+Overrides: TypeAlias = Mapping[str, Any]
+# Outcome of a verdict. "holds": the statement of the paper passes every check; "holds as corrected": its corrected
+# form does; "refuted as printed": the printed form fails, the corrected one passes; "refuted": a check of the
+# statement fails; "inconclusive": the rows do not decide.
 Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
+# Type of a value that a function returns unchanged.
 Value = TypeVar("Value")
 
 
 class Verdict(NamedTuple):
-    """Hold the outcome of a claim.
+    """Hold the outcome of a claim, with the texts that the page prints.
 
     measured: the measured values as a sentence.
-    printed, corrected: formulas of the paper and of its correction.
+    printed, corrected: formulas of the paper and of its correction; "" if there is none.
     """
 
     outcome: Outcome
@@ -55,7 +62,10 @@ class Verdict(NamedTuple):
 
 
 class ClaimOptions(TypedDict, total=False):
-    """Class keywords of a claim; missing ones are inherited."""
+    """Class keywords of a claim, as in `class Birthday(Claim, name="birthday", ...)`.
+
+    Missing ones are inherited. Their meaning is that of the attributes of `Claim`.
+    """
 
     name: str
     expected: Outcome
@@ -64,9 +74,10 @@ class ClaimOptions(TypedDict, total=False):
 
 
 def docstring_fields(docstring: str | None) -> dict[str, str]:
-    r"""Return the text of every line `Heading: text` of a docstring.
+    r"""Return the text of every line `Heading: text` of a docstring, by heading.
 
-    Indented continuation lines belong to it.
+    Headings are in lower case. Indented continuation lines belong to the text. None returns no headings. Raises
+    ParameterError if Python runs without docstrings (-OO).
 
     >>> docstring_fields("A summary.\n\n    Source: Lemma 1\n    Meaning: Some text,\n        and more: of it.\n    ")
     {'source': 'Lemma 1', 'meaning': 'Some text, and more: of it.'}
@@ -113,83 +124,117 @@ class Claim(ABC):
 
     @abstractmethod
     def units(self, *, full: bool) -> list[Unit]:
-        """Return the units of work: few and small, or (`full`) for publication."""
+        """Return the units of work, which are run and cached one by one.
+
+        full: False for few and small units; True for the sizes of a publication.
+        """
 
     @abstractmethod
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         """Run one unit and return its rows.
 
+        The result depends on the fields of the claim, the unit and the seed only.
+
         unit: one of `units`.
+        seed: source of all randomness of this unit.
         """
 
     @abstractmethod
     def verdict(self, rows: Rows) -> Verdict:
-        """Compute the verdict from the rows of all units, in any order."""
+        """Compute the verdict from the rows of all units.
+
+        rows: in any order; nothing else but the fields of the claim is read.
+        """
 
     @abstractmethod
     def chart(self, rows: Rows) -> Chart:
-        """Return the chart of the rows."""
+        """Return the chart that the page shows.
+
+        rows: of all units, in any order.
+        """
 
     def faults(self) -> dict[str, Overrides]:
-        """Return the faults by name, each as the fields it replaces.
+        """Return the faults of this claim by name, to test the power of its verdict.
 
-        Every fault must change the verdict.
+        A fault replaces some dataclass fields by wrong values, such as an order that is not shuffled. The claim with
+        the fault must have another outcome than `expected`, else the claim would not notice such an error. The base
+        class has none.
         """
         return {}
 
     def source_faults(self) -> dict[str, SourceFault]:
-        """Return the source faults by name. Every one must change the verdict."""
+        """Return the source faults of this claim by name.
+
+        A source fault changes one expression in the source of a function of the package, for errors that no field of
+        the claim can hold. Like a fault, it must change the outcome. The base class has none.
+        """
         return {}
 
     def with_fault(self, fault: str) -> Self:
-        """Return the claim with one fault injected, except source faults."""
+        """Return a copy of the claim with the fields of one fault replaced.
+
+        fault: a key of `faults()`; any other name raises KeyError. Source faults are injected by
+            `tombola.paper.source_faults.injected` instead.
+        """
         return replace(self, **self.faults()[fault])
 
     def same_runs(self, other: "Claim") -> bool:
-        """Return whether both claims produce the same rows.
+        """Return whether both claims produce the same rows, so that one run serves both.
 
-        They do if they differ in `verdict_only` fields at most.
+        They do if they differ in `verdict_only` fields at most. Values are compared by identity.
+
+        other: a claim of the same class, usually `with_fault` of this one.
         """
         names = [field.name for field in fields(self) if field.name not in self.verdict_only]
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
     def sample_size(self, rows: Rows) -> int:
-        """Return the number of plays, draws or computations behind the rows."""
+        """Return the number of plays, draws or computations behind the rows.
+
+        The page prints it. The base class counts the rows; a claim with rows that average many plays overrides it.
+        """
         return len(rows)
 
     def verdict_from(self, pvalues: Iterable[float], measured: str, *texts: str, outcome: Outcome = "holds") -> Verdict:
-        """Return `outcome`, or "refuted" if a check is rejected.
+        """Return a verdict with `outcome`, or with "refuted" if a check is rejected.
 
-        pvalues: of the checks.
+        pvalues: of all checks of the statement; see `any_rejected`.
         measured: the measured values as a sentence.
-        texts: the printed and the corrected formula.
+        texts: up to two, the printed and the corrected formula.
+        outcome: used if no check is rejected.
         """
         return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 
     def any_rejected(self, pvalues: Iterable[float]) -> bool:
-        """Return whether some check is rejected at its share of alpha (Bonferroni).
+        """Return whether some check is rejected, at `alpha` for all checks together.
 
-        pvalues: of all checks.
+        The Bonferroni correction divides `alpha` by the number of checks. With alpha 0 only a p-value of 0 rejects.
+
+        pvalues: of all checks; see `tombola.paper.pvalues`.
         """
         return bonferroni(pvalues) <= self.alpha
 
 
 @dataclass(frozen=True)
 class Extension(Claim):
-    """A statement that is not in the paper; its proof is in docs/theory."""
+    """Base class of claims that are not in the paper; their proofs are in docs/theory."""
 
     section: ClassVar[str] = "Beyond the paper"
 
 
 def unchanged(value: Value) -> Value:
-    """Return the value itself: default of fields that faults replace."""
+    """Return the value itself.
+
+    It is the default of fields that transform a value, such as a bound or a delay; a fault replaces them.
+    """
     return value
 
 
 def select(rows: Rows, column: str, **where: Any) -> Floats:
-    """Return one column of the rows with these values, as an array.
+    """Return one column of the matching rows, as a float64 array in row order.
 
-    where: columns with their required values.
+    column: name of the column; its values are numbers.
+    where: columns with their required values; a row matches if all are equal.
 
     >>> select([{"T": 2, "regret": 1.5}, {"T": 4, "regret": 2.5}], "regret", T=4).tolist()
     [2.5]
@@ -199,9 +244,9 @@ def select(rows: Rows, column: str, **where: Any) -> Floats:
 
 
 def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
-    """Return the distinct values of a column, sorted.
+    """Return the distinct values of a column of the matching rows, sorted.
 
-    where: columns with their required values.
+    where: columns with their required values; a row matches if all are equal.
 
     >>> levels([{"T": 4}, {"T": 2}, {"T": 4}], "T")
     [2, 4]
@@ -212,8 +257,10 @@ def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
 def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
     """Return the slope of log mean(column) on log(over), with its 95 % interval.
 
-    over: column of the x-axis.
-    where: columns with their required values.
+    rows: several rows, such as repeated plays, per value of `over`.
+    over: column of the x-axis, such as the horizon; positive numbers.
+    column: column of the y-axis, such as the regret; its means must be positive.
+    where: columns with their required values; other rows are ignored.
     """
     at = levels(rows, over, **where)
     values = [select(rows, column, **{over: x}, **where) for x in at]

@@ -15,9 +15,12 @@ from tombola.report.figures import MAX_MARKED_POINTS
 def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
     """Return the mean of a column with its 95 % interval, over another column.
 
-    name: of the curve.
+    The band has one point per value of `over`, sorted.
+
+    rows: several rows, such as repeated plays, per value of `over`.
+    name: of the curve in the legend.
     over, column: columns of the x-axis and of the y-axis.
-    where: columns with their required values.
+    where: columns with their required values; other rows are ignored.
     """
     at = levels(rows, over, **where)
     means = [_statistics.mean(select(rows, column, **{over: x}, **where)) for x in at]
@@ -26,6 +29,9 @@ def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Ba
 
 def exact_band(name: str, x: Floats, y: Floats) -> Band:
     """Return exact values as a curve with intervals of width 0.
+
+    name: of the curve in the legend.
+    x, y: points of the curve, same shape.
 
     >>> exact_band("exact", np.array([1.0, 2.0]), np.array([3.0, 4.0])).low.tolist()
     [3.0, 4.0]
@@ -36,9 +42,11 @@ def exact_band(name: str, x: Floats, y: Floats) -> Band:
 def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
     """Return a computed column as a curve, one value at every level of another.
 
-    name: of the curve.
+    If several rows have the same level, the first one counts.
+
+    name: of the curve in the legend.
     over, column: columns of the x-axis and of the y-axis.
-    where: columns with their required values.
+    where: columns with their required values; other rows are ignored.
 
     >>> exact_column([{"T": 4, "regret": 2.5}, {"T": 2, "regret": 1.5}], "exact", "T", "regret").middle.tolist()
     [1.5, 2.5]
@@ -49,10 +57,10 @@ def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) ->
 
 
 def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> tuple[Line, ...]:
-    """Return named functions, such as bounds, as lines over these places.
+    """Return named functions, such as bounds, as lines of a chart.
 
-    at: places on the x-axis.
-    curves: name -> function.
+    at: places on the x-axis at which the functions are evaluated.
+    curves: name in the legend -> function of a place.
 
     >>> [line.y.tolist() for line in reference_lines([1, 4], {"√T": lambda T: T**0.5, "T": float})]
     [[1.0, 2.0], [1.0, 4.0]]
@@ -66,7 +74,11 @@ def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], fl
 def spikes(name: str, x: Floats, y: Floats, base: float) -> Band:
     """Return one vertical segment per value, from the base line to the value.
 
-    Segments are not joined to their neighbours.
+    Segments are not joined to their neighbours: NaN separates them.
+
+    name: of the curve in the legend.
+    x, y: place and value of each segment.
+    base: height of the base line.
 
     >>> spikes("ratio", np.array([3.0]), np.array([0.5]), base=1.0).middle[:4].tolist()
     [1.0, 0.5, nan, nan]

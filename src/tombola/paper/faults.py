@@ -21,7 +21,9 @@ from tombola.persistence.result_cache import ResultCache
 class FaultResult(NamedTuple):
     """Verdict of a claim with one fault injected.
 
-    expected: the outcome without a fault.
+    claim, fault: their names.
+    outcome, measured: of the claim with the fault.
+    expected: the outcome of the claim without a fault.
     """
 
     claim: str
@@ -39,13 +41,14 @@ class FaultResult(NamedTuple):
 def run_faults(
     claims: Sequence[Claim], rows: Sequence[Rows], out: Path, cache: ResultCache, options: RunOptions
 ) -> list[FaultResult]:
-    """Run every fault of every claim, and write faults.json into `out`.
+    """Run every fault and source fault of every claim; write faults.json into `out`.
 
-    rows: of the claims without faults; a fault in a `verdict_only` field is judged on them again.
-    cache: of finished units.
-    options: of the run.
+    The file and the result have one entry per fault, source faults last.
 
-    `rows` are those of the claims without faults; a fault in a `verdict_only` field is judged on them again.
+    claims: without faults.
+    rows: of each claim without faults; a fault in a `verdict_only` field is judged on them again, without a new run.
+    cache: finished units, which are not run again.
+    options: sizes, seed and threads.
     """
     cases = [(claim, own, name) for claim, own in zip(claims, rows, strict=True) for name in claim.faults()]
     faulty = [claim.with_fault(name) for claim, _, name in cases]
@@ -65,7 +68,9 @@ def run_faults(
 def run_source_fault(claim: Claim, name: str, cache: ResultCache, options: RunOptions) -> FaultResult:
     """Run all units of a claim with a source fault, and return its verdict.
 
-    name: of the source fault.
+    The package is changed while the units run, so no other claim may run at the same time.
+
+    name: a key of `claim.source_faults()`.
     cache, options: as in `run_faults`.
     """
     with injected(claim.source_faults()[name]):

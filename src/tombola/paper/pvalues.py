@@ -16,7 +16,7 @@ from tombola._types import Floats
 
 # Tolerance of comparisons between computed values: above the rounding errors of sums over 10^6 rounds.
 ROUNDING = 1e-9
-# With fewer counts, perfectly even ones are likely, so evenness is no evidence.
+# Least number of cells for which counts that are too even are rejected. Few cells are often perfectly even by chance.
 MIN_COUNTS_FOR_EVENNESS = 16
 
 
@@ -32,7 +32,9 @@ def exact(true: bool) -> float:  # noqa: FBT001 - a statement, not a switch
 def mean_at_most(values: Floats, limit: float) -> float:
     """Return the p-value of "the true mean is at most the limit".
 
-    Student's t, one-sided.
+    Student's t test, one-sided. It is 1 for a single value, which has no standard error.
+
+    values: independent repetitions.
 
     >>> round(mean_at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), mean_at_most(np.array([1.0, 1.0]), limit=1.0)
     (0.1127, 1.0)
@@ -49,7 +51,9 @@ def mean_at_most(values: Floats, limit: float) -> float:
 def mean_at_least(values: Floats, limit: float) -> float:
     """Return the p-value of "the true mean is at least the limit".
 
-    Student's t, one-sided.
+    Student's t test, one-sided. It is 1 for a single value, which has no standard error.
+
+    values: independent repetitions.
 
     >>> round(mean_at_least(np.array([1.0, 2.0, 3.0]), limit=3.0), 4)
     0.1127
@@ -59,6 +63,9 @@ def mean_at_least(values: Floats, limit: float) -> float:
 
 def mean_equals(values: Floats, mean: float) -> float:
     """Return the p-value of "the true mean is this one" (Student's t, two-sided).
+
+    values: independent repetitions.
+    mean: the hypothetical mean.
 
     >>> round(mean_equals(np.array([1.0, 2.0, 3.0]), mean=3.0), 4)
     0.2254
@@ -71,6 +78,9 @@ def binomial_tail(misses: int, plays: int, probability: float) -> float:
 
     It is P(X >= misses) for X ~ Binomial(plays, p).
 
+    misses, plays: observed misses, and the number of independent plays.
+    probability: p.
+
     >>> round(binomial_tail(3, plays=20, probability=0.05), 4), binomial_tail(0, plays=20, probability=0.05)
     (0.0755, 1.0)
     """
@@ -82,7 +92,7 @@ def binomial_tail(misses: int, plays: int, probability: float) -> float:
 def binomial_equals(hits: int, plays: int, probability: float) -> float:
     """Return the p-value of "the hit probability is p" (binomial, two-sided).
 
-    hits, plays: observed.
+    hits, plays: observed hits, and the number of independent plays.
     probability: p.
 
     >>> binomial_equals(5, plays=10, probability=0.5), round(binomial_equals(10, plays=10, probability=0.5), 5)
@@ -95,9 +105,10 @@ def binomial_equals(hits: int, plays: int, probability: float) -> float:
 def counts_uniform(counts: Floats) -> float:
     """Return the p-value of "all cells are equally likely" (chi-square, two-sided).
 
-    Counts that are too even are rejected too.
+    Counts that are too even are rejected too, from `MIN_COUNTS_FOR_EVENNESS` cells on. It is 1 for fewer than two cells
+    and for no counts at all.
 
-    counts: of the cells.
+    counts: number of independent draws in each cell, shape (cells,).
 
     >>> counts_uniform(np.array([0.0, 100.0])) < 1e-9, counts_uniform(np.full(50, 10.0)) < 1e-9
     (True, True)
@@ -115,9 +126,11 @@ def counts_uniform(counts: Floats) -> float:
 def slope_at_most(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
     """Return the p-value of "log mean regret grows at most as fast as log limits".
 
-    Both are functions of log T.
+    The slopes on log T are compared. It is 1 for fewer than three horizons and if a mean regret is not positive.
 
-    `regrets[i]` are the regrets of the plays at `horizons[i]`, and `limits[i]` is the bound there.
+    horizons: T, increasing.
+    regrets: `regrets[i]` are the regrets of the plays at `horizons[i]`.
+    limits: `limits[i]` is the bound at `horizons[i]`.
 
     >>> noise = np.linspace(0.9, 1.1, 20)
     >>> slope_at_most([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5]) < 1e-6
@@ -129,7 +142,7 @@ def slope_at_most(horizons: Sequence[int], regrets: list[Floats], limits: Sequen
 def slope_at_least(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
     """Return the p-value of "log mean regret grows at least as fast as log limits".
 
-    Both are functions of log T.
+    Arguments and special cases are those of `slope_at_most`.
 
     >>> noise = np.linspace(0.9, 1.1, 20)
     >>> slope_at_least([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5])
@@ -141,7 +154,7 @@ def slope_at_least(horizons: Sequence[int], regrets: list[Floats], limits: Seque
 def bonferroni(pvalues: Iterable[float]) -> float:
     """Return the p-value of "all statements are true".
 
-    It is the smallest p-value times their number, at most 1.
+    It is the smallest p-value times their number, at most 1; 1 for no p-values.
 
     >>> bonferroni([0.2, 0.01, 1.0])
     0.03

@@ -26,7 +26,11 @@ LEAD = (
 
 
 class ClaimResult(NamedTuple):
-    """Hold a claim with its rows and verdict, and the results of its faults."""
+    """Hold a claim with its rows and verdict, and the results of its faults.
+
+    rows: of all units of the claim.
+    faults: empty if no faults were injected.
+    """
 
     claim: Claim
     rows: Rows
@@ -35,7 +39,7 @@ class ClaimResult(NamedTuple):
 
     @property
     def as_expected(self) -> bool:
-        """Whether the outcome is the one of a correct program."""
+        """Whether the outcome is the one that the claim expects of a correct program."""
         return self.verdict.outcome == self.claim.expected
 
     @property
@@ -44,7 +48,10 @@ class ClaimResult(NamedTuple):
         return all(fault.caught for fault in self.faults)
 
     def data(self) -> dict[str, Any]:
-        """Return the result as JSON values, without rows."""
+        """Return the result as JSON values, without rows.
+
+        Keys are claim, source, statement, expected, the fields of `Verdict`, as_expected, and faults.
+        """
         claim = self.claim
         about = {"claim": claim.name, "source": claim.source, "statement": claim.statement, "expected": claim.expected}
         faults = [{**fault._asdict(), "caught": fault.caught} for fault in self.faults]
@@ -57,8 +64,9 @@ def reproduce(
     """Run claims and write one page, and a table and charts for each, into `out`.
 
     The files are index.html, and NAME.csv, NAME.png and NAME.svg for each claim. Finished units are cached in
-    `out`/units, so a killed run continues where it stopped.
+    `out`/units, so a killed run continues where it stopped. Results are in the order of `claims`.
 
+    out: folder, created if missing.
     full: use the large sizes of a publication.
     seed: of all units; rows depend on it and not on the number of workers.
     workers: number of threads.

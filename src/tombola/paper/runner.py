@@ -28,13 +28,14 @@ class RunOptions(NamedTuple):
 
 
 def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
-    """Return the rows of each claim.
-
-    claims: pairs of a claim and the name of the injected fault, or "".
-    cache: of finished units.
-    options: of the run.
+    """Run the units of all claims in parallel, and return the rows of each claim.
 
     A unit has the same seed with and without a fault, so that nothing but the faulty component differs.
+
+    claims: pairs of a claim, with its fault injected if any, and the name of that fault, or "". The name is part of the
+        cache key.
+    cache: finished units, which are read instead of run; new ones are added.
+    options: sizes, seed and threads.
     """
     pieces = [
         (cache, number, claim, fault, unit, options.seed)
@@ -50,8 +51,8 @@ def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions)
 
     A source fault is seen by all threads of a process, so it is run alone.
 
-    fault: name of the injected fault, or "".
-    cache, options: as in `run_claims`.
+    fault: name of the injected source fault, or ""; it is part of the cache key.
+    cache, options: as in `run_claims`; `options.workers` is ignored.
     """
     units = claim.units(full=options.full)
     return [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
@@ -60,15 +61,20 @@ def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions)
 def unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:
     """Return the seed of a unit.
 
-    It depends on the claim's name, the unit and the seed of the run only.
+    It depends on the claim's name, the unit and the seed of the run only: not on faults, workers or other units.
+
+    claim: name of the claim.
     """
     digest = hashlib.sha256(json.dumps([claim, unit, seed], sort_keys=True).encode())
     return np.random.SeedSequence(int(digest.hexdigest(), 16))
 
 
 def unit_key(claim: str, fault: str, unit: Unit, seed: int) -> str:
-    """Return the cache key of a unit; a change in the package changes it.
+    """Return the key of a unit in the result cache.
 
+    It has a hash of the whole package, so rows of other code are never reused.
+
+    claim: name of the claim.
     fault: name of the injected fault, or "".
 
     >>> unit_key("birthday", "", {"T": 16}, 1) == unit_key("birthday", "", {"T": 16}, 2)

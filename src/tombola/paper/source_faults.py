@@ -33,7 +33,9 @@ class SourceFault(NamedTuple):
 
 
 def function_of(name: str) -> FunctionType:
-    """Return the function of a name "module:qualified name".
+    """Return the function of a name "module:qualified name", decorators removed.
+
+    The module is relative to `tombola`. Raises ParameterError if the name is not that of a function.
 
     >>> function_of("bounds.delay:simulation").__name__
     'simulation'
@@ -52,6 +54,8 @@ def function_of(name: str) -> FunctionType:
 
 def faulty_function(fault: SourceFault) -> FunctionType:
     """Return the function compiled from its source with the text replaced.
+
+    The package itself is not changed. Raises ParameterError unless the old text occurs exactly once.
 
     >>> faulty_function(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2"))(8)
     6.0
@@ -73,7 +77,9 @@ def faulty_function(fault: SourceFault) -> FunctionType:
 
 @contextmanager
 def injected(fault: SourceFault) -> Iterator[None]:
-    """Run the block with a fault in the package.
+    """Run the block with a fault in the package, and restore the package at its end.
+
+    All threads of the process see the fault. Memoised results are cleared at the start and at the end.
 
     >>> from tombola import bounds
     >>> with injected(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2")):
@@ -96,7 +102,7 @@ def injected(fault: SourceFault) -> Iterator[None]:
 def clear_caches() -> None:
     """Clear every memoised function of the package.
 
-    Results may depend on the fault.
+    Memoised results may depend on a fault.
     """
     for name, module in list(sys.modules.items()):
         if name.startswith("tombola."):
