@@ -17,6 +17,9 @@ from tombola.racing.elimination import Elimination, EliminationState, OpenQuesti
 class Best(Elimination):
     """Rule for the best candidate: drop candidates until one is left.
 
+    Built as every `Elimination`. Feed it rows by `update`, or a whole table by `play`; `active` then has the candidates
+    that may be the best.
+
     >>> import numpy as np
     >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)
     >>> rule.play(np.array([[0.0, 1.0]] * 100), np.arange(100, dtype=np.uint32)) < 30
@@ -41,10 +44,10 @@ class Best(Elimination):
 
 
 def bet_and_drop(state: Any, losses: Floats) -> None:
-    """Update all bettors with one row, count it, and drop candidates (Theorem 1).
+    """Bet on one row against every active candidate, count it, and drop (Theorem 1).
 
-    state: an `EliminationState`, changed in place.
-    losses: of the row, shape (k,).
+    state: an `EliminationState`, changed in place; bettor b bets against candidate b.
+    losses: of the row, shape (k,); those of dropped candidates are not read.
     """
     leader, runner = best_two(state)
     below = 0
@@ -64,9 +67,11 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
 
 
 def drop_hopeless(state: Any) -> None:
-    """Drop the candidates that can no longer catch up.
+    """Drop the candidates that can no longer catch up, whatever the rows left bring.
 
-    They are compared with the one of the smallest possible total.
+    Each is compared with the candidate whose largest possible total is smallest.
+
+    state: an `EliminationState`, changed in place.
     """
     leader = smallest_bound(state)
     for b in range(state.total_loss.size):
@@ -79,9 +84,11 @@ def drop_hopeless(state: Any) -> None:
 
 
 def smallest_bound(state: Any) -> int:
-    """Return the active candidate whose largest possible total is smallest.
+    """Return the active candidate whose largest possible total loss is smallest.
 
-    Without known answers it is the leader.
+    Unknown losses count as 1, answers on file as they are. Without answers on file it is the leader.
+
+    state: an `EliminationState`.
     """
     found = -1
     for a in range(state.total_loss.size):

@@ -20,32 +20,34 @@ from tombola.engine.intrinsics import no_inline
 
 # Initial wealth of the four strategies; sums to 1.
 STRATEGY_WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
-# With predictions: a fifth on the losses, the rest on the adjusted losses. The mixture loses at most a factor of 5.
+# Initial wealth of the eight strategies with predictions: a fifth on the losses, the rest on the adjusted losses (loss
+# minus its prediction plus the mean prediction of the rows left). If the predictions are useless, the wealth is at
+# least a fifth of the wealth without them.
 MIXTURE_WEIGHTS = np.concatenate([0.2 * STRATEGY_WEIGHTS, 0.8 * STRATEGY_WEIGHTS])
-# Smallest distance from the bound of the null to the lower end, for the cap of a bet: larger bets magnify rounding.
+# Least divisor in the cap of a bet on adjusted losses. It bounds these bets by 0.95 / MIN_REACH: larger ones magnify
+# rounding errors.
 MIN_REACH = 1e-3
-# Pseudo-rows of the prior of the first strategy: cautious on short lists.
+# Pseudo-rows of difference 0 in the prior of the first strategy, which shrink its bets in the first rows.
 PRIOR_ROWS = 20.0
-# Pseudo-rows of the prior of the second strategy, as a share of the list.
+# Pseudo-rows of difference 0 in the prior of the second strategy, as a share of the list: more cautious on long lists.
 PRIOR_SHARE = 0.03
 # Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
 FIXED_BETS = (0.8, 0.3)
 # Largest share of its wealth that a strategy may lose in one row; below 1, so that no strategy goes bankrupt.
 MAX_LOSS_SHARE = 0.95
-# Tolerance for rounding in a sum of losses, as a share of the number of rows.
+# Tolerance per row for rounding in a sum of losses: totals that differ by at most this times the rows are equal.
 ROUNDING_SLACK = 1e-9
 
 
 @no_inline
 def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) -> float:
-    """Update one bettor with the next difference d; return its total wealth.
+    """Bet on the next difference of one bettor; return its total wealth.
 
     state: an `EliminationState`, changed in place.
-    bettor: row of `state.wealth`.
+    bettor: row of `state.wealth`, which has one column per strategy.
     lead: sum of the differences before this row.
-    shift: bound of the null hypothesis.
-
-    `lead` is the sum of the differences before this row; `shift` is the bound of the null hypothesis.
+    d: the difference of this row, loss of the candidate minus loss of its opponent, in [-1, 1].
+    shift: bound of the null hypothesis "the mean difference is at most `shift`".
     """
     n, population, wealth = state.rows_seen[0], state.population, state.wealth[bettor]
     # A difference D of the means makes E[d - m] = D N / (N - n): bets grow as the list runs out.
@@ -70,14 +72,17 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
 
 
 def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> float:
-    """Update one bettor against "L(b) - L(o) <= shift"; return its total wealth.
+    """Bet on one row against "L(b) - L(o) <= shift"; return the total wealth.
+
+    L is the mean loss over the population. With predictions, `state.wealth` has 8 columns instead of 4; the second half
+    bets on adjusted losses (`update_adjusted`).
 
     state: an `EliminationState`, changed in place.
     bettor: row of `state.wealth`.
-    b, o: candidate and opponent.
-    lead, d: sum of the differences before this row, and the next one.
-
-    With predictions (8 strategies instead of 4) the second half of the strategies bets on adjusted losses.
+    b, o: numbers of the candidate and of its opponent.
+    lead: sum of loss(b) - loss(o) before this row.
+    d: loss(b) - loss(o) on this row.
+    shift: bound of the null hypothesis.
     """
     if state.wealth.shape[1] > STRATEGY_WEIGHTS.size:
         update_adjusted(state, bettor, b, o, lead, d, shift)
@@ -86,12 +91,13 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
 
 @no_inline
 def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> None:
-    """Update the strategies that bet on y = d - g(row) + mean of g over the rows left.
+    """Update the strategies that bet on the adjusted difference y of one row.
 
-    g is the predicted difference. y has the same conditional mean as d, and is at least `low`, so bets up to
-    1 / (m - low) keep the factor nonnegative (docs/theory/race.md, section 9).
+    y = d - g(row) + mean of g over the rows left, where g is the predicted difference. y has the same conditional mean
+    as d, and is at least `low`, so bets up to 1 / (m - low) keep the factor nonnegative (docs/theory/race.md, section
+    9). Columns 4 to 7 of `state.wealth` change.
 
-    bettor, b, o, lead, shift: as in `bet`.
+    state, bettor, b, o, lead, d, shift: as in `bet`.
     """
     n, population, wealth = state.rows_seen[0], state.population, state.wealth[bettor]
     left = population - n
@@ -115,10 +121,14 @@ def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: flo
 
 
 def shrunk_edge(excess: float, count: float, variance: float) -> float:
-    """Approximate the mean of a truncated normal law.
+    """Estimate a positive edge: the mean of a truncated normal law, approximately.
 
-    The law is Normal(excess / count, variance / count), restricted to positive values.
-    Exact for excess = 0 and in the limit of large edges. Validity of the test does not depend on it.
+    The law is Normal(excess / count, variance / count), restricted to positive values. Exact for excess = 0 and in the
+    limit of large edges. Validity of the test does not depend on it.
+
+    excess: sum of the differences above the null.
+    count: number of rows, pseudo-rows of the prior included.
+    variance: of one difference.
     """
     mean = excess / count
     return 0.5 * (mean + math.sqrt(mean * mean + 2.55 * variance / count))
@@ -127,13 +137,14 @@ def shrunk_edge(excess: float, count: float, variance: float) -> float:
 def kelly(edge: float, variance: float) -> float:
     """Return the bet with the largest expected log growth, to second order.
 
-    edge, variance: of the difference.
+    edge: expected value of the difference above the null.
+    variance: of the difference.
     """
     return edge / (variance + edge * edge)
 
 
 def total_wealth(wealth: Any) -> float:
-    """Return the wealth of one bettor, summed over its strategies."""
+    """Return the wealth of one bettor: the sum of its strategies, shape (strategies,)."""
     amount = 0.0
     for j in range(wealth.size):
         amount += wealth[j]
@@ -141,10 +152,14 @@ def total_wealth(wealth: Any) -> float:
 
 
 def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen: float) -> bool:
-    """Return whether the rows left cannot make "L(b) - L(o) <= shift" true.
+    """Return whether no outcome of the rows left makes "L(b) - L(o) <= shift" true.
 
-    `lead` is the sum of the differences over `rows_seen` rows, the current one included. Unknown losses of b count as
-    0 and those of o as 1; known ones count as they are.
+    Always False for an infinite population. Unknown losses of b count as 0 and those of o as 1; answers on file count
+    as they are.
+
+    state: an `EliminationState`.
+    b, o: numbers of the candidate and of its opponent.
+    lead: sum of loss(b) - loss(o) over the first `rows_seen` rows, the current one included.
     """
     if state.population == math.inf:
         return False
@@ -153,10 +168,13 @@ def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen:
 
 
 def is_impossible(lead: float, shift: float, population: float, rows_seen: float) -> bool:
-    """Return whether the remaining rows cannot make the null true.
+    """Return whether no outcome of the rows left makes "mean of d <= shift" true.
 
-    lead: sum of the differences over `rows_seen` rows.
+    As `is_refuted`, without answers on file. Always False for an infinite population.
+
+    lead: sum of the differences d over the first `rows_seen` rows.
     shift: bound of the null hypothesis.
+    population: number of rows, or infinite.
     """
     if population == math.inf:
         return False

@@ -34,21 +34,27 @@ class EliminationState(NamedTuple):
     rows_seen, done   (1,) rows counted; 1 when the question is answered or no row is left
     wealth            (bettors, 4) wealth by strategy (`tombola.racing.bets`)
     squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
-    settled, deposit  (pairs, k) accounts of `Within`; `Ranks`: proved orders; `Blocks`: rejected pairs
+    settled           (pairs, k) `Within`: 1 if b has proved a close enough, at [a, b]; `Ranks`: 1 if a is proved to
+                      come before b; `Place`: e-values of both sides
+    deposit           (pairs, k) `Within`: stake of the account that b holds for a, at [a, b], without gains; `Blocks`:
+                      1 once "a is at least as good as b" is rejected
     decision          (k,) `Gate`: 1 statement proved, -1 refuted, 0 open; `Within`: 1 for the chosen candidate
     total_advantage   (k,) `Gate`: total loss of the baseline minus that of the candidate
+    rule_values       (k,) scratch space of `Top` and `Blocks`; `Place`: first and last possible rank, at both ends
     known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
     offset            (k,) mean prediction over the rows left minus the prediction of the current row
     predicted_mean    (k,) mean prediction over the rows left, the current one included
     predicted_seen    (k,) sum of the present predictions over the rows counted
-    residual_low      (k, k) smallest possible d - g over the rows left, for candidate and opponent
+    residual_low      (k, k) smallest possible d - g over the rows left, for candidate and opponent; d is the difference
+                      of their losses, g the predicted one
     residual_variance (k, k) estimated variance of d - g, for candidate and opponent
     fitted_rows       (1,) number of rows of this estimate
     rule_values       (k,) `Top`: workspace; `Place`: first and last possible rank at both ends
     rows, population  length of the list, and of the population (may be infinite)
     threshold         wealth at which a bet decides
     margin            tolerance of `Within` and `Gate`; `Ranks`, `Place`: 1 / goal of bets towards the last row
-    rule_parameter    `Top`: number of candidates to keep; `Gate`: the baseline; `Within`: wealth to settle an account
+    rule_parameter    `Top`: number of candidates to keep; `Gate`: the baseline; `Within`: wealth that settles
+                      an account; `Place`: the candidate
     """
 
     active: Floats
@@ -83,7 +89,12 @@ class EliminationState(NamedTuple):
 
 
 class OpenQuestion(NamedTuple):
-    """An undecided difference: mean so far, variance, and the deciding wealth."""
+    """An undecided comparison, from which the rows still needed are estimated.
+
+    edge: mean difference so far, plus the tolerance of the question; 0 or less if it points the wrong way.
+    variance: of the difference on one row.
+    threshold: wealth that decides the comparison.
+    """
 
     edge: float
     variance: float
@@ -93,10 +104,16 @@ class OpenQuestion(NamedTuple):
 class Elimination(ABC):
     """Base class of elimination rules for k candidates on a list.
 
-    `population` is the length of the list, or infinite if rows are i.i.d. draws.
+    candidates: their number k; candidates are numbered from 0.
+    rows: length of the list.
+    population: the same number, if the question is about this list; infinite, if rows are i.i.d. draws.
+    level: probability of a wrong answer, at most.
+
+    `update` adds the rows one by one, in random order. `play` runs a whole table. The answer is in `active`, `done` and
+    `state`.
     """
 
-    # Whether the kernel bets by `bet`, which knows adjusted losses.
+    # Whether `step` can bet on adjusted losses: those minus their predictions from history (`use_predictions`).
     supports_predictions = False
     has_predictions = False
 
@@ -114,7 +131,11 @@ class Elimination(ABC):
         self._loops: dict[Any, Kernel] = {}
 
     def use_predictions(self) -> None:
-        """Split every stake between the losses and the adjusted losses; resets the rule."""
+        """Bet on adjusted losses too, from the first row; resets the rule.
+
+        An adjusted loss is the loss minus its prediction, plus the mean prediction of the rows left. Four fifths of the
+        wealth of every bettor then bet on adjusted losses.
+        """
         self.has_predictions = True
         self._build()
 
@@ -127,10 +148,10 @@ class Elimination(ABC):
     ) -> EliminationState:
         """Return a state with all candidates active and bettors of wealth 1.
 
-        bettors: their number.
+        bettors: number of rows of `wealth`.
         threshold: wealth at which a bet decides.
         margin, rule_parameter: as in `EliminationState`.
-        pairs: rows of the accounts of `Within`.
+        pairs: number of rows of `settled` and `deposit`; 1 for rules that do not use them.
         """
         k, zeros = self.candidates, np.zeros(self.candidates)
         weights, paired = (MIXTURE_WEIGHTS, k) if self.has_predictions else (STRATEGY_WEIGHTS, 1)
@@ -152,10 +173,17 @@ class Elimination(ABC):
     @staticmethod
     @abstractmethod
     def step(state: Any, losses: Floats) -> None:
-        """Process one row of losses, shape (k,): bet, count the row, drop. Compiled."""
+        """Process one row in place: bet, count the row, drop candidates. Compiled.
+
+        state: an `EliminationState`.
+        losses: of the row, shape (k,); those of dropped candidates are not read.
+        """
 
     def update(self, losses: Floats) -> None:
-        """Process the next row of the shuffled list."""
+        """Process the next row of the shuffled list.
+
+        losses: in [0, 1], shape (k,); those of dropped candidates are not read.
+        """
         self._update(self.memory, losses)
 
     @cached_property
@@ -169,15 +197,19 @@ class Elimination(ABC):
         self.memory[:] = self._initial
 
     def snapshot(self) -> Floats:
-        """Return a copy of the state, for `restore`."""
+        """Return a copy of the state as a flat vector, for `restore`."""
         return self.memory.copy()
 
     def restore(self, snapshot: Floats) -> None:
-        """Return to the state of a snapshot."""
+        """Return to the state at the time of a snapshot, made by `snapshot` of this rule."""
         self.memory[:] = snapshot
 
     def play(self, table: Rows, order: Order) -> int:
-        """Reset, run a whole race on a loss table (rows, k), and return its calls."""
+        """Run a whole race on a table, from the start; return the number of calls.
+
+        table: losses, shape (rows, k).
+        order: row indices in random order; a part of them for a race that stops early.
+        """
         self.reset()
         rows = table.view()
         # Pools are read-only. A writeable array has another type and would be compiled again.
@@ -188,7 +220,7 @@ class Elimination(ABC):
 
     @property
     def active(self) -> list[int]:
-        """The candidates still in the race."""
+        """The numbers of the candidates still in the race, ascending."""
         return [int(a) for a in np.flatnonzero(self.state.active)]
 
     @property
@@ -198,17 +230,20 @@ class Elimination(ABC):
 
     @abstractmethod
     def open_questions(self) -> list[OpenQuestion]:
-        """Return the comparisons that are not decided."""
+        """Return the comparisons that are not decided; empty when none is open."""
 
     def gap(self, better: int, worse: int) -> float:
-        """Return the difference of the mean losses of two active candidates.
+        """Return the mean loss of `worse` minus that of `better`, over the rows counted.
 
-        better, worse: candidates; the result is positive if `better` has the smaller mean.
+        better, worse: numbers of two active candidates.
         """
         return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(self.rows_seen, 1)
 
     def variance(self, bettor: int) -> float:
-        """Return the empirical variance of the differences that a bettor has seen."""
+        """Return the empirical variance of the differences that a bettor has seen.
+
+        bettor: row of `state.wealth`.
+        """
         return float(self.state.squared_residuals[bettor] / max(self.state.n_bets[bettor], 1.0))
 
     @property
@@ -223,14 +258,16 @@ class Elimination(ABC):
 
 
 def update_row(memory: Floats, losses: Floats) -> None:
-    """Process one row of losses; `memory` is the flat state vector."""
+    """Process one row of losses, shape (k,); `memory` is the flat state vector."""
     step(view(memory), losses)  # noqa: F821
 
 
 def play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
     """Process rows in order until the race is over; return the number of calls.
 
-    memory: flat state vector.
+    A call is one loss that is read. Compiled for each rule.
+
+    memory: flat state vector, changed in place.
     table: losses, shape (rows, k).
     order: row indices.
     row: scratch space, shape (k,).
@@ -249,11 +286,11 @@ def play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
 
 
 def best_two(state: Any) -> tuple[int, int]:
-    """Return leader and runner-up by total loss, -1 if there is none.
+    """Return leader and runner-up among the active candidates, by total loss.
+
+    -1 stands for a missing one. Among equals the lowest number comes first.
 
     state: an `EliminationState`.
-
-    Among equals the lowest numbers.
     """
     first, second = -1, -1
     for a in range(state.total_loss.size):
@@ -266,11 +303,12 @@ def best_two(state: Any) -> tuple[int, int]:
 
 
 def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
-    """Drop a candidate; infinite wealth means that the outcome is certain.
+    """Drop a candidate, and record why.
 
     state: an `EliminationState`, changed in place.
-    against: opponent.
-    wealth: of the bet that dropped it.
+    candidate: its number.
+    against: number of the opponent that it lost to; -1 for all others together.
+    wealth: of the bet that dropped it; infinite if the outcome is certain.
     """
     state.active[candidate] = 0.0
     state.drop_row[candidate] = state.rows_seen[0]
@@ -279,7 +317,11 @@ def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
 
 
 def count_row(state: Any, losses: Floats) -> None:
-    """Add a row to the total losses of the active candidates, in place."""
+    """Add a row to the total losses of the active candidates, in place.
+
+    state: an `EliminationState`.
+    losses: of the row, shape (k,).
+    """
     for a in range(losses.size):
         if state.active[a] > 0.0:
             state.total_loss[a] += losses[a]
@@ -287,13 +329,13 @@ def count_row(state: Any, losses: Floats) -> None:
 
 
 def finish(state: Any, target: float) -> None:
-    """Set `done` if at most `target` candidates are active, or no row is left."""
+    """Set `state.done` if at most `target` candidates are active, or no row is left."""
     if n_active(state) <= target or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
 
 
 def n_active(state: Any) -> float:
-    """Return the number of active candidates."""
+    """Return the number of active candidates of an `EliminationState`."""
     count = 0.0
     for a in range(state.active.size):
         count += state.active[a]

@@ -12,7 +12,9 @@ from typing import Literal, NamedTuple, Protocol
 class Call(NamedTuple):
     """One evaluation to make: `candidate` on `row`.
 
-    Tickets count from 1. `row_index` is the position in the list as given, from 0.
+    ticket: number of the call, from 1; it is passed to `Race.record` with the answer.
+    candidate, row: their names.
+    row_index: position of the row in the list as given, from 0.
     """
 
     ticket: int
@@ -22,7 +24,14 @@ class Call(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A call issued, or an answer: loss in [0, 1] or failed, and the cost."""
+    """One entry of an event log: a call that was issued, or an answer.
+
+    kind: "call" or "answer"; the fields below `ticket` are for answers.
+    ticket: number of the call.
+    loss: in [0, 1]; None if the call failed.
+    cost: of the call, in any unit, at least 0.
+    failed: whether the call failed.
+    """
 
     kind: Literal["call", "answer"]
     ticket: int
@@ -32,17 +41,22 @@ class Event(NamedTuple):
 
 
 class EventSink(Protocol):
-    """Append-only event log of a race. When `append` returns, the event is stored."""
+    """Protocol of an append-only event log of a race: `MemoryLog` or `RaceFile`.
+
+    `race` appends every answer, and replays the log when it starts.
+    """
 
     def append(self, event: Event) -> None:
-        """Store one event."""
+        """Store one event; it is safe when the method returns."""
 
     def replay(self) -> Iterable[Event]:
         """Return the stored events in order."""
 
 
 class MemoryLog:
-    """Event log in memory.
+    """Event log in memory; it is lost when the process ends.
+
+    events: those to start with, in order.
 
     >>> log = MemoryLog([Event("call", 3)])
     >>> log.append(Event("answer", 3, loss=0.5))
@@ -63,7 +77,13 @@ class MemoryLog:
 
 
 class Dropped(NamedTuple):
-    """A dropped candidate: row of the drop, opponent, wealth (infinite: certain)."""
+    """A candidate that was dropped from a race.
+
+    candidate: its name.
+    row: number of rows counted at the drop.
+    against: name of the opponent that it lost to; "" with question="ranks".
+    wealth: of the bet that dropped it; infinite if no outcome of the rows left could have saved it.
+    """
 
     candidate: str
     row: int

@@ -15,7 +15,13 @@ from tombola.racing.elimination import Elimination, EliminationState, OpenQuesti
 
 
 class Gate(Elimination):
-    """Rule that compares candidates with a baseline; margin 0 means better.
+    """Rule that compares each candidate with a baseline.
+
+    candidates, rows, population, level: as in `Elimination`.
+    baseline: number of the baseline candidate.
+    margin: 0 asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss.
+
+    `decisions` has the answers.
 
     >>> import numpy as np
     >>> rule = Gate(candidates=2, rows=100, population=100, level=0.05, baseline=0, margin=0.0)
@@ -63,23 +69,27 @@ class Gate(Elimination):
             state.done[0] = 1.0
 
     def advantage(self, candidate: int) -> tuple[float, int]:
-        """Return the mean loss of the baseline minus that of a candidate, and the rows."""
+        """Return the lead of a candidate over the baseline, and the rows it is over.
+
+        The lead is the mean loss of the baseline minus that of the candidate, up to its decision.
+
+        candidate: its number.
+        """
         rows = int(self.state.drop_row[candidate]) or self.rows_seen
         return float(self.state.total_advantage[candidate]) / max(rows, 1), rows
 
     @property
     def decisions(self) -> dict[int, bool]:
-        """The decided candidates: True if the statement is proved, False if it is refuted."""
+        """The decided candidates by number: True if proved, False if refuted."""
         return {c: bool(sign > 0) for c, sign in enumerate(self.state.decision) if sign != 0}
 
 
 def decide(state: Any, c: int, base: int, d: float) -> None:
-    """Update both bettors of candidate c, and decide if possible.
+    """Bet on one row for and against candidate c, and decide if possible.
 
-    state: an `EliminationState`, changed in place.
-    base: the baseline.
-
-    d is the loss of the baseline minus the loss of c.
+    state: an `EliminationState`, changed in place; `decision[c]` becomes 1 or -1.
+    c, base: numbers of the candidate and of the baseline.
+    d: loss of the baseline minus loss of c on this row.
     """
     k = state.total_loss.size
     lead, seen = state.total_loss[base] - state.total_loss[c], state.rows_seen[0] + 1.0
@@ -102,11 +112,11 @@ def decide(state: Any, c: int, base: int, d: float) -> None:
 
 
 def holds_on_list(lead: float, margin: float, population: float) -> bool:
-    """Return whether the statement is true on the whole list.
+    """Return whether the statement about a candidate is true on the whole list.
 
     lead: total loss of the baseline minus that of the candidate.
-
-    Margin 0: strictly better; else not worse by more than the margin.
+    margin: 0 asks for strictly better, else for not worse by more than the margin in mean loss.
+    population: number of rows.
     """
     slack = ROUNDING_SLACK * population
     return bool(lead > slack if margin == 0.0 else lead >= -margin * population - slack)

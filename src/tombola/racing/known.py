@@ -18,9 +18,11 @@ from tombola.errors import ParameterError
 
 @dataclass(frozen=True, eq=False)
 class SideInformation:
-    """Answers on file, fixed before the order is drawn.
+    """Knowledge about a race from before it started, fixed before rows are shuffled.
 
-    known    (rows, k) losses in [0, 1] by row and candidate; NaN where the answer is not known
+    Built by `SideInformation.of`.
+
+    known    (rows, k) answers on file: losses in [0, 1] by row and candidate; NaN where the answer is not known
     history  (rows, h) losses of candidates that do not take part, or other numbers known of every row; h may be 0
     """
 
@@ -31,10 +33,12 @@ class SideInformation:
     def of(
         cls, candidates: Sequence[str], rows: Sequence[str], known: Any = None, history: Any = None
     ) -> "SideInformation":
-        """Return the side information of a race, checked.
+        """Return the side information of a race; ParameterError if it is malformed.
 
-        `known` is a table (rows, k) with NaN or None for unknown cells, or a mapping from candidates to their answers:
-        a sequence with one item per row, or a mapping from rows to losses.
+        candidates, rows: their names.
+        known: a table (rows, k) with NaN or None for unknown cells, or a mapping from candidates to their answers, each
+            a sequence with one item per row or a mapping from rows to losses. None: nothing is known.
+        history: a table (rows, h) of finite numbers, or a mapping from names to columns. None: no history.
 
         >>> SideInformation.of(["a", "b"], ["x", "y"], {"b": {"y": 0.5}}).known.tolist()
         [[nan, nan], [nan, 0.5]]
@@ -52,23 +56,26 @@ class SideInformation:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is on file."""
+        """Whether there are neither answers on file nor history."""
         return bool(np.isnan(self.known).all()) and self.history.shape[1] == 0
 
     def of_rows(self, rows: Order) -> "SideInformation":
-        """Return the side information of some rows."""
+        """Return the side information of some rows, given by their indices in the list."""
         return SideInformation(self.known[rows], self.history[rows])
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the tables."""
+        """SHA-256 of both tables, in hexadecimal; equal for equal tables."""
         table = np.ascontiguousarray(np.hstack([self.known, self.history]), "<f8")
         # NaN has many bit patterns; equal tables must have equal digests.
         content = np.where(np.isnan(table), math.nan, table).tobytes()
         return hashlib.sha256(f"{self.known.shape} {self.history.shape}".encode() + content).hexdigest()
 
     def to_json(self) -> dict[str, Any] | None:
-        """Return JSON data with the digest; None if nothing is on file."""
+        """Return JSON data with the digest; None if nothing is on file.
+
+        Known cells are stored as three lists: rows, candidates and losses.
+        """
         if self.is_empty:
             return None
         rows, columns = np.nonzero(~np.isnan(self.known))
@@ -78,7 +85,13 @@ class SideInformation:
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None, rows: int, candidates: int) -> "SideInformation":
-        """Return the side information from the output of `to_json`."""
+        """Return the side information from the output of `to_json`.
+
+        ValueError if the data does not match its digest.
+
+        data: None stands for nothing on file.
+        rows, candidates: their numbers.
+        """
         known, history = np.full((rows, candidates), math.nan), np.zeros((rows, 0))
         if data is not None:
             history = np.array(data["history"], float).reshape(rows, -1)
