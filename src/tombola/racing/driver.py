@@ -33,17 +33,22 @@ if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
     from tombola.racing.subprocess_evaluator import SubprocessEvaluator
 
-# Function of a candidate and a row; returns a loss, or loss and cost.
+# Function of a candidate and a row, plain or async. It returns a loss (with kind="scores" a score), or a pair of that
+# and a cost.
 Evaluate: TypeAlias = Callable[[Any, Any], Any]
-# Receives lines of text.
+# Function that receives one line of text, such as `print`.
 Log: TypeAlias = Callable[[str], None]
 
-# Seconds between two updates of the progress line.
+# Least seconds between two updates of the progress line: faster ones cannot be read.
 REFRESH_INTERVAL = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised when a race is interrupted; pass its `log` to `race` to continue."""
+    """Raised by `race` on Ctrl-C; pass its `log` to `race` to continue.
+
+    race: the race so far.
+    log: its event log, with every answer that arrived.
+    """
 
     def __init__(self, race: Race, log: EventSink) -> None:
         super().__init__(f"stopped after {race.calls_made} calls; pass error.log as log to continue")
@@ -129,10 +134,12 @@ def run_race_file(
 ) -> Race:
     """Run the commands of a race file to the end of the race, and return the race.
 
+    SessionError if another process runs the same file, or if the whole first row fails.
+
     file         the race file; calls that it has answers to are not made again
-    evaluator    the commands
+    evaluator    the commands, one per candidate
     workers      commands at a time
-    max_seconds  time limit of this run
+    max_seconds  time limit of this run in seconds; the file then holds an unfinished race. None: no limit
     log          receives one line per row counted and per failed command; None: silent
     """
 
@@ -151,9 +158,13 @@ def run_race_file(
 
 
 class PendingRace:
-    """A race that `await` runs on the event loop that is running.
+    """A race that has not started: `await` runs it on the running event loop.
 
-    Everything else raises an error that names the fix.
+    `race` returns it if `evaluate` is async and an event loop is running. Other attributes raise SessionError.
+
+    driver: holds the race.
+    ask: makes one call and returns its loss, or loss and cost.
+    workers: calls in flight at a time.
     """
 
     def __init__(self, driver: "Driver", ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
@@ -229,6 +240,11 @@ class Driver:
 
     While every answer is a failure, answers are held back: the set-up is probably broken, and after a repair the race
     should start anew. `drive` raises SessionError if the whole first row fails.
+
+    race: the race, with the answers of its log.
+    log: gets every new answer.
+    progress: shows the state after each answer.
+    units: of the values that `ask` returns; losses in [0, 1] by default.
     """
 
     def __init__(self, race: Race, log: EventSink, progress: "Progress", units: Units = UNIT_LOSSES) -> None:
@@ -239,7 +255,7 @@ class Driver:
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
         """Make calls until the race is over.
 
-        ask: makes one call.
+        ask: makes one call; the result is a value, or value and cost. An exception is a failed call.
         workers: calls in flight at a time.
         """
         tasks: dict[asyncio.Future[Any], Call] = {}
@@ -290,9 +306,12 @@ class Driver:
 
 
 class Progress:
-    """Show the progress of a race.
+    """Show the progress of a race; a context manager around the run.
 
     On a terminal or in a notebook it is a live line, else a line per row to `log`.
+
+    show: False hides the live line.
+    log: receives the lines where there is no live line; None: no lines.
     """
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
@@ -312,7 +331,7 @@ class Progress:
         return self
 
     def update(self, race: Race) -> None:
-        """Show the state of the race."""
+        """Show the state of the race, if it is time for an update."""
         if self._status is not None:
             if time.monotonic() - self._last_time > REFRESH_INTERVAL:
                 self._last_time = time.monotonic()
@@ -329,7 +348,7 @@ class Progress:
 
 
 def progress_line(race: Race) -> str:
-    """Return rows, active candidates, leader, calls and rows remaining in one line."""
+    """Return one line about a race: rows, leader, calls and rows still needed."""
     share = race.calls_saved / max(race.calls_made + race.calls_saved, 1)
     leader = race.leader
     units = race.settings.units
@@ -345,7 +364,10 @@ def progress_line(race: Race) -> str:
 
 @contextlib.contextmanager
 def run_lock(path: Path) -> Iterator[None]:
-    """Reject a second run of the same race file: both would make the same calls."""
+    """Hold the lock of a race file; SessionError if another process runs it.
+
+    Two runs would make the same calls. The lock is the file `path` + "-run", which is removed at the end.
+    """
     lock_path = Path(f"{path}-run")
     with lock_path.open("w") as lock:
         try:
@@ -369,12 +391,13 @@ def _reason(error: BaseException) -> str:
 
 
 def loss_and_cost(call: Call, result: Any, units: Units = UNIT_LOSSES) -> tuple[float, float]:
-    """Return the loss and the cost that an evaluation returned.
+    """Return loss in [0, 1] and cost from the result of an evaluation.
 
-    Raises FeedbackError if it is something else.
+    FeedbackError if the result is something else, or outside of the range.
 
-    result: a loss, or loss and cost.
-    units: of the loss.
+    call: named in the error message.
+    result: a value, or a tuple of value and cost; the cost is 0 by default.
+    units: direction and range of the value.
     """
     parts = result if isinstance(result, tuple) else (result, 0.0)
     if len(parts) != 2 or not all(isinstance(part, Real) for part in parts):

@@ -20,7 +20,8 @@ from tombola.racing.within import Within
 from tombola.readers.names import Kind
 from tombola.readers.units import Units
 
-# A drawn seed is printed and typed again: 32 bits are enough for a shuffle, and short.
+# Bits of a seed that is drawn at random. It is printed and typed again, so it is short; 32 bits are enough to make
+# the shuffle unpredictable.
 SEED_BITS = 32
 
 
@@ -160,11 +161,14 @@ class RaceSettings:
             _reject("candidate", f"one of {', '.join(self.candidates)}", name, f"{self.candidates[0]!r}")
 
     def with_seed(self) -> "RaceSettings":
-        """Return the settings with a seed: the given one, or a random one."""
+        """Return the settings with a seed: the given one, or one drawn at random."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(SEED_BITS))
 
     def rule(self, rows: int) -> Elimination:
-        """Return the elimination rule of this question for a list of `rows` rows."""
+        """Return the elimination rule of this question, before the first row.
+
+        rows: length of the list.
+        """
         size = rows if self.population is None else self.population
         common: dict[str, Any] = {"candidates": len(self.candidates), "rows": rows, "population": size}
         common["level"] = self.level
@@ -196,7 +200,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def accepts_race_options(function: Function) -> Function:
-    """Show the race options with their defaults in place of **options."""
+    """Decorate a function: its signature shows the race options, not **options.
+
+    For `help` and editors only; calls are not changed.
+    """
     known = signature(RaceSettings).parameters
     options = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__]
     own = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
@@ -205,7 +212,11 @@ def accepts_race_options(function: Function) -> Function:
 
 
 def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
-    """Return names as strings; ParameterError unless non-empty and distinct."""
+    """Return names as strings; ParameterError unless non-empty and distinct.
+
+    what: the parameter named in the error message, such as "rows".
+    names: any objects but one text; `str` converts them.
+    """
     _validate.not_text("race", what, names)
     words = tuple(str(name) for name in names)
     if not words or not all(word.strip() for word in words):
@@ -217,7 +228,9 @@ def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
 
 
 def hash_of_rows(rows: Sequence[str]) -> str:
-    """Return the SHA-256 of the row names in the order of the list.
+    """Return the SHA-256 of the row names in the order of the list, in hexadecimal.
+
+    It identifies the list in reports. Another order gives another hash.
 
     >>> hash_of_rows(["a", "b"])[:8]
     'facdde7a'

@@ -18,22 +18,23 @@ from scipy.special import ndtr, ndtri
 from tombola._types import Floats
 from tombola.racing.bets import MAX_LOSS_SHARE, STRATEGY_WEIGHTS, update_wealth
 
-# Share of the wealth for the strategy that aims at the last row; the rest can decide earlier.
+# Initial wealth of the strategy that aims at the last row; the other half of the wealth can decide earlier.
 HORIZON_SHARE = 0.5
-# Standard deviations beyond the quantile of the threshold: the approximation misses its goal by a little.
+# The goal of this strategy is the threshold, moved up by this many standard deviations: the normal approximation
+# falls a little short of its goal.
 GOAL_RESERVE = 0.4
 # Wealth at which the bets towards the last row alone give up: a recovery is as good as impossible, and costs time.
 ABANDONED = 1e-4
-# Smallest share of the goal for which the quantile is computed; below it the bet is at its cap.
+# Least share of the goal for which the normal quantile is computed; below it the quantile of this share is used.
 MIN_SHARE = 1e-12
 
 
 def pair_weights(population: float, horizon_share: float = HORIZON_SHARE) -> Floats:
-    """Return the initial wealth by strategy.
+    """Return the initial wealth of a bettor by strategy; sums to 1.
 
-    There are 4 strategies on a list, 5 for rows that are a sample.
+    There are 4 strategies on a list, and 5 for rows that are a sample: the fifth aims at the last row.
 
-    population: number of rows, or infinite.
+    population: number of rows of the list, or infinite for a sample.
     horizon_share: wealth of the fifth strategy.
 
     >>> pair_weights(100).size, pair_weights(math.inf).tolist()
@@ -47,7 +48,9 @@ def pair_weights(population: float, horizon_share: float = HORIZON_SHARE) -> Flo
 def share_of_goal(threshold: float, horizon_share: float = HORIZON_SHARE) -> float:
     """Return 1 / goal of the strategy that aims at the last row.
 
-    threshold: wealth that decides.
+    The goal is the wealth at which it stops to bet, a little above the threshold.
+
+    threshold: wealth that decides a pair.
     horizon_share: initial wealth of the strategy.
 
     >>> round(1.0 / share_of_goal(20.0, 1.0), 1)
@@ -57,12 +60,12 @@ def share_of_goal(threshold: float, horizon_share: float = HORIZON_SHARE) -> flo
 
 
 def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
-    """Update one bettor against "the mean of d is at most 0"; return its wealth.
+    """Bet on one row against "the mean of d is at most 0"; return the wealth.
 
     state: an `EliminationState`, changed in place.
     bettor: row of `state.wealth`.
-
-    `lead` is the sum of the differences before this row.
+    lead: sum of the differences before this row.
+    d: the difference of this row, loss of one candidate minus loss of the other.
     """
     wealth = state.wealth[bettor]
     if wealth.size > STRATEGY_WEIGHTS.size:
@@ -73,7 +76,12 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
 
 
 def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
-    """Update one bettor that only bets towards the last row, until it reaches its goal or gives up."""
+    """Bet on one row by the strategy for the last row only, until it stops.
+
+    It stops when its wealth reaches the goal or falls below `ABANDONED`.
+
+    state, bettor, lead, d: as in `bet_on_pair`.
+    """
     wealth = state.wealth[bettor]
     share = wealth[STRATEGY_WEIGHTS.size] * state.margin
     if share < 1.0 and wealth[STRATEGY_WEIGHTS.size] > ABANDONED:
@@ -86,10 +94,10 @@ def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
 
 
 def horizon_bet(share: float, variance_left: float) -> float:
-    """Return the bet of the strategy that aims at the last row.
+    """Return the bet of the strategy that aims at the last row, in [0, 0.95].
 
-    share: wealth over its goal.
-    variance_left: variance of the sum over the rows left.
+    share: its wealth as a share of its goal; from 1 on the bet is 0.
+    variance_left: variance of the sum of differences over the rows left.
 
     >>> horizon_bet(1.0, 50.0), round(horizon_bet(0.5, 50.0), 4), horizon_bet(1e-9, 50.0) < horizon_bet(1e-9, 40.0)
     (0.0, 0.1128, True)
@@ -102,9 +110,9 @@ def horizon_bet(share: float, variance_left: float) -> float:
 
 
 def isoperimetric(q: float) -> float:
-    """Return phi(Phi^-1(q)) for 0 < q < 1.
+    """Return phi(Phi^-1(q)): the normal density at the q-quantile, 0 < q < 1.
 
-    The quantile is that of Abramowitz and Stegun 26.2.23.
+    The quantile is the approximation of Abramowitz and Stegun 26.2.23.
 
     >>> round(isoperimetric(0.5), 4), round(isoperimetric(0.001), 4)
     (0.3989, 0.0034)

@@ -54,9 +54,13 @@ class RowSums(NamedTuple):
 
 
 class RowsLeft:
-    """The side information of a race while it runs: sums and predictions over the rows left.
+    """Run a rule with answers on file and history: sums over the rows left.
 
-    `schedule(n)` is the number of rows of the fit that follows one to n rows.
+    Feed rows by `update`, or a whole table by `play`. The answer is in `rule`.
+
+    rule: an elimination rule; with history it also bets on adjusted losses, and is reset.
+    side: answers on file and history of the rows.
+    schedule: `schedule(n)` is the number of rows of the fit that follows one to n rows.
 
     >>> from tombola.racing.best import Best
     >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)
@@ -80,7 +84,7 @@ class RowsLeft:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the state before the first row, of the rule too."""
+        """Return to the state before the first row; the rule is reset too."""
         self.rule.reset()
         self.sums = new_sums(self._side, self.fit)
         self._next_fit = self._schedule(0) if self.fit is not None else self.rule.rows
@@ -88,14 +92,24 @@ class RowsLeft:
             bound_residuals(*self._bounds())
 
     def update(self, row: int, losses: Floats) -> None:
-        """Process the next row of the shuffled list, given by its number in the list."""
+        """Process the next row of the shuffled list.
+
+        row: its index in the list.
+        losses: shape (k,); those of dropped candidates are not read.
+        """
         with expected_rounds(self.rule.rows, len(self.rule.state.wealth)):
             arguments = (self.rule.memory, self.sums, row, losses)
             self._kernel("update", update_row, arguments, **self.rule.kernels)(*arguments)
         self.count(np.array([row]), losses[None], self.rule.rows_seen)
 
     def play(self, table: Rows, order: Order) -> int:
-        """Reset, run a whole race on a loss table (rows, k), and return its calls."""
+        """Run a whole race on a table, from the start; return the number of calls.
+
+        Answers on file cost no call.
+
+        table: losses, shape (rows, k).
+        order: row indices in random order.
+        """
         self.reset()
         rows, calls = table.view(), 0
         # Pools are read-only. A writeable array has another type and would be compiled again.
@@ -109,7 +123,12 @@ class RowsLeft:
         return calls
 
     def count(self, rows: Any, losses: Rows, n: int) -> None:
-        """Count rows, n in all, for later predictions, and refit when it is time."""
+        """Store counted rows for later predictions, and refit when it is time.
+
+        rows: indices of the new rows.
+        losses: of these rows, shape (new rows, k).
+        n: number of rows counted, the new ones included.
+        """
         if self.fit is None:
             return
         self.fit.order[n - len(rows) : n] = rows
@@ -133,7 +152,11 @@ class RowsLeft:
 
 
 def new_sums(side: SideInformation, fit: Fit | None) -> RowSums:
-    """Return the sums before the first row."""
+    """Return the sums before the first row.
+
+    side: answers on file and history.
+    fit: the regression on history; None without history.
+    """
     is_known = ~np.isnan(side.known)
     known, predicted = np.where(is_known, side.known, 0.0), np.zeros((1, side.known.shape[1]))
     if fit is not None:
@@ -146,14 +169,29 @@ def new_sums(side: SideInformation, fit: Fit | None) -> RowSums:
 
 
 def update_row(memory: Floats, sums: RowSums, row: int, losses: Floats) -> None:
-    """Process one row; `memory` is the flat state vector of the rule."""
+    """Process one row of a race with side information. Compiled for each rule.
+
+    memory: flat state vector of the rule, changed in place.
+    sums: changed in place.
+    row: its index in the list.
+    losses: shape (k,).
+    """
     state = view(memory)  # noqa: F821
     begin_row(sums, state, row)
     step(state, losses)  # noqa: F821
 
 
 def play_rows(memory: Floats, sums: RowSums, table: Rows, order: Order, losses: Floats) -> int:
-    """Process rows in order until the race is over, and return the number of calls."""
+    """Process rows in order until the race is over; return the number of calls.
+
+    Compiled for each rule. Answers on file cost no call.
+
+    memory: flat state vector of the rule, changed in place.
+    sums: changed in place.
+    table: losses, shape (rows, k).
+    order: row indices.
+    losses: scratch space, shape (k,).
+    """
     state, calls = view(memory), 0  # noqa: F821
     for i in range(order.size):
         if state.done[0] > 0.0:
@@ -169,7 +207,13 @@ def play_rows(memory: Floats, sums: RowSums, table: Rows, order: Order, losses: 
 
 
 def begin_row(sums: Any, state: Any, row: int) -> None:
-    """Write the sums over the rows after this one, and the adjustment of this row, into the state of a rule."""
+    """Remove a row from the sums over the rows left; write them into a rule's state.
+
+    The adjustment of the row, mean prediction of the rows left minus its own, is written too.
+
+    sums, state: a `RowSums` and an `EliminationState`, changed in place.
+    row: index of the next row.
+    """
     for a in range(state.active.size):
         if sums.unknown[row, a] == 0.0:
             sums.known_left[a] -= sums.known[row, a]
@@ -190,7 +234,14 @@ def begin_row(sums: Any, state: Any, row: int) -> None:
 
 
 def refit(fit: Fit, sums: RowSums, n: int, active: Any, residual_low: Any, residual_variance: Any) -> None:
-    """Fit the predictions of the active candidates to the n counted rows, and use them from the next row on."""
+    """Fit the predictions of the active candidates to the n counted rows.
+
+    They hold from the next row on.
+
+    fit, sums: changed in place.
+    active: shape (k,), 1 for active candidates.
+    residual_low, residual_variance: outputs, (k, k), as in `EliminationState`.
+    """
     count = 0
     for a in range(active.size):
         if active[a] > 0.0:
@@ -209,7 +260,12 @@ def refit(fit: Fit, sums: RowSums, n: int, active: Any, residual_low: Any, resid
 
 @no_inline
 def set_predictions(predicted: Any, unknown: Any, fitted: Any, mean_fits: Any, fits: Any, count: int) -> None:
-    """Predict losses in [0, 1] where they are not known."""
+    """Write predicted losses in [0, 1] where the answer is not on file.
+
+    predicted, unknown: as in `RowSums`; `predicted` is changed in place.
+    fitted: numbers of the fitted candidates, the first `count` are used.
+    mean_fits, fits: predicted mean of the candidates (N, 1), and deviations from it (N, k), by position in `fitted`.
+    """
     for row in range(predicted.shape[0]):
         for c in range(count):
             a = int(fitted[c])
@@ -219,7 +275,11 @@ def set_predictions(predicted: Any, unknown: Any, fitted: Any, mean_fits: Any, f
 
 @no_inline
 def sum_predictions(predicted: Any, left: Any, predicted_left: Any, predicted_seen: Any) -> None:
-    """Sum the present predictions over the rows left, and over those counted."""
+    """Sum the present predictions over the rows left, and over those counted.
+
+    predicted, left: as in `RowSums`.
+    predicted_left, predicted_seen: outputs, shape (k,).
+    """
     for a in range(predicted_left.size):
         predicted_left[a] = 0.0
         predicted_seen[a] = 0.0
@@ -233,9 +293,14 @@ def sum_predictions(predicted: Any, left: Any, predicted_left: Any, predicted_se
 
 @no_inline
 def bound_residuals(predicted: Any, unknown: Any, left: Any, active: Any, residual_low: Any) -> None:
-    """Write the smallest possible d - g over the rows left, for every pair of active candidates.
+    """Write the smallest possible d - g over the rows left, for all pairs.
 
-    A minimum over the rows left now also bounds the rows left later; the means are always fresh.
+    d is the difference of the losses of two active candidates, g the predicted one. A minimum over the rows left now
+    also bounds the rows left later; the means are always fresh.
+
+    predicted, unknown, left: as in `RowSums`.
+    active: shape (k,).
+    residual_low: output, (k, k).
     """
     k = active.size
     for b in range(k):
@@ -254,7 +319,15 @@ def bound_residuals(predicted: Any, unknown: Any, left: Any, active: Any, residu
 def gather_errors(
     unknown: Any, order: Any, fitted: Any, mean_errors: Any, errors: Any, gathered: Any, n: int, count: int
 ) -> None:
-    """Write the leave-one-out errors of all candidates on the counted rows; known answers have none."""
+    """Write the leave-one-out errors of all candidates on the counted rows.
+
+    Answers on file have error 0.
+
+    unknown: as in `RowSums`.
+    order, fitted, mean_errors, errors: as in `Fit`.
+    gathered: output, (N, k); its first n rows are written.
+    n, count: number of counted rows, and of fitted candidates.
+    """
     for i in range(n):
         for a in range(gathered.shape[1]):
             gathered[i, a] = 0.0
@@ -266,7 +339,12 @@ def gather_errors(
 
 @no_inline
 def estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int) -> None:
-    """Write the variance of d - g for every pair of active candidates, by leave-one-out errors."""
+    """Write the variance of d - g for all pairs, by leave-one-out errors.
+
+    errors: output of `gather_errors`; n rows are used.
+    active: shape (k,); only active candidates are compared.
+    residual_variance: output, (k, k).
+    """
     for b in range(active.size):
         for o in range(active.size):
             if b != o and active[b] > 0.0 and active[o] > 0.0:
@@ -278,7 +356,10 @@ def estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int)
 
 
 def check_history(rule: Elimination) -> None:
-    """Raise ParameterError if a rule cannot use history."""
+    """Raise ParameterError if a rule cannot use history.
+
+    Only questions about this list, and none about ranks, can.
+    """
     if rule.population == math.inf or not rule.supports_predictions:
         reason = "population=math.inf" if rule.population == math.inf else "this question"
         raise ParameterError(

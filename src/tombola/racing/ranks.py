@@ -20,7 +20,10 @@ from tombola.racing.pair_bets import bet_on_pair, pair_weights, share_of_goal
 
 
 class Ranks(Elimination):
-    """The race for the order of all candidates, or of the `top` first ones.
+    """Rule for the order of all candidates, or of the `top` first ones.
+
+    candidates, rows, population, level: as in `Elimination`.
+    top: number of first ranks to settle; 0 for all.
 
     `state.settled[a, b]` is 1 once "a before b" is proved, directly or by transitivity. A candidate is asked no more
     when its order against every other candidate is proved.
@@ -49,7 +52,7 @@ class Ranks(Elimination):
 
     @property
     def before(self) -> "np.typing.NDArray[np.bool_]":
-        """The proved order: `before[a, b]` where a is proved to come before b."""
+        """The proved order, shape (k, k): `before[a, b]` if a is proved to come before b."""
         return np.asarray(self.state.settled > 0.0)
 
     def open_questions(self) -> list[OpenQuestion]:
@@ -65,7 +68,7 @@ class Ranks(Elimination):
 
     @property
     def leader(self) -> int:
-        """The candidate with the smallest first rank; among these the smallest mean loss."""
+        """The candidate with the smallest first rank; of several, the smallest mean loss."""
         state, first = self.state, self.rank_sets()[:, 0]
         rows = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return min(
@@ -81,7 +84,11 @@ class Ranks(Elimination):
 
 
 def bet_on_pairs(state: Any, losses: Floats) -> None:
-    """Update E_ab for all pairs without a proved order, and record the rejected ones."""
+    """Bet on one row for all pairs without a proved order; record rejected ones.
+
+    state: an `EliminationState`, changed in place; bettor a k + b holds E_ab.
+    losses: of the row, shape (k,).
+    """
     k = losses.size
     for a in range(k):
         if state.active[a] > 0.0:
@@ -95,7 +102,10 @@ def bet_on_pairs(state: Any, losses: Floats) -> None:
 
 
 def settle_certain(state: Any) -> None:
-    """Record the pairs that no outcome of the rows left can turn round."""
+    """Record the pairs whose order no outcome of the rows left can change.
+
+    state: an `EliminationState`, changed in place.
+    """
     k = state.total_loss.size
     for a in range(k):
         if state.active[a] > 0.0:
@@ -108,7 +118,13 @@ def settle_certain(state: Any) -> None:
 
 
 def add_order(state: Any, first: int, second: int) -> None:
-    """Record "first before second"; keep `settled` transitive (Italiano 1986)."""
+    """Record "first before second", and all that follows by transitivity.
+
+    Italiano (1986).
+
+    state: an `EliminationState`; `settled` is changed in place.
+    first, second: numbers of candidates.
+    """
     settled, k = state.settled, state.total_loss.size
     for u in range(k):
         if (u == first or settled[u, first] > 0.0) and settled[u, second] == 0.0:
@@ -118,7 +134,10 @@ def add_order(state: Any, first: int, second: int) -> None:
 
 
 def stop_settled(state: Any) -> None:
-    """Drop candidates with a proved rank; end the race when the top is proved."""
+    """Drop candidates with a proved rank; end the race when the top is proved.
+
+    state: an `EliminationState`, changed in place.
+    """
     k, places = state.total_loss.size, 0
     for a in range(k):
         ahead, behind = 0, 0
@@ -143,7 +162,11 @@ def n_pairs(k: int) -> int:
 
 
 def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.int64]":
-    """Return the possible ranks: [1 + number before a, k - number after a].
+    """Return first and last possible rank of every candidate, shape (k, 2).
+
+    These are 1 + number of candidates before it, and k - number after it.
+
+    before: a transitive order, shape (k, k); `before[a, b]` if a comes before b.
 
     >>> rank_sets(np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool)).tolist()
     [[1, 1], [2, 3], [2, 3]]
@@ -153,7 +176,9 @@ def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.in
 
 
 def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.bool_]":
-    """Return the transitive closure of an order.
+    """Return the transitive closure of an order, shape (k, k).
+
+    before: `before[a, b]` if a comes before b.
 
     >>> close_transitively(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], bool)).tolist()[0]
     [False, True, True]
@@ -210,9 +235,11 @@ class Blocks(Ranks):
 
 
 def prove_blocks(state: Any) -> None:
-    """Record "u before a" for all u that cannot be reached from a.
+    """Record "u before a" for all u that no chain from a reaches.
 
     A chain consists of pairs that are not rejected.
+
+    state: an `EliminationState`; `settled` is changed in place.
     """
     k, reached, stack = state.total_loss.size, state.decision, state.rule_values
     for a in range(k):
@@ -233,7 +260,10 @@ def prove_blocks(state: Any) -> None:
 
 
 class Place(Elimination):
-    """The race for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
+    """Rule for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
+
+    candidates, rows, population, level: as in `Elimination`.
+    candidate: number of the candidate whose rank is asked for.
 
     "The rank of a is above r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level, and in the
     same way "below r" with E_ba: no union over the other candidates nor over ranks. `state.rule_values` holds the
@@ -262,12 +292,15 @@ class Place(Elimination):
         return state._replace(rule_values=rule_values, settled=np.ones((2, k)), wealth=wealth)
 
     def rank_set(self) -> tuple[int, int]:
-        """Return the first and the last rank that the candidate may have."""
+        """Return the first and the last rank that the candidate may have, from 1."""
         return int(self.state.rule_values[0]), int(self.state.rule_values[-1]) if self.candidates > 1 else 1
 
     @property
     def is_contradictory(self) -> bool:
-        """Whether both bounds were proved past each other; probability at most `level`."""
+        """Whether the first possible rank is above the last one.
+
+        This happens with probability at most `level`; then no rank is proved.
+        """
         first, last = self.rank_set()
         return first > last
 
@@ -296,7 +329,11 @@ class Place(Elimination):
 
 
 def narrow_place(state: Any, a: int) -> None:
-    """Move the ends of the rank set as far as the e-values of this row allow."""
+    """Move the ends of the rank set as far as the e-values of this row allow.
+
+    state: an `EliminationState`, changed in place.
+    a: number of the candidate.
+    """
     k = state.total_loss.size
     # If the rank of a is r or less, k - r hypotheses H_ab are true. The mean falls with r, so the first r that is not
     # rejected ends the search.
@@ -313,7 +350,12 @@ def narrow_place(state: Any, a: int) -> None:
 
 
 def mean_of_smallest(state: Any, side: int, skip: int, count: int) -> float:
-    """Return the mean of the `count` smallest e-values of one side, without `skip`."""
+    """Return the mean of the `count` smallest e-values of one side.
+
+    state: an `EliminationState`; `settled[side]` has the e-values, one per opponent.
+    side: 0 for E_ab, 1 for E_ba.
+    skip: number of the candidate itself, which has none.
+    """
     values, used, total = state.settled[side], state.decision, 0.0
     for b in range(values.size):
         used[b] = 0.0

@@ -22,11 +22,11 @@ from tombola.racing.predictions import RowsLeft
 
 
 class Strata(NamedTuple):
-    """Groups of the rows of a list.
+    """Groups of the rows of a list; built from one label per row by `Strata.of`.
 
     names     the groups, in the order of their first rows
-    of_row    the number of the group of each row
-    title     the word for a group, such as the name of its column
+    of_row    the group of each row, as an index of `names`
+    title     the word for a group in texts, such as the name of its column
 
     >>> strata = Strata.of(["law", "code", "law"], 3)
     >>> strata.names, strata.of_row, strata.sizes
@@ -41,11 +41,11 @@ class Strata(NamedTuple):
     def of(cls, labels: Iterable[Any], rows: int, title: str = "group") -> "Strata":
         """Return the strata from a label per row.
 
-        Raises ParameterError unless there are two groups or more.
+        ParameterError unless there are two groups or more, and no label is empty.
 
-        labels: one per row.
+        labels: one per row, any objects; `str` converts them.
         rows: number of rows.
-        title: the word for a group.
+        title: the word for a group in texts.
         """
         _validate.not_text("Race", "strata", labels)
         index: dict[str, int] = {}
@@ -67,26 +67,33 @@ class Strata(NamedTuple):
         return tuple(np.bincount(self.of_row, minlength=len(self.names)).tolist())
 
     def rows_of(self, group: int) -> Order:
-        """Return the rows of a group, in the order of the list."""
+        """Return the indices of the rows of a group, in the order of the list.
+
+        group: index of `names`.
+        """
         return np.flatnonzero(np.array(self.of_row) == group).astype(np.uint32)
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data."""
+        """Return the fields as JSON data."""
         return {"names": list(self.names), "of_row": list(self.of_row), "title": self.title}
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None, rows: int) -> "Strata | None":
-        """Return the strata from the output of `to_json`; None from None."""
+        """Return the strata from the output of `to_json`; None from None.
+
+        rows: number of rows of the list.
+        """
         if data is None:
             return None
         return cls.of([data["names"][group] for group in data["of_row"]], rows, str(data["title"]))
 
 
 class Part:
-    """One rule of a race and its rows: the whole list, or one group.
+    """One rule of a race with its rows: the whole list, or one group (stratum).
 
     rule      the elimination rule
-    position  the number of each row of the list within the part; only rows of the part are used
+    position  the index of each row of the list within the part; only rows of the part are used
+    side      answers on file and history of the rows of the part
     active    whether each candidate is in the race of this part; none is, once the rule is done
     """
 
@@ -96,7 +103,11 @@ class Part:
         self.active = self._active()
 
     def count(self, row: int, losses: Floats) -> None:
-        """Count one row; losses of candidates that are not active are not read."""
+        """Count one row of the part.
+
+        row: its index in the list.
+        losses: shape (k,); those of candidates that are not active are not read.
+        """
         if self._rows_left is None:
             self.rule.update(losses)
         else:
@@ -108,12 +119,22 @@ class Part:
 
 
 def share_of_level(level: float, groups: int) -> float:
-    """Return the level of each rule: the groups and the whole list share one level."""
+    """Return the level of each rule: the groups and the whole list share one level.
+
+    level: of the race.
+    groups: their number; 0 if there are none.
+    """
     return level / (groups + 1) if groups else level
 
 
 def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation) -> list[Part]:
-    """Return the parts of a race: the whole list first, then the groups."""
+    """Return the parts of a race: the whole list first, then the groups.
+
+    settings: of the race; the parts share its level.
+    rows: length of the list.
+    strata: the groups; None if there are none.
+    side: answers on file and history of all rows.
+    """
     groups = () if strata is None else strata.sizes
     shared = replace(settings, level=share_of_level(settings.level, len(groups)))
     parts = [Part(shared.rule(rows), range(rows), side)]
