@@ -27,12 +27,17 @@ from tombola.racing.strata import Strata, share_of_level
 from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
 from tombola.rng import RngStreams, repetition_seeds
 
-# Quantiles of the range that holds 90 % of the shuffles.
+# Quantiles at the ends of `Plan.calls_range`: 90 % of the simulated races are in between.
 RANGE_QUANTILES = (0.05, 0.95)
 
 
 class SimulatedAnswer(NamedTuple):
-    """Answer of one simulated race: for the whole list, or for one group."""
+    """Answer of one simulated race: for the whole list, or for one group.
+
+    answer: names of the candidates; with a question about one rank, one text with it.
+    decided: whether the question was answered.
+    wrong: whether the answer contradicts the table.
+    """
 
     answer: tuple[str, ...]
     decided: bool
@@ -40,7 +45,14 @@ class SimulatedAnswer(NamedTuple):
 
 
 class SimulatedRace(NamedTuple):
-    """Result of one race on one shuffle; `decided` and `wrong` cover the groups, too."""
+    """Result of one simulated race, on one shuffle of the table.
+
+    calls, cost: number of calls, and their total cost; 0 without costs.
+    rows: rows that needed a call or an answer on file.
+    answer: for the whole list, as in `SimulatedAnswer`.
+    decided, wrong: whether all questions were answered, and whether one answer is wrong; groups included.
+    groups: the answer for each group.
+    """
 
     calls: int
     rows: int
@@ -53,7 +65,13 @@ class SimulatedRace(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Simulated races at one level: calls, answers, and the rate of wrong answers."""
+    """Result of `plan` at one level: calls, answers and rate of wrong answers.
+
+    settings: of the simulated races, with their level.
+    rows: length of the list.
+    outcomes: one per shuffle.
+    strata: the groups of the rows; None if there are none.
+    """
 
     settings: RaceSettings
     rows: int
@@ -62,12 +80,12 @@ class Plan:
 
     @property
     def total_calls(self) -> int:
-        """The number of calls that the whole table takes."""
+        """The number of calls that the whole table takes: rows times candidates."""
         return self.rows * len(self.settings.candidates)
 
     @property
     def calls(self) -> float:
-        """The mean number of calls."""
+        """The mean number of calls per race."""
         return float(np.mean([one.calls for one in self.outcomes]))
 
     @property
@@ -78,32 +96,32 @@ class Plan:
 
     @property
     def share(self) -> float:
-        """The mean number of calls as a share of the whole table."""
+        """The mean number of calls as a share of the whole table, in [0, 1]."""
         return self.calls / self.total_calls
 
     @property
     def wrong(self) -> float:
-        """The share of shuffles with a wrong answer; in expectation at most the level."""
+        """The share of races with a wrong answer; in expectation at most the level."""
         return float(np.mean([one.wrong for one in self.outcomes]))
 
     @property
     def decided(self) -> float:
-        """The share of shuffles that answered the question."""
+        """The share of races that answered the question."""
         return float(np.mean([one.decided for one in self.outcomes]))
 
     @property
     def answers(self) -> list[tuple[tuple[str, ...], int]]:
-        """The answers with their number of shuffles, the most frequent first."""
+        """The answers with the number of races that gave them, most frequent first."""
         return Counter(one.answer for one in self.outcomes).most_common()
 
     @property
     def cost(self) -> float:
-        """The mean cost of the calls; 0 if no costs are known."""
+        """The mean cost of the calls per race; 0 without `max_cost`."""
         return float(np.mean([one.cost for one in self.outcomes]))
 
     @property
     def by_group(self) -> "dict[str, Plan]":
-        """A plan for each group, with its answers and rates.
+        """A plan for each group by name, with its answers and rates; empty without groups.
 
         Calls and costs are those of the whole race.
         """
@@ -117,7 +135,7 @@ class Plan:
         }  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data."""
+        """Return the means, rates and answers as JSON data; with groups also theirs."""
         low, high = self.calls_range
         more: dict[str, Any] = {}
         if self.settings.max_cost is not None:
@@ -195,7 +213,10 @@ def plan(
 class PartTable(NamedTuple):
     """The table of one rule: the whole list, or one group.
 
-    position  (rows of the list,) number of each row within the part; -1 if it is not in the part
+    table     (rows, k) losses of the part
+    totals    (k,) their sums
+    position  (rows of the list,) index of each row within the part; -1 if it is not in the part
+    side      answers on file and history of the part; None if there are none
     """
 
     table: Rows
@@ -204,13 +225,19 @@ class PartTable(NamedTuple):
     side: SideInformation | None
 
     def order(self, order: Order) -> Order:
-        """Return the order of the list, restricted to the part."""
+        """Return an order of the list, restricted to the part, as indices within the part."""
         places = self.position[order]
         return places[places >= 0].astype(np.uint32)
 
 
 class Job(NamedTuple):
-    """A finished table in parts, and the costs of its calls, None if there are none."""
+    """Input of the simulated races: a finished table, its parts and costs.
+
+    parts     the whole list first, then the groups
+    costs     (rows, k) cost of each call; None without `max_cost`
+    unknown   (rows, k) whether a cell takes a call; None if nothing is on file
+    workload  expected work, which decides whether loops are compiled
+    """
 
     parts: tuple[PartTable, ...]
     costs: Rows | None
@@ -221,7 +248,13 @@ class Job(NamedTuple):
     def of(
         cls, pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, workload: Workload
     ) -> "Job":
-        """Return the job of a pool: the whole list first, then the groups."""
+        """Return the job of a pool: the whole list first, then the groups.
+
+        pool: the finished table.
+        costs, workload: as in `Job`.
+        strata: the groups; None if there are none.
+        side: answers on file and history; None if there are none.
+        """
         table = cast("Rows", np.ascontiguousarray(pool.losses))
         every = np.arange(pool.rows)
         parts = [PartTable(table, pool.totals, every, side)]

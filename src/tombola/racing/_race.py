@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Loss of a failed call.
+# Loss of a failed call, with on_failure="worst": failing must never pay.
 WORST_LOSS = 1.0
 # Relative tolerance of `max_cost`: 250 calls of 0.1 are allowed to cost 25, although 250 doubles 0.1 are more.
 COST_ROUNDING = 1e-12
@@ -45,14 +45,19 @@ COST_ROUNDING = 1e-12
 class Race(ProcessBound):
     """Race candidates on a list of rows, with few calls.
 
-    The best candidate is ever dropped with probability at most `level`. `rows` are the names of the rows, or their
-    number. The race shuffles them. Options and questions: see `RaceSettings`. When `max_calls` or `max_cost` is
-    reached, no more calls are issued, and `answer` lists the remaining candidates. `known` has answers on file, for
-    any set of cells that was fixed before the race: a table (rows, k) with NaN where unknown, or a mapping from
-    candidates to answers. They cost no call. `history` is a table (rows, h) of numbers known of every row, such as
-    losses of candidates that do not take part. Predictions from it make the evidence sharper. `strata` has the group
-    of every row. The question is then asked for each group, too, and `by_group` has the answers: any of them, or the
-    one for the whole list, is wrong with probability at most `level`.
+    The race asks for evaluations by `calls`, and takes the answers by `record`. It shuffles the rows, and drops
+    candidates as soon as the evidence suffices. The best candidate is ever dropped with probability at most `level`.
+    When `max_calls` or `max_cost` is reached, no more calls are issued, and `answer` lists the remaining candidates.
+
+    candidates  their names, k different ones
+    rows        names of the rows, or their number
+    known       answers on file, for any set of cells that was fixed before the race: a table (rows, k) with NaN where
+                unknown, or a mapping from candidates to answers. They cost no call. None: nothing is known
+    history     a table (rows, h) of numbers known of every row, such as losses of candidates that do not take part.
+                Predictions from it make the evidence sharper. None: no history
+    strata      the group of every row. The question is then asked for each group, too, and `by_group` has the answers:
+                any of them, or the one for the whole list, is wrong with probability at most `level`. None: no groups
+    options     level, question and limits: see `RaceSettings`
 
     >>> race = Race(["small", "large"], rows=1000, seed=1)
     >>> while not race.done:
@@ -99,9 +104,11 @@ class Race(ProcessBound):
     ) -> "Race":
         """Return a race with these settings after applying the events in order.
 
+        settings: of the race, with its seed.
         rows: names of the rows, or their number.
-        side: answers on file.
-        strata: groups of the rows.
+        events: from its log; FeedbackError if they belong to another race.
+        side: answers on file and history; None if there are none.
+        strata: groups of the rows; None if there are none.
         """
         race, names = cls.__new__(cls), row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
@@ -140,9 +147,11 @@ class Race(ProcessBound):
         self._count_rows()
 
     def calls(self, count: int | None = None) -> list[Call]:
-        """Issue the next `count` calls, or all that the next row needs.
+        """Issue the next calls; an empty list if none is possible now.
 
         Calls beyond the next row run ahead; some of them are wasted if their candidates are dropped meanwhile.
+
+        count: their number, or fewer at the end; None: all that the next row needs.
         """
         if count is not None:
             _validate.integer("Race.calls", "count", count, least=1)
@@ -156,9 +165,15 @@ class Race(ProcessBound):
         return issued
 
     def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record an answer: loss in [0, 1] or failed, and its cost.
+        """Record the answer of a call; return False if the same was recorded before.
 
-        Return False if the same answer was recorded before.
+        ConflictError if another answer was recorded before; FeedbackError if the answer is malformed or the call was
+        not issued.
+
+        ticket: the call, or its number.
+        loss: in [0, 1]; None if the call failed.
+        cost: of the call, at least 0, in the unit of `max_cost`.
+        failed: whether the call failed.
         """
         number = self._check_ticket(ticket.ticket if isinstance(ticket, Call) else ticket)
         with self._locked():
@@ -185,7 +200,7 @@ class Race(ProcessBound):
             self.record(event.ticket, loss=event.loss, cost=event.cost, failed=event.failed)
 
     def call(self, ticket: int) -> Call:
-        """Return the call of a ticket."""
+        """Return the call of a ticket, issued or not; FeedbackError if it is not one."""
         ticket = self._check_ticket(ticket)
         position, candidate = divmod(ticket - 1, len(self.candidates))
         row = self._order[position]
@@ -233,7 +248,7 @@ class Race(ProcessBound):
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The candidates still in the race for the whole list."""
+        """The names of the candidates still in the race for the whole list."""
         return self.whole.active
 
     @property
@@ -257,13 +272,13 @@ class Race(ProcessBound):
     def rows_counted(self) -> int:
         """The number of rows that count.
 
-        These are all rows before the first incomplete one, without rows that nothing needs.
+        These are all rows, in shuffled order, before the first incomplete one, without rows that nothing needs.
         """
         return self._n_counted
 
     @property
     def calls_made(self) -> int:
-        """The number of calls issued."""
+        """The number of calls issued, answered or not."""
         return len(self._answers) + len(self._pending)
 
     @property
@@ -283,7 +298,7 @@ class Race(ProcessBound):
 
     @property
     def cost(self) -> float:
-        """The total cost of the answers."""
+        """The total cost of the answers, in the unit of `max_cost`."""
         return self._cost + self._cost_error
 
     @property
@@ -299,7 +314,7 @@ class Race(ProcessBound):
 
     @property
     def failed_call(self) -> Call | None:
-        """The call that ended the race by its failure, with on_failure="stop"."""
+        """The call that ended the race by its failure, with on_failure="stop"; else None."""
         return self._failed_call
 
     @property
@@ -309,12 +324,15 @@ class Race(ProcessBound):
 
     @property
     def mean_losses(self) -> dict[str, float]:
-        """Mean loss of every candidate over the rows counted before its drop."""
+        """Mean loss of every candidate over the rows before its drop; NaN without rows."""
         return self.whole.mean_losses
 
     @property
     def wealth(self) -> Floats:
-        """Wealth of the bet against each candidate, (rows_counted, k); NaN once dropped."""
+        """Wealth of the bet against each candidate after each row, shape (rows, k).
+
+        NaN once the candidate is dropped. Rows are those counted for the whole list.
+        """
         history = np.full((len(self._wealth_rows), len(self.candidates)), math.nan)
         for row, (active, values) in enumerate(self._wealth_rows):
             history[row, active] = values
@@ -342,13 +360,13 @@ class Race(ProcessBound):
 
     @property
     def by_group(self) -> dict[str, Result]:
-        """The answer for each group of `strata`; empty without groups."""
+        """The result for each group of `strata` by name; empty without groups."""
         names = () if self.strata is None else self.strata.names
         return {name: self._result(part) for name, part in zip(names, self._parts[1:], strict=True)}
 
     @property
     def whole(self) -> Result:
-        """The answer for the whole list."""
+        """The result for the whole list, as an object with answer, leader and mean losses."""
         return self._result(self._parts[0])
 
     def _result(self, part: Part) -> Result:
@@ -397,9 +415,11 @@ class Race(ProcessBound):
     ) -> "Figure":
         """Draw the wealth of the bets, or the candidates left; return the figure.
 
-        curve: "wealth" over rows, or "survivors" over calls.
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. ParameterError if no row is counted yet.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches.
+        curve: "wealth" over rows, or "survivors" over calls.
+        ax: where to draw; None: a new figure.
+        size: of a new figure, in inches; None: the default.
         """
         # The report is built on races.
         from tombola.racing.report import plot_race
@@ -538,7 +558,10 @@ class Race(ProcessBound):
 
 
 def row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
-    """Return the names of the rows; a number n stands for the names 0 to n - 1."""
+    """Return the names of the rows; a number n stands for the names 0 to n - 1.
+
+    ParameterError unless they are distinct and not empty.
+    """
     names: Any = rows if hasattr(rows, "__len__") else range(_validate.integer("Race", "rows", rows, least=1))
     return distinct_names("rows", names)
 

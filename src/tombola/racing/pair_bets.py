@@ -48,7 +48,7 @@ def pair_weights(population: float, horizon_share: float = HORIZON_SHARE) -> Flo
 def share_of_goal(threshold: float, horizon_share: float = HORIZON_SHARE) -> float:
     """Return 1 / goal of the strategy that aims at the last row.
 
-    The goal is the wealth at which it stops to bet, a little above the threshold.
+    The goal is the wealth at which it stops betting, above the threshold.
 
     threshold: wealth that decides a pair.
     horizon_share: initial wealth of the strategy.

@@ -32,12 +32,19 @@ POINTS_PER_CURVE = 160
 MAX_TABLE_ROWS = 12
 # Rank sets in the picture before the rest is folded away.
 MAX_RANK_BARS = 60
-# Lower end of the logarithmic wealth axis.
+# Lower end of the logarithmic wealth axis: smaller wealths are drawn there, since they all mean no evidence.
 MIN_PLOTTED_WEALTH = 1e-4
 
 
 class Standing(NamedTuple):
-    """A candidate: mean loss, rows; if dropped, opponent and wealth; its rank set."""
+    """One candidate in the report of a race.
+
+    name: of the candidate.
+    mean_loss, rows: its mean loss, and the rows it is over; NaN and 0 before the first row.
+    active: whether it is still in the race.
+    against, wealth: if dropped, the opponent it lost to and the wealth of that bet; else "" and NaN.
+    ranks: first and last possible rank; None without question="ranks".
+    """
 
     name: str
     mean_loss: float
@@ -73,6 +80,9 @@ class RaceReport:
     def from_race(cls, race: Race, *, name: str = "", evaluator_config: dict[str, Any] | None = None) -> "RaceReport":
         """Return the report of a race.
 
+        name: file name shown in the report, "" if there is none.
+        evaluator_config: how the calls were made, as plain data; None if unknown.
+
         >>> from tombola.racing import race
         >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), seed=1)
         >>> report = RaceReport.from_race(finished)
@@ -88,7 +98,10 @@ class RaceReport:
 
     @classmethod
     def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
-        """Return the report of a race file; pass the race if it is in memory already."""
+        """Return the report of a race file.
+
+        race: the race, if it is in memory already; None: it is rebuilt from the file.
+        """
         return cls.from_race(race or file.race, name=file.path.name, evaluator_config=file.evaluator_config)
 
     @property
@@ -98,12 +111,15 @@ class RaceReport:
 
     @property
     def cost_saved(self) -> float | None:
-        """Estimated cost of the calls not made, at the mean cost of those answered."""
+        """Estimated cost of the calls not made, at the mean cost so far; None if unknown."""
         race = self.race
         return race.cost / race.calls_answered * race.calls_saved if race.cost and race.calls_answered else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data; an infinite wealth is written as "certain"."""
+        """Return verdict, standings, counts and settings as JSON data.
+
+        An infinite wealth is written as "certain".
+        """
         race = self.race
         return {
             "verdict": race.verdict,
@@ -127,9 +143,9 @@ class RaceReport:
         }
 
     def group_cells(self) -> list[dict[str, str]]:
-        """Return the answer of each group as text; empty without groups.
+        """Return one dict of texts per group, for tables; empty without groups.
 
-        Terminal and page use it.
+        Keys: name, rows, answer, leader and mean.
         """
         units = self.race.settings.units
         return [
@@ -140,7 +156,7 @@ class RaceReport:
         ]  # fmt: skip
 
     def to_html(self) -> str:
-        """Return the HTML page."""
+        """Return the report as a self-contained HTML page."""
         # Ranks have one wealth per pair: no curve per candidate.
         curves = [] if self.race.rank_sets else [_wealth_chart(self)]
         charts = [*curves, _survivor_chart(self)] if self.race.rows_counted else []
@@ -162,7 +178,7 @@ class RaceReport:
 
 
 def race_html(race: Race) -> str:
-    """Return the race as an HTML fragment for notebooks."""
+    """Return a race as an HTML fragment for notebooks: verdict and table."""
     report = RaceReport.from_race(race)
     rows = [
         (one["name"], one["mean_loss"], one["rows"], "in the race" if one["active"] else f"behind {one['against']}")
@@ -183,8 +199,11 @@ def plot_race(
 ) -> "Figure":
     """Draw the wealth of the bets over rows, or the candidates left over calls.
 
+    ParameterError if no row is counted yet.
+
     curve: "wealth" or "survivors".
-    size: in inches.
+    axes: where to draw; None: a new figure.
+    size: of a new figure, in inches; None: the default.
     """
     charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
     if curve not in charts:

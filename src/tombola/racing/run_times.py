@@ -6,17 +6,19 @@ from typing import NamedTuple
 from tombola.racing._race import Race
 from tombola.racing.events import Event
 
-# PAR10: a call without a solution counts ten times the time limit.
+# PAR10, penalised average run time: a call without a solution counts ten times the time limit, as is usual for solvers.
 PENALTY_FACTOR = 10.0
 
 
 class RunTimes(NamedTuple):
     """Run times of one candidate, over its answered calls.
 
-    seconds: total run time; a timeout counts the time limit
-    timeouts: calls that reached the time limit
-    failures: calls that failed before it
-    par10: mean of the seconds of solved calls and of ten time limits for each other call; NaN without calls
+    name: of the candidate.
+    calls: number of answered calls.
+    seconds: total run time; a timeout counts the time limit.
+    timeouts: calls that reached the time limit.
+    failures: calls that failed before it.
+    par10: mean of the seconds of solved calls and of ten time limits for each other call; NaN without calls.
     """
 
     name: str

@@ -20,16 +20,16 @@ from tombola.readers.units import UNIT_LOSSES, Units
 if TYPE_CHECKING:
     from tombola.racing._race import Race
 
-# Placeholder for the row in a command.
+# Placeholder in a command that is replaced by the name of the row.
 ROW = "{row}"
-# Bytes of buffered output per line.
+# Buffer of each output pipe in bytes, 1 MiB: how far asyncio reads ahead of the program.
 MAX_LINE_BYTES = 1 << 20
-# Largest loss, as a share of the cap, below which `hint` suggests a smaller cap.
+# `hint` suggests a smaller cap if no loss, which is run time / cap, exceeds this: then the differences are small.
 LOW_LOSS = 0.1
 
 
 class CommandError(TombolaError):
-    """Raised when a command fails to produce a loss."""
+    """Raised if a command fails to produce a loss: status, timeout or bad output."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,13 @@ class SubprocessEvaluator:
                 )
 
     def words(self, command: str, row: str) -> list[str]:
-        """Return the argument list for a row; the row never splits arguments."""
+        """Return the program and its arguments for a row.
+
+        A row never splits into several arguments. ParameterError if the command is empty or a quote is open.
+
+        command: with {row} where the row goes.
+        row: name of the row.
+        """
         if self.shell:
             return ["/bin/sh", "-c", f"tombola_row=$1; shift; {_as_variable(command)}", "sh", row]
         try:
@@ -99,7 +105,10 @@ class SubprocessEvaluator:
     async def ask(self, call: Call, log: Callable[[str], None] | None = None) -> tuple[float, float]:
         """Run the command of a call, with retries, and return (loss, cost).
 
-        `log` receives a line per failure.
+        CommandError if the last attempt fails, too. The cost is in seconds with loss "seconds", the printed one with
+        loss "stdout", else 0.
+
+        log: receives a line per failure; None: silent.
         """
         for attempt in range(self.retries + 1):
             try:
@@ -153,7 +162,7 @@ class SubprocessEvaluator:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data; the settings of the race have the unit."""
+        """Return the fields as JSON data, without `units`: the race settings have them."""
         fields = {name: value for name, value in asdict(self).items() if name != "units"}
         return {**fields, "commands": dict(self.commands)}
 

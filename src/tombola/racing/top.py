@@ -24,7 +24,10 @@ from tombola.racing.elimination import (
 
 
 class Top(Elimination):
-    """Rule for the best `top` candidates.
+    """Rule for the best `top` candidates, in any order among themselves.
+
+    candidates, rows, population, level: as in `Elimination`.
+    top: number of candidates to keep, less than k.
 
     >>> import numpy as np
     >>> rule = Top(candidates=3, rows=100, population=100, level=0.05, top=2)
@@ -62,7 +65,11 @@ class Top(Elimination):
 
 
 def update_pairs(state: Any, losses: Floats) -> None:
-    """Update the bettors of all active pairs with a row that is not counted yet."""
+    """Bet on one row, before it is counted, for all pairs of active candidates.
+
+    state: an `EliminationState`, changed in place; bettor a k + b bets that a is better than b.
+    losses: of the row, shape (k,).
+    """
     k = losses.size
     for a in range(k):
         for b in range(k):
@@ -76,7 +83,10 @@ def update_pairs(state: Any, losses: Floats) -> None:
 def mean_of_smallest(state: Any, b: int) -> float:
     """Return E_b of Theorem 3: the mean of the k - m smallest wealths against b.
 
+    m is the number of candidates to keep.
+
     state: an `EliminationState`.
+    b: number of the candidate.
     """
     k, rule_values = state.total_loss.size, state.rule_values
     for a in range(k):
@@ -97,10 +107,10 @@ def mean_of_smallest(state: Any, b: int) -> float:
 def drop_beaten(state: Any, leader: int) -> None:
     """Drop candidates with a wealth of m / level or more, until m are left.
 
-    The largest wealth comes first.
+    m is the number of candidates to keep. The largest wealth comes first.
 
     state: an `EliminationState`, changed in place.
-    leader: candidate with the smallest total loss.
+    leader: candidate with the smallest total loss, recorded as the opponent.
     """
     while n_active(state) > state.rule_parameter:
         worst = -1

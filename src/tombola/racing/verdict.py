@@ -18,11 +18,11 @@ from tombola.readers.units import Units
 if TYPE_CHECKING:
     from tombola.racing._race import Race
 
-# Longest list of names that a sentence spells out.
+# Names that a sentence spells out at most; the rest is counted. More make it hard to read.
 MAX_NAMES = 6
-# The same for an order: its first ranks are the answer.
+# The same for an order, where more names are useful: the first ranks are the answer.
 MAX_RANKED = 10
-# Groups that a sentence spells out.
+# Groups that a sentence spells out at most; the rest is counted.
 MAX_GROUPS = 12
 
 
@@ -55,7 +55,7 @@ class Result(NamedTuple):
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The candidates still in the race."""
+        """The names of the candidates still in the race."""
         return tuple(self.candidates[a] for a in self.rule.active)
 
     @property
@@ -70,7 +70,7 @@ class Result(NamedTuple):
 
     @property
     def mean_losses(self) -> dict[str, float]:
-        """Mean loss of every candidate over the rows counted before its drop."""
+        """Mean loss of every candidate over the rows before its drop; NaN without rows."""
         state = self.rule.state
         counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return {
@@ -88,7 +88,7 @@ class Result(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The answer in a few words.
+        """The answer in a few words, without its confidence.
 
         >>> from tombola.racing import Race
         >>> Race(["a", "b"], rows=5, seed=1).whole.text
@@ -111,7 +111,10 @@ class Result(NamedTuple):
 
 
 def answer_of(rule: Elimination) -> list[int]:
-    """Return the answer; while the question is open, the possible answers."""
+    """Return the answer by numbers; while the question is open, the possible answers.
+
+    With a gate, the candidates that passed so far; with ranks, best first.
+    """
     if isinstance(rule, Gate):
         return [c for c, passed in rule.decisions.items() if passed]
     if isinstance(rule, Place):
@@ -128,7 +131,10 @@ def answer_of(rule: Elimination) -> list[int]:
 
 
 def is_proved(rule: Elimination) -> bool | None:
-    """Return True if the question is answered, False if refuted, None if open."""
+    """Return True if the question is answered, False if refuted, None if open.
+
+    Only a gate can be refuted: one candidate is not better than the baseline.
+    """
     if isinstance(rule, Gate):
         decisions = rule.decisions
         if not all(decisions.values()):
@@ -159,9 +165,11 @@ def _smallest_totals(rule: Elimination, count: int) -> list[int]:
 
 
 def is_wrong(rule: Elimination, totals: Floats) -> bool:
-    """Return whether a rule has reached a false conclusion.
+    """Return whether a rule has reached a false conclusion; for simulations.
 
-    `totals` are the losses of all candidates, summed over the whole list, shape (k,).
+    An answer that is still open is wrong if it excludes the truth.
+
+    totals: losses of all candidates, summed over the whole list, shape (k,).
 
     >>> from tombola.racing.best import Best
     >>> rule = Best(candidates=2, rows=1, population=1, level=0.05)
@@ -228,7 +236,10 @@ def _rows_for(rule: Elimination, edge: float, variance: float, threshold: float)
 
 
 def is_exact(rule: Elimination) -> bool:
-    """Return whether all rows were counted without a drop before the last one."""
+    """Return whether the answer is certain, not only probable.
+
+    All rows were counted, and no candidate was dropped before the last one.
+    """
     early = any(0 < row < rule.population for row in rule.state.drop_row)
     # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must agree with them.
     if rule.rows_seen == rule.population and isinstance(rule, Place | Ranks):
@@ -237,12 +248,12 @@ def is_exact(rule: Elimination) -> bool:
 
 
 def is_within_only(result: Result) -> bool:
-    """Return whether the answer may be worse than another active candidate."""
+    """Return whether the answer is only close to the best, by the tolerance `within`."""
     return isinstance(result.rule, Within) and len(result.active) > 1
 
 
 def verdict_of(race: "Race") -> str:
-    """Return the verdict sentence: answer, confidence, groups, rows and calls."""
+    """Return one sentence about a race: answer, confidence, groups, rows and calls."""
     if race.failed_call is not None:
         call = race.failed_call
         return f"stopped, undecided: {call.candidate} failed on row {call.row}; {_effort(race)}"
@@ -250,7 +261,7 @@ def verdict_of(race: "Race") -> str:
 
 
 def result_text(result: Result) -> str:
-    """Return the answer as a sentence with its confidence."""
+    """Return the answer for the list or one group as a clause with its confidence."""
     if isinstance(result.rule, Gate):
         return _gate_text(result, result.rule)
     if isinstance(result.rule, Place):
@@ -333,7 +344,7 @@ def _open_prefix(result: Result) -> str:
 
 
 def rank_text(ranks: tuple[int, int]) -> str:
-    """Return a rank set as text.
+    """Return a rank set (first, last) as text.
 
     >>> rank_text((2, 2)), rank_text((2, 5))
     ('2', '2 to 5')

@@ -16,7 +16,8 @@ from tombola.racing.best import bet_and_drop
 from tombola.racing.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
 from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, best_two, finish
 
-# Share of the level that is spent on dropping, for tolerances below 1 / sqrt(rows), and for larger ones.
+# Share of the level that is spent on dropping candidates: for tolerances below 1 / sqrt(rows), and for larger ones.
+# Small tolerances get more, because dropping settles them sooner.
 SMALL_TOLERANCE_SHARE, DROP_SHARE = 0.7, 0.5
 
 
@@ -24,6 +25,9 @@ def drop_share(within: float, rows: int) -> float:
     """Return the share of the level that is spent on dropping candidates.
 
     A tolerance below the noise of the means, about 1 / sqrt(rows), is rarely shown before the others are dropped.
+
+    within: tolerance in mean loss.
+    rows: length of the list.
 
     >>> drop_share(0.01, 400), drop_share(0.1, 400)
     (0.7, 0.5)
@@ -33,6 +37,11 @@ def drop_share(within: float, rows: int) -> float:
 
 class Within(Elimination):
     """Rule for a candidate with mean loss at most `within` above the smallest.
+
+    candidates, rows, population, level: as in `Elimination`.
+    within: tolerance in mean loss, above 0.
+
+    `chosen` is the answer.
 
     >>> import numpy as np
     >>> rule = Within(candidates=2, rows=100, population=100, level=0.05, within=0.5)
@@ -82,17 +91,17 @@ class Within(Elimination):
 
     @property
     def chosen(self) -> int | None:
-        """The candidate shown to be within the tolerance; None while there is none."""
+        """The number of the candidate shown to be within the tolerance; None while open."""
         return next((a for a, chosen in enumerate(self.state.decision) if chosen), None)
 
 
 def update_accounts(state: Any, losses: Floats) -> None:
-    """Bet on this row in the accounts for candidates near the leader.
+    """Bet on one row in the accounts for candidates near the leader.
 
-    An account of b for a bets against "a is worse than b by the tolerance or more".
+    An account is a bettor: the account of b for a bets against "a is worse than b by the tolerance or more".
 
     state: an `EliminationState`, changed in place.
-    losses: of the row, shape (k,).
+    losses: of the row, shape (k,); the row is not counted yet.
     """
     leader, _ = best_two(state)
     for a in range(losses.size):
@@ -102,7 +111,13 @@ def update_accounts(state: Any, losses: Floats) -> None:
 
 
 def bet_on(state: Any, losses: Floats, a: int) -> None:
-    """Update all accounts for candidate a with a row that is not counted yet."""
+    """Bet on one row, before it is counted, in all accounts for candidate a.
+
+    An account is a bettor: that of b for a bets against "a is worse than b by the tolerance or more".
+
+    state: an `EliminationState`, changed in place.
+    losses: of the row, shape (k,).
+    """
     k = losses.size
     for b in range(k):
         if b != a and state.active[b] > 0.0:
@@ -114,9 +129,12 @@ def bet_on(state: Any, losses: Floats, a: int) -> None:
 
 
 def account(k: int, a: int, b: int) -> int:
-    """Return the bettor index of the account that b holds for a.
+    """Return the row of `state.wealth` of the account that b holds for a.
 
-    The first k bettors belong to `bet_and_drop`.
+    An account is a bettor against "a is worse than b by the tolerance or more". The first k bettors belong to
+    `bet_and_drop`.
+
+    k: number of candidates.
     """
     return k + a * k + b
 
@@ -124,7 +142,10 @@ def account(k: int, a: int, b: int) -> int:
 def close_accounts(state: Any) -> None:
     """Move the deposits for candidates dropped in this row to other accounts.
 
-    Each holder moves them to its accounts for the candidates left. The state is changed in place.
+    A deposit is the stake of an account without its gains. Each holder moves it to its accounts for the candidates
+    left.
+
+    state: an `EliminationState`, changed in place.
     """
     for a in range(state.total_loss.size):
         if state.drop_row[a] == state.rows_seen[0]:
@@ -134,7 +155,13 @@ def close_accounts(state: Any) -> None:
 
 
 def redistribute(state: Any, a: int, b: int) -> None:
-    """Move min(wealth, deposit) of b's account for a to b's other accounts."""
+    """Move min(wealth, deposit) of b's account for a to b's other accounts.
+
+    They get equal parts, as wealth and as deposit.
+
+    state: an `EliminationState`, changed in place.
+    a, b: a dropped candidate, and the holder of the account.
+    """
     k, others = state.total_loss.size, 0.0
     for c in range(k):
         others += state.active[c] if c != b else 0.0
@@ -151,7 +178,7 @@ def redistribute(state: Any, a: int, b: int) -> None:
 def choose(state: Any) -> None:
     """End the race if a candidate is settled; of several, take the smallest loss.
 
-    state: an `EliminationState`, changed in place.
+    state: an `EliminationState`, changed in place; `decision` is 1 for the chosen candidate.
     """
     chosen = -1
     for a in range(state.total_loss.size):
@@ -164,9 +191,12 @@ def choose(state: Any) -> None:
 
 
 def is_settled(state: Any, a: int) -> bool:
-    """Return whether a is settled: every other active candidate has proved it.
+    """Return whether a is proved to be within the tolerance of all active candidates.
 
-    An account for a that reached 2 / level proves that a is within the tolerance of its holder.
+    Each of them proves it by its account for a, which must have reached the wealth `state.rule_parameter` once.
+
+    state: an `EliminationState`.
+    a: number of the candidate.
     """
     settled = True
     for b in range(state.total_loss.size):

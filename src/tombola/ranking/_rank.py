@@ -16,11 +16,15 @@ from tombola.racing.ranks import Ranks, close_transitively, n_pairs, rank_sets
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 
+# Direction of a table: lower or higher is better.
 Kind = Literal["losses", "scores"]
+# What the ranks are about: these rows, or rows of which these are a sample.
 ReadingName = Literal["this list", "beyond this list"]
+# Smallest and largest possible value of a table.
 Limits = tuple[float, float]
+# Values of `Reading.exact`: ranks by counting all rows, or by evidence from some of them.
 EXACT, ESTIMATED = True, False
-ROUNDING = 1e-9  # times the number of rows: sums of losses that differ by less are ties
+ROUNDING = 1e-9  # per row: sums of losses that differ by at most this times the rows are ties, since sums are rounded
 
 
 def rank(

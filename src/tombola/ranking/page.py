@@ -10,13 +10,16 @@ import numpy as np
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.report.page import render
 
-MAX_NOTEBOOK_ROWS = 30  # a notebook cell shows the first candidates; the page has all
+MAX_NOTEBOOK_ROWS = 30  # candidates in a notebook table, best first: about one screen; the page has all
 
 
 def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
     """Return a self-contained HTML page of a ranking.
 
-    It has one section per reading, and per metric if there are several.
+    It has one section per reading ("this list" or "beyond this list"), and per metric if there are several.
+
+    ranking: result of `rank`.
+    title: heading of the page.
     """
     metrics = ranking.metrics if isinstance(ranking, MetricsRanking) else {"": ranking}
     first = next(iter(metrics.values()))
@@ -84,7 +87,7 @@ def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, 
 
 
 def table_html(ranking: Ranking) -> str:
-    """Return the rank sets as an HTML table for a notebook."""
+    """Return an HTML table per reading for a notebook: ranks, means and intervals."""
     parts = []
     for one in ranking.readings:
         rows = [_row(ranking, one, a, set()) for a in ranking.order()[:MAX_NOTEBOOK_ROWS]]

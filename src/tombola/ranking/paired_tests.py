@@ -12,18 +12,22 @@ from tombola.racing.elimination import Elimination, EliminationState, OpenQuesti
 from tombola.racing.pair_bets import bet_on_goal, pair_weights, share_of_goal
 from tombola.racing.ranks import n_pairs
 
-ORDERS = 8  # e-values are averaged over this many orders fixed by a seed; more orders only reduce their noise
-MAX_BETS = 500_000_000  # about ten seconds; larger tables get fewer orders, at least one
+ORDERS = 8  # random orders of the rows over which e-values are averaged; more orders only reduce their noise
+MAX_BETS = 500_000_000  # bets over all orders, about ten seconds; larger tables get fewer orders, at least one
 
 
 def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
     """Return the p-value of H_ab for every ordered pair, shape (k, k).
 
-    H_ab is "the mean loss of a is at most that of b". The diagonal is 1.
+    H_ab is "the mean loss of a is at most that of b"; rows are independent. The diagonal is 1.
 
     Losses of 0 and 1 get the exact conditional binomial test (McNemar): of m rows on which a and b differ, a alone
     loses w, p = P(Bin(m, 1/2) >= w). Other losses get 1 / E with E a betting e-value for independent rows, because
-    sign-flip and signed-rank tests are tests of symmetry and not of the mean. `level` only sets the goal of the bets.
+    sign-flip and signed-rank tests are tests of symmetry and not of the mean.
+
+    losses: in [0, 1], shape (rows, k).
+    level: error probability of all pairs together, at which the bets aim; p-values are valid at any level.
+    seed: of the orders in which rows are bet on.
 
     >>> pair_pvalues(np.array([[1.0, 0.0]] * 5)).tolist()
     [[1.0, 0.03125], [1.0, 1.0]]
@@ -43,11 +47,14 @@ def _binomial_pvalues(losses: Floats) -> Floats:
 
 
 def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
-    """Return betting e-values of all H_ab, shape (k, k).
+    """Return betting e-values of all H_ab, shape (k, k); 1 on the diagonal.
 
+    H_ab is "the mean loss of a is at most that of b". Under it an e-value has mean at most 1, so large ones refute it.
     Rows are independent; e-values are averaged over random orders.
 
-    The bets aim at rejecting at level / number of pairs; the e-values are valid at any level.
+    losses: in [0, 1], shape (rows, k).
+    level: the bets aim at rejecting at level / number of pairs; the e-values are valid at any level.
+    seed: of the random orders.
     """
     n, k = losses.shape
     generator, rule, total = np.random.default_rng(seed), AllPairs(k, n, math.inf, level), np.zeros((k, k))
@@ -60,7 +67,10 @@ def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Float
 
 
 class AllPairs(Elimination):
-    """Wealth of every ordered pair; nothing is decided and no candidate is dropped."""
+    """Bet on every ordered pair to the last row; no candidate is ever dropped.
+
+    Built as every `Elimination`, with an infinite population. After `play`, `evalues` has the result.
+    """
 
     def init(self) -> EliminationState:
         k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, horizon_share=1.0)
@@ -72,7 +82,10 @@ class AllPairs(Elimination):
         return []
 
     def evalues(self) -> Floats:
-        """Return the wealth against H_ab, shape (k, k); 1 on the diagonal."""
+        """Return the wealth against H_ab, shape (k, k); 1 on the diagonal.
+
+        H_ab is "the mean loss of a is at most that of b".
+        """
         wealth: Floats = self.state.wealth.sum(axis=1).reshape(self.candidates, self.candidates)
         np.fill_diagonal(wealth, 1.0)
         return wealth

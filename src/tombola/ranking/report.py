@@ -13,19 +13,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# Matrix (k, k): True at [a, b] where a is proved to come before b.
 Order = np.typing.NDArray[np.bool_]
-MAX_SHOWN = 20  # candidates printed by `__str__`; the page and the JSON have all
+MAX_SHOWN = 20  # candidates printed by `__str__`, best first, to fit on a screen; the page and the JSON have all
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """The proved order of the candidates under one reading of the table.
 
-    `before[a, b]` is True where a is proved to come before b; `ranks` has the first and the last possible rank of every
-    candidate, shape (k, 2). With probability at least 1 - level all rank sets hold simultaneously. `low` and `high`
-    bound each mean loss on its own at the same level. `contradiction` reports a cycle of proved pairs, which happens
-    with probability at most `level`; the rank sets then say nothing. `every_look`: the level holds over all looks at a
-    growing table, else for one look.
+    A reading says what the ranks are about: these rows, or all rows of which these are a sample. With probability at
+    least 1 - level all rank sets hold simultaneously. Candidates are numbered from 0, in the order of `Ranking.names`.
+
+    name: "this list" or "beyond this list".
+    exact: whether the order is by counting all rows, without any probability.
+    level: probability that any rank set is wrong.
+    rows: number of rows, or clusters, that were used.
+    before: (k, k), True at [a, b] where a is proved to come before b.
+    ranks: (k, 2), first and last possible rank of every candidate, from 1.
+    low, high: (k,), bounds of each mean loss on its own, at the same level.
+    variance: (k, k), variance of the difference of two candidates on one row.
+    goal: wealth that proves the order of a pair, number of pairs / level.
+    contradiction: whether proved pairs form a cycle, with probability at most `level`; the rank sets then mean nothing.
+    every_look: whether the level holds over all looks at a growing table, else for one look.
     """
 
     name: Literal["this list", "beyond this list"]
@@ -43,12 +53,12 @@ class Reading:
 
     @property
     def separated(self) -> float:
-        """The share of pairs with a proved order."""
+        """The share of pairs with a proved order, in [0, 1]."""
         k = self.before.shape[0]
         return float(self.before.sum() / (k * (k - 1) / 2)) if k > 1 else 1.0
 
     def sentence(self) -> str:
-        """Return the statement of this reading in one line."""
+        """Return one sentence: what the ranks are about, and their confidence."""
         if self.name == "this list" and self.exact:
             return "On this list: the ranks are exact, because every candidate has answered every row."
         looks = ", however often you look" if self.every_look else ""
@@ -60,9 +70,17 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Hold candidates with their means and rank sets.
+    """Result of `rank`: candidates with their means and rank sets.
 
-    `readings` holds one reading, or both for a full table.
+    names: the candidates.
+    kind: "losses" (lower is better) or "scores" (higher is better).
+    population: number of rows of the table.
+    means: (k,), mean loss in [0, 1] of every candidate over the complete rows; `value` converts it.
+    readings: one reading, or for a full table "this list" and "beyond this list".
+    clusters: number of clusters; 0 without clusters.
+    scale: smallest and largest possible value of the table.
+
+    Methods with a parameter `reading` take its name; None is the first one.
 
     >>> from tombola import rank
     >>> result = rank([[0, 1, 1], [0, 1, 0], [0, 0, 1]] * 20, names=["a", "b", "c"], kind="losses")
@@ -81,7 +99,10 @@ class Ranking:
     scale: tuple[float, float] = (0.0, 1.0)
 
     def reading(self, name: str | None = None) -> Reading:
-        """Return the reading of this name, or the first one."""
+        """Return the reading of this name; ParameterError if there is none.
+
+        name: "this list" or "beyond this list"; None for the first reading.
+        """
         for one in self.readings:
             if name in (None, one.name):
                 return one
@@ -89,18 +110,24 @@ class Ranking:
         raise ParameterError(f"Ranking: expected the reading {known}, got {name!r}; write one of them.")
 
     def rank_set(self, candidate: str, reading: str | None = None) -> tuple[int, int]:
-        """Return the first and the last rank that a candidate may have."""
+        """Return the first and the last rank that a candidate may have, from 1.
+
+        candidate: its name.
+        reading: name of the reading; None for the first one.
+        """
         first, last = self.reading(reading).ranks[self._index(candidate)]
         return int(first), int(last)
 
     def order(self) -> list[int]:
-        """Return the candidates by mean, best first, ties in file order."""
+        """Return the numbers of the candidates by mean, best first, ties in file order."""
         return [int(a) for a in np.argsort(self.means, kind="stable")]
 
     def groups(self, reading: str | None = None) -> list[list[str]]:
-        """Return the groups that are fully separated.
+        """Return the names in groups that are fully separated, best group first.
 
-        Every member of one is proved before every member of the next.
+        Every member of one group is proved before every member of the next.
+
+        reading: name of the reading; None for the first one.
         """
         before, order = self.reading(reading).before, self.order()
         found: list[list[str]] = [[]]
@@ -113,10 +140,10 @@ class Ranking:
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
         """Return one sentence about two candidates.
 
-        It has the proved order, or the rows that would probably separate them.
+        It has the proved order, or the number of rows that would probably separate them.
 
         first, second: names of candidates.
-        reading: the first one by default.
+        reading: name of the reading; None for the first one.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         for better, worse in ((a, b), (b, a)):
@@ -130,15 +157,14 @@ class Ranking:
         return f"{first} and {second} are not separated by {one.rows:,} rows; about {needed:,.0f} would do it."
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
-        """Return the number of rows that would probably separate two candidates.
+        """Estimate the number of rows that would separate two candidates.
 
-        Their means are assumed to stay as they are.
-
-        With D the difference of the means and v the variance of the paired differences, n = 2 v ln(goal) / D^2 rows for
-        independent rows, and n / (1 + n / N) on a list of N rows. A rule of thumb, not a guarantee.
+        Their means are assumed to stay as they are; inf if they are equal. With D the difference of the means and v the
+        variance of the paired differences, n = 2 v ln(goal) / D^2 for independent rows, and n / (1 + n / N) on a list
+        of N rows. A rule of thumb, not a guarantee.
 
         first, second: names of candidates.
-        reading: the first one by default.
+        reading: name of the reading; None for the first one.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         gap = abs(float(self.means[a] - self.means[b]))
@@ -148,16 +174,17 @@ class Ranking:
         return n / (1.0 + n / self.population) if one.name == "this list" else n
 
     def value(self, loss: float) -> float:
-        """Convert a mean loss to the unit of the table."""
+        """Convert a mean loss in [0, 1] to a mean in the unit of the table."""
         low, high = self.scale
         return high - loss * (high - low) if self.kind == "scores" else low + loss * (high - low)
 
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
         """Return the interval of the mean of a candidate, in the unit of the table.
 
-        candidate: its index.
+        It holds for this candidate alone with probability 1 - level of the reading.
 
-        It holds for this candidate alone with probability 1 - level of the reading; the first reading by default.
+        candidate: its number, from 0.
+        reading: name of the reading; None for the first one.
         """
         one = self.reading(reading)
         ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))
@@ -172,10 +199,12 @@ class Ranking:
     ) -> "Figure":
         """Draw the rank set of every candidate as a bar; return the figure.
 
-        The best mean comes first.
+        The best mean comes first. The dot is the rank by mean. The figure displays in notebooks, and
+        `figure.save("x.pdf")` writes it.
 
-        The dot is the rank by mean. The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is
-        in inches.
+        reading: name of the reading; None for the first one.
+        ax: where to draw; None: a new figure.
+        size: in inches; None: it grows with the number of candidates.
         """
         from tombola.report.figures import draw_intervals
 
@@ -192,7 +221,7 @@ class Ranking:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the ranking as plain data."""
+        """Return JSON data: per reading the groups, and ranks and means by candidate."""
         return {
             "kind": self.kind,
             "rows": self.population,
@@ -221,6 +250,7 @@ class Ranking:
     def lines(self, reading: Reading, max_candidates: int | None = None) -> list[str]:
         """Return the table of one reading as lines of text, best candidates first.
 
+        reading: one of `readings`.
         max_candidates: the number of candidates listed; None for all.
         """
         one, shown = reading, self.order()[:max_candidates]
@@ -264,7 +294,10 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class MetricsRanking:
-    """Hold rankings by several metrics at one shared level.
+    """Result of `rank` for several metrics: one ranking each, at a shared level.
+
+    metrics: rankings of the same candidates, by name of the metric.
+    level: probability that any statement of a reading is wrong, over all metrics.
 
     `front` has the candidates that may be on the Pareto front.
 
@@ -286,10 +319,12 @@ class MetricsRanking:
         return tuple(one.name for one in first.readings if all(one.name in names for names in common))
 
     def front(self, reading: str | None = None) -> list[str]:
-        """Return the candidates that may be on the Pareto front.
+        """Return the names of the candidates that may be on the Pareto front.
 
         A candidate is excluded when one other candidate is proved before it in every metric. All statements hold
         simultaneously with probability at least 1 - level, because each metric has its share of the level.
+
+        reading: name of the reading; None for the first one.
         """
         rankings = list(self.metrics.values())
         dominated = np.logical_and.reduce([one.reading(reading).before for one in rankings]).any(axis=0)
@@ -309,14 +344,15 @@ class MetricsRanking:
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
-        """Return one sentence about two candidates for each metric.
+        """Return one line per metric about two candidates; see `Ranking.compare`.
 
         first, second: names of candidates.
+        reading: name of the reading; None for the first one.
         """
         return "\n".join(f"{name}: {one.compare(first, second, reading)}" for name, one in self.metrics.items())
 
     def to_json(self) -> dict[str, Any]:
-        """Return all rankings and the front as plain data."""
+        """Return JSON data: the ranking by each metric, and the front by reading."""
         return {
             "level": self.level,
             "pareto_front": {reading: self.front(reading) for reading in self.readings},
