@@ -16,9 +16,10 @@ from tombola.classification.pool import LabelledPool
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
-# A row as numbers.
+# A distinct row as numbers: losses and costs, or features, label and weight.
 Row: TypeAlias = tuple[float, ...]
-Input: TypeAlias = Any  # a Pool, a LabelledPool, or an array of losses
+# A Pool, a LabelledPool, or an array of losses, shape (rows, actions).
+Input: TypeAlias = Any
 
 
 def zero_one(actions: int) -> Floats:
@@ -34,8 +35,9 @@ def zero_one(actions: int) -> Floats:
 class DistinctRows(ABC):
     """Base class of the distinct rows of an input.
 
-    `values[i]` is row i as numbers: losses and costs, or features, label and weight. `indices` gives for every row of
-    the input its distinct row, and `counts` the frequencies.
+    values: `values[i]` is distinct row i as numbers: losses and costs, or features, label and weight.
+    indices: distinct row of every row of the input.
+    counts: frequency of each distinct row.
     """
 
     values: Floats
@@ -47,24 +49,26 @@ class DistinctRows(ABC):
 
     @abstractmethod
     def pool(self, rows: Sequence[int]) -> Any:
-        """Return the pool of these distinct rows, in this order.
+        """Return the pool of some distinct rows, in this order: a Pool or a LabelledPool.
 
-        rows: indices of distinct rows.
+        rows: indices of distinct rows; they may repeat.
         """
 
     @abstractmethod
     def best(self, counts: Sequence[int], horizon: int) -> float:
-        """Return the comparator's loss in `horizon` rounds.
+        """Return the total loss of the comparator in `horizon` rounds.
 
-        counts: frequency of each distinct row; scaled to the horizon.
+        counts: frequency of each distinct row; their sum is scaled to the horizon.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class LossRows(DistinctRows):
-    """Distinct rows of losses and costs.
+    """Distinct rows of losses and costs, for learners of actions.
 
     The comparator is the best action, or the best mix within the budget.
+
+    distinct_pool: each distinct row once.
     """
 
     distinct_pool: Pool
@@ -87,9 +91,11 @@ class LossRows(DistinctRows):
 
 @dataclass(frozen=True, eq=False)
 class LabelRows(DistinctRows):
-    """Distinct rows of features, label and weight.
+    """Distinct rows of features, label and weight, for learners of labels.
 
-    The comparator is the best hypothesis of the class.
+    The comparator is the best hypothesis of the learner's class.
+
+    distinct_pool: each distinct row once.
     """
 
     distinct_pool: LabelledPool
@@ -108,8 +114,10 @@ class LabelRows(DistinctRows):
 def distinct_rows(owner: str, learner: Any, rows: Input, budget: Budget | None) -> DistinctRows:
     """Return the distinct rows of an input; raise if it does not fit the learner.
 
-    owner: named in the error message.
+    owner: function of the user, named in the error message.
+    learner: of labels for a LabelledPool, else of actions.
     rows: a Pool, a LabelledPool, or an array of losses.
+    budget: None without one.
     """
     labels = isinstance(learner, LabelLearner)
     if labels != isinstance(rows, LabelledPool):

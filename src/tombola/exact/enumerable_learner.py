@@ -16,12 +16,14 @@ from tombola.exact.distinct_rows import DistinctRows, LabelRows, LossRows
 from tombola.feedback import feedback_type, make_feedback_model
 from tombola.rng import new_rng
 
-# Draws until every action of positive probability must have come up; actions below 1e-3 may be missed, which raises.
+# Draws by which every possible action of a learner without a mix must have come up. Actions with a probability below
+# 1e-3 may be missed; then the probabilities do not sum to 1, which raises.
 MAX_DRAWS = 10_000
-# Rounding of a sum of probabilities.
+# Largest deviation of a sum of probabilities from 1, by rounding.
 PROBABILITY_TOLERANCE = 1e-12
 
-Snapshot: TypeAlias = tuple[Any, ...]  # state of a learner: arrays, or its history
+# Complete state of a learner: copies of its arrays, or its history for learners of labels.
+Snapshot: TypeAlias = tuple[Any, ...]
 
 
 class Choice(NamedTuple):
@@ -35,8 +37,11 @@ class Choice(NamedTuple):
 class EnumerableLearner(ABC):
     """Base class of learners with an expected loss computed by enumeration.
 
-    `branches_on_actions`: later states depend on the action played, one of at most `max_branches`.
-    `sees_features`: the learner sees the row's features before it acts.
+    A `kind` is the index of a distinct row. States are passed as snapshots, so that the caller may return to any of
+    them.
+
+    branches_on_actions: whether later states depend on the action played, one of at most `max_branches`.
+    sees_features: whether the learner sees the row's features before it acts.
     """
 
     branches_on_actions: bool
@@ -48,14 +53,14 @@ class EnumerableLearner(ABC):
 
     @abstractmethod
     def start(self) -> Snapshot:
-        """Return the initial state."""
+        """Return the snapshot before the first round."""
 
     @abstractmethod
     def choices(self, snapshot: Snapshot, kind: int) -> list[Choice]:
-        """Return the possible actions in a state.
+        """Return the possible actions in a state, with their probabilities.
 
-        kind: index of the distinct row.
         snapshot: the state.
+        kind: index of the distinct row to be played; ignored unless `sees_features`.
         """
 
     @abstractmethod
@@ -70,13 +75,13 @@ class EnumerableLearner(ABC):
 
     @abstractmethod
     def loss(self, action: int, kind: int) -> float:
-        """Return the loss of an action.
+        """Return the loss of an action in a row.
 
         kind: index of the distinct row.
         """
 
     def not_enumerable(self, reason: str) -> ParameterError:
-        """Return the error for random choices that cannot be enumerated.
+        """Return the error for random choices that cannot be enumerated; do not raise it.
 
         reason: part of the message.
         """
@@ -219,10 +224,12 @@ def make_enumerable(
 ) -> EnumerableLearner:
     """Return the enumerable form of a learner.
 
-    owner: named in error messages.
+    Raises ParameterError if it is not possible.
+
+    owner: function of the user, named in error messages.
     kinds: distinct rows of the input.
     horizon: number of rounds.
-    budget, stop: budget and stop rule, if any.
+    budget, stop: budget and stop rule; None without a budget.
     """
     feedback_type(learner)
     if isinstance(kinds, LabelRows):

@@ -20,10 +20,10 @@ from tombola.errors import ParameterError
 from tombola.exact.distinct_rows import DistinctRows, Input, Row, distinct_rows
 from tombola.exact.enumerable_learner import Choice, Snapshot, make_enumerable
 
-# About a minute of computation with a compiled learner.
+# Largest number of nodes of the tree of row sequences, by default: about a minute with a compiled learner.
 MAX_NODES = 2_000_000
 
-# Distinct rows of the first rounds, a node of the tree.
+# A node of the tree: the indices of the distinct rows played in the first rounds.
 Path: TypeAlias = tuple[int, ...]
 
 
@@ -39,7 +39,9 @@ class _Options(NamedTuple):
 class Regrets(NamedTuple):
     """Worst expected regret in each input model, and an input that attains it.
 
-    `iid_input` maps rows to probabilities; the others are pools, `adversarial_input` in its worst order.
+    iid, random, adversarial: regrets on i.i.d. draws, in random order, and in the worst order.
+    iid_input: probability of each row.
+    random_input, adversarial_input: pools; the second one is in its worst order.
     """
 
     iid: float
@@ -59,11 +61,14 @@ def expected_loss(
     stop: Stop = "fits",
     limit: int = MAX_NODES,
 ) -> float:
-    """Return the expected loss of a learner on rows in this order, over its rng.
+    """Return the expected total loss of a learner on rows in the given order.
+
+    The expectation is over the learner's own randomness; it is computed, not sampled. A tree with more nodes than
+    `limit` raises ParameterError.
 
     rows: a pool, or an array of losses.
     delay: rounds between a play and its feedback.
-    budget, stop: budget and stop rule, if any.
+    budget, stop: budget and stop rule; None without a budget.
     limit: largest number of nodes of the tree.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -127,9 +132,8 @@ def worst_pool(
 
     The maximum is over all pools of `horizon` rows with values among the distinct rows of `rows`.
 
+    rows: a pool, or an array of losses.
     delay, budget, stop, limit: as in `random_order`.
-
-    The maximum is over all pools of `horizon` rows with values among the distinct rows of `rows`.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regret, pool = worst_pool(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
@@ -154,13 +158,13 @@ def worst_case(
 ) -> Regrets:
     """Return the worst expected regrets in all three input models.
 
-    The maximum is over inputs of `horizon` rows with values among `rows`.
+    The maximum is over inputs of `horizon` rows with values among `rows`. Adversarial and random order are exact
+    maxima. The i.i.d. maximum is over distributions with probabilities that are multiples of 1/grid: a lower bound on
+    the maximum over all distributions.
 
+    rows: a pool, or an array of losses.
     grid: denominator of the probabilities of the i.i.d. model.
-    delay, budget, stop, limit: as in `random_order`.
-
-    Adversarial and random order are exact maxima. The i.i.d. maximum is over distributions with probabilities that are
-    multiples of 1/grid: a lower bound on the maximum over all distributions.
+    delay, budget, stop, limit: as in `random_order`; `limit` also bounds the number of distributions.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regrets = worst_case(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)

@@ -10,7 +10,7 @@ from tombola.feedback.budgeted import BudgetedFeedback
 from tombola.feedback.budgeted_bandit import BudgetedBanditFeedback
 from tombola.feedback.full import FullFeedback
 
-# Value of a learner's attribute `feedback` -> model.
+# Feedback model by the value of a learner's attribute `feedback`.
 FEEDBACK_MODELS: dict[str, type[FeedbackModel]] = {
     "full": FullFeedback,
     "bandit": BanditFeedback,
@@ -36,11 +36,13 @@ def make_feedback_model(
 ) -> FeedbackModel:
     """Return the feedback model of a learner, by its attribute `feedback`.
 
+    Raises LearnerError for an unknown `feedback`, and ParameterError if budget or features do not fit the learner.
+
     learner: its `feedback` is a key of `FEEDBACK_MODELS`, or a subclass of `FeedbackModel`.
     horizon: number of rounds.
     actions: number of actions, without an added null action.
-    budget_run: resolved budget and stop rule, for learners under a budget.
-    features: number of features of a row, for learners of labels.
+    budget_run: resolved budget and stop rule, for learners under a budget; else None.
+    features: number of features of a row, for learners that use them; else None.
 
     >>> from tombola import UCB1
     >>> make_feedback_model(UCB1(), 100, actions=3).outcome_width
@@ -52,7 +54,10 @@ def make_feedback_model(
 
 
 def feedback_type(learner: Any) -> type[FeedbackModel]:
-    """Return the subclass of `FeedbackModel` named by the learner's `feedback`."""
+    """Return the subclass of `FeedbackModel` named by the learner's `feedback`.
+
+    Raises LearnerError if there is none.
+    """
     feedback = getattr(learner, "feedback", None)
     kind = feedback if isinstance(feedback, type) else FEEDBACK_MODELS.get(str(feedback))
     if isinstance(learner, type) or kind is None or not issubclass(kind, FeedbackModel):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     needs_plan: Kernel
 
 
-# `outcome_width` floats, in the layout of the feedback model.
+# The outcome of a round as `outcome_width` floats; each feedback model defines their layout (its class docstring).
 EncodedOutcome: TypeAlias = tuple[float, ...]
 
 
@@ -67,7 +67,8 @@ class LiveKernels(NamedTuple):
 
 
 NEEDS_PLAN, TABLE_FULL = -1, 0
-EMPTY_CELLS = np.zeros((1, 1))  # an argument of the type of `TicketTable.cells`, for the compiler
+# Example of `TicketTable.cells`, from which the compiler takes the type of the argument.
+EMPTY_CELLS = np.zeros((1, 1))
 
 
 class StepRunner:
@@ -115,6 +116,10 @@ class StepRunner:
 @dataclass(frozen=True, eq=False)
 class FeedbackModel(ABC):
     """Define the feedback that a learner receives: kernels and codec of outcomes.
+
+    An outcome is the feedback of one round. It has three forms: the keyword arguments of `Session.observe`, the encoded
+    outcome (a tuple of floats), and the entry of `Session.outcomes`. A workspace is the named tuple of scratch arrays
+    that the kernels share.
 
     actions, horizon: number of actions and of rounds.
     """
@@ -170,7 +175,7 @@ class FeedbackModel(ABC):
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names of the actions, if the model prescribes them."""
+        """The names of the actions if the model prescribes them; else None."""
         return None
 
     @property
@@ -181,7 +186,7 @@ class FeedbackModel(ABC):
     def balance(self, workspace: Any) -> Balance:
         """Return the amounts spent, reserved and left; empty without a budget.
 
-        workspace: of the learner in play.
+        workspace: as returned by `workspace`, of the learner in play.
         """
         return NO_BALANCE
 
@@ -189,13 +194,17 @@ class FeedbackModel(ABC):
         """Return the arrays of a workspace that keep the balance of the budget.
 
         A session saves them. Empty without a budget.
+
+        workspace: as returned by `workspace`, of the learner in play.
         """
         return ()
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> EncodedOutcome:
-        """Return the encoded costs of a play; the base class rejects any.
+        """Return the encoded costs of a play, one float per resource.
 
-        owner: named in the error message.
+        The base class has no costs, and raises FeedbackError unless `cost` is None.
+
+        owner: function of the user, named in the error message.
         action: the action played.
         cost: as the user gave it.
         """
@@ -209,14 +218,17 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def workspace(self, ring: int) -> Any:
-        """Return the scratch arrays of the kernels.
+        """Return new scratch arrays of the kernels, a named tuple.
 
-        ring: largest number of plays in flight at once.
+        ring: largest number of plays in flight at once, the size of ring buffers.
         """
 
     @abstractmethod
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels of the loop and of the live kernels, by global name."""
+        """Return the kernels of the loop and of the live kernels, by global name.
+
+        The names are those that `tombola.engine.loop` and the live kernels call, such as `reveal`, `pauses` and `turn`.
+        """
 
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
         """Call the learner's `plan` with its state, in plain Python.
@@ -227,7 +239,7 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return the kernels that play one round at a time.
+        """Return the kernels that play one round at a time, for a new play.
 
         rng: random generator of the learner.
         """
@@ -237,15 +249,20 @@ class FeedbackModel(ABC):
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
     def encode_features(self, given: Any) -> Any:
-        """Return validated features of a row; the base class rejects any."""
+        """Return the validated features of a row, as `act` takes them.
+
+        The base class has no features, and raises FeedbackError.
+
+        given: as the user gave it.
+        """
         raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
 
     @abstractmethod
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the encoded outcome of a round.
+        """Return the encoded outcome of a round; raise FeedbackError if it is not valid.
 
         round, action: of the ticket.
-        given: the keyword arguments of `Session.observe`.
+        given: the keyword arguments of `Session.observe`; None stands for a missing one.
         """
 
     @abstractmethod
@@ -253,7 +270,7 @@ class FeedbackModel(ABC):
         """Return keyword arguments of `Session.observe` that encode to this outcome."""
 
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Return an encoded outcome read from a file; raise if it is not valid.
+        """Return an encoded outcome read from a file; raise FeedbackError if not valid.
 
         action: the action of the ticket.
         """
@@ -261,14 +278,25 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def decode(self, outcome: EncodedOutcome) -> Any:
-        """Return an outcome in the form of `Session.outcomes`."""
+        """Return an encoded outcome in the form of `Session.outcomes`.
+
+        That is a loss, the losses of all actions, either of them with costs, or a label with its weight.
+        """
 
     @abstractmethod
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss of the action played."""
+        """Return the loss of the action played.
+
+        action: the action played.
+        outcome: encoded.
+        """
 
     def costs(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Return the cost of the action played, per resource; empty without a budget."""
+        """Return the cost of the action played, per resource; empty without a budget.
+
+        action: the action played.
+        outcome: encoded.
+        """
         return ()
 
     @abstractmethod
@@ -282,11 +310,13 @@ class FeedbackModel(ABC):
 
 
 def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
-    """Return the loss or reward that a user gave, and which of the two it is.
+    """Return the loss or reward that a user gave, and "loss" or "reward".
+
+    Raises FeedbackError unless exactly one of them is given, and for arguments that are not allowed.
 
     round: named in the error message.
-    given: keyword arguments of `Session.observe`.
-    others: further arguments that are allowed.
+    given: keyword arguments of `Session.observe`; None stands for a missing one.
+    others: further arguments that are allowed, such as "cost".
     """
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
@@ -307,8 +337,8 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
 def copy_into(target: Floats, given: Any) -> bool:
     """Copy numbers into an array in place; return whether their shape fits.
 
+    target: the array; unchanged if the result is False.
     given: anything; False is returned if it does not convert to numbers.
-    target: the array.
     """
     try:
         numbers = np.asarray(given, dtype=np.float64)
@@ -329,11 +359,13 @@ def are_losses(losses: Floats) -> bool:
 
 
 def parse_row(actions: int, given: Any, name: str) -> Floats:
-    """Return the losses of all actions, from losses or rewards; raise if invalid.
+    """Return the losses of all actions, shape (actions,), from losses or rewards.
+
+    Raises FeedbackError unless they are `actions` numbers in [0, 1].
 
     actions: expected number of values.
     given: as the user gave it.
-    name: "loss" or "reward".
+    name: "loss", or "reward" for 1 - loss.
     """
     row = np.zeros(actions)
     if not copy_into(row, given) or not ((row >= 0) & (row <= 1)).all():
@@ -345,10 +377,12 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
 
 
 def parse_loss(given: Any, name: str) -> float:
-    """Return one loss, from a loss or a reward; raise if it is not in [0, 1].
+    """Return one loss, from a loss or a reward.
+
+    Raises FeedbackError unless it is a number in [0, 1].
 
     given: as the user gave it.
-    name: "loss" or "reward".
+    name: "loss", or "reward" for 1 - loss.
     """
     try:
         value = float(given)
@@ -385,7 +419,7 @@ def make_choose(kernels: Any) -> Kernel:
 
 
 def make_expected_loss(kernels: Any) -> Kernel:
-    """Return the kernel for the expected loss of a round.
+    """Return the kernel `expect(row, action, mix)` for the expected loss of a round.
 
     The expectation is over the learner's own randomness; without a mix it is the loss of the action.
 
@@ -405,7 +439,9 @@ def expect_plain(row: Floats, action: int, mix: Floats) -> float:
 
 
 def make_pauses(needs_plan: Kernel) -> Kernel:
-    """Return the kernel `pauses`: whether the loop must stop to let the learner plan.
+    """Return the kernel `pauses(state, workspace) -> bool` of the loop.
+
+    It returns whether the loop must stop to let the learner plan.
 
     needs_plan: kernel of the learner.
     """
@@ -422,7 +458,8 @@ def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, fl
     The round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
 
     memory: state vector of the learner.
-    cells: of the ticket table.
+    rng: random generator of the learner.
+    cells: matrix of the ticket table, changed in place.
     """
     if needs_plan(view(memory)):
         return NEEDS_PLAN, 0, 0.0

@@ -113,7 +113,7 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def limits(self) -> ResolvedBudget:
-        """The amounts, worst costs and prices."""
+        """The amounts, worst costs, prices, null action and target of the budget."""
         return self.budget_run.limits
 
     @property
@@ -131,7 +131,7 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def terms(self) -> BudgetTerms:
-        """The part of the budget that the learner knows in advance."""
+        """The part of the budget that the learner knows in advance, in common scale."""
         tracker, rate = new_tracker(self.budget_run, self.horizon)
         prices = self.limits.prices * tracker.scale
         limits = self.limits
@@ -181,13 +181,16 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def unpack_outcome(self) -> Kernel:
-        """The kernel that copies an outcome into the current row and validates it."""
+        """The kernel that copies an outcome into the current row and validates it.
+
+        It is `unpack_row_outcome` here.
+        """
         return unpack_row_outcome
 
     def make_observe(self, observe: Kernel) -> Kernel:
         """Return the kernel that passes a round to the learner: here the whole row.
 
-        observe: kernel of the learner.
+        observe: kernel `observe` of the learner.
         """
 
         def observe_round(state: Any, round: int, workspace: Workspace, slot: int) -> None:
@@ -321,7 +324,10 @@ def look_ahead(table: RowStream, t: int) -> None:
 
 
 def copy_row(table: RowStream, workspace: Workspace, t: int) -> None:
-    """Copy the row of round t into the workspace, so that no learner sees the pool."""
+    """Copy losses and costs of round t into the workspace; a kernel.
+
+    Learners see the copy, not the pool.
+    """
     source = table.order[t]
     resources = workspace.tracker.scale.size
     for action in range(workspace.row.size):
@@ -334,7 +340,9 @@ def copy_row(table: RowStream, workspace: Workspace, t: int) -> None:
 
 
 def make_pauses(needs_plan: Kernel) -> Kernel:
-    """Return the kernel `pauses`: update the tracker, then test for a plan.
+    """Return the kernel `pauses(state, workspace) -> bool` of the loop.
+
+    It updates the affordable actions, then returns whether the learner needs to plan.
 
     needs_plan: kernel of the learner.
     """

@@ -27,6 +27,7 @@ from tombola.errors import LearnerError
 
 # Kind of feedback: the losses of all actions, or of the action played.
 Feedback = Literal["full", "bandit"]
+# A function that Numba compiles, which also runs as plain Python.
 Kernel: TypeAlias = Callable[..., Any]
 
 
@@ -71,29 +72,44 @@ class Learner(ABC):
     def init(self, actions: int, horizon: int) -> Any:
         """Return the state before the first round, a named tuple of numbers and arrays.
 
+        The kernels get it as `state`. Fields that change must be arrays, even single numbers.
+
         actions, horizon: number of actions and of rounds.
         """
 
     @staticmethod
     @abstractmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Return the action of this round and its probability.
+        """Return the action of this round, from 0, and its probability.
 
         The probability is 1 if the action is not random, NaN if there is no formula.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator, for `tombola.rng.uniform` and others.
         """
 
     @staticmethod
     @abstractmethod
     def observe(state: Any, *feedback: Any) -> None:
-        """Update the state in place with the feedback of one round."""
+        """Update the state in place with the feedback of one round.
+
+        feedback: named parameters, by the kind of feedback: `losses`, and `round` if needed ("full"), or `action`,
+            `probability` and `loss` ("bandit").
+        """
 
     @staticmethod
     def needs_plan(state: Any) -> bool:
-        """Return whether `plan` must run before the next round."""
+        """Return whether `plan` must run before the next round; a kernel.
+
+        False for learners that never plan. `plan` must change the state so that this returns False.
+        """
         return False
 
     def plan(self, state: Any, rng: RngState) -> None:  # noqa: B027 - most learners never plan
-        """Compute between two rounds in plain Python; write the result into `state`."""
+        """Compute between two rounds in plain Python; write the result into `state`.
+
+        It is called when `needs_plan` returns True, for work that cannot be compiled, such as an LP.
+        """
 
     @property
     def plans(self) -> bool:
@@ -102,7 +118,7 @@ class Learner(ABC):
 
     @property
     def needs_round(self) -> bool:
-        """Whether `observe` takes the round."""
+        """Whether `observe` has the parameter `round`, the round of the play."""
         return "round" in inspect.signature(self.observe).parameters
 
     @property
@@ -125,19 +141,29 @@ class Learner(ABC):
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return a bound on the expected regret for every pool in random order, or None.
 
-        `delay` is the constant delay of the feedback, in rounds.
+        None means that no bound is proved for these arguments.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
         """
         return None
 
 
 @dataclass(frozen=True)
 class MixedLearner(Learner):
-    """Base class of learners that return a mix; the engine draws the action."""
+    """Base class of learners that return a mix; the engine draws the action.
+
+    Subclass it like `Learner`, with `mix` instead of `act`.
+    """
 
     @staticmethod
     @abstractmethod
     def mix(state: Any, mix: Floats) -> None:
-        """Write the probability of every action into `mix`, shape (k,)."""
+        """Write the probability of every action into `mix`, shape (k,).
+
+        state: as returned by `init`.
+        mix: output; nonnegative, with sum 1.
+        """
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
@@ -154,8 +180,11 @@ class MixedLearner(Learner):
 def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
     """Return a method of `learner` with its parameters in the engine's order.
 
+    The result is a plain function to compile. Raises LearnerError for unknown parameters.
+
+    learner: an instance.
     method: "act", "mix", "observe" or "needs_plan".
-    feedback: kind of feedback, which selects the parameters of `observe`.
+    feedback: kind of feedback, which selects the parameters of `observe`; "" for other methods.
     """
     key = f"{method} {feedback}".strip()
     kernel: Kernel = getattr(learner, method)

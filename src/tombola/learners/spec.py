@@ -33,7 +33,12 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def to_spec(learner: Any) -> dict[str, Any]:
-    """Return the name and the parameters of a learner, or of a part of one.
+    """Return the name and the parameters of a learner, as JSON values.
+
+    Nested learners, schedules and hypothesis classes become nested specifications. A class that tombola cannot look up
+    by name is marked with "own ", and so is any other object; `from_spec` cannot build those.
+
+    learner: a dataclass instance, a learner or a part of one.
 
     >>> from tombola import Hedge
     >>> to_spec(Hedge(rate=0.5))
@@ -47,13 +52,11 @@ def to_spec(learner: Any) -> dict[str, Any]:
 def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
     """Return the learner of a specification.
 
+    Raises SessionError if `given` differs from the specification, or if a class is unknown.
+
     spec: as returned by `to_spec`.
-    given: if not None, it must have this specification and is returned.
-
-    Without `given`, the learner must be one of tombola or of an installed package.
-
-    `given`, if it is not None, must have this specification and is returned. Without it, the learner must be one of
-    tombola or of an installed package.
+    given: if not None, it must have this specification and is returned. If None, the learner is built; its class must
+        be one of tombola or of an installed package.
     """
     if given is not None:
         if to_spec(given) != spec:
@@ -75,6 +78,8 @@ def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
 
 def parse_learner(text: str) -> "Learner":
     """Parse a learner such as UCB2 or Hedge(rate=0.1), without evaluating it.
+
+    Raises ParameterError for unknown names and for anything but constants, learners and keyword parameters.
 
     >>> parse_learner("UCB2(alpha=0.25)")
     UCB2(alpha=0.25)
@@ -100,10 +105,10 @@ def parse_learner(text: str) -> "Learner":
 
 
 def register(package: str, modules: Mapping[str, str]) -> None:
-    """Register classes of an upper layer by name.
+    """Register classes of an upper layer by name, for `find_class`.
 
-    package: name of the package.
-    modules: class name -> module of the package.
+    package: name of the package, such as "tombola.policies".
+    modules: class name -> module of the package that defines it.
     """
     _registered.update({name: f"{package}.{module}" for name, module in modules.items()})
 
@@ -111,7 +116,7 @@ def register(package: str, modules: Mapping[str, str]) -> None:
 def find_class(name: str) -> Any:
     """Return the learner or hypothesis class with this name, or None.
 
-    It belongs to tombola or to an installed package.
+    Only dataclasses of tombola, registered ones and those of installed packages are found.
 
     >>> find_class("UCB2").__name__, find_class("os.system")
     ('UCB2', None)
@@ -131,9 +136,10 @@ def find_class(name: str) -> Any:
 
 @lru_cache(maxsize=1)
 def installed_learners() -> dict[str, type]:
-    """Return the learner classes of other packages, from entry points.
+    """Return the learner classes of other packages, by entry point name.
 
-    An entry point that cannot be loaded, or that has the name of a learner of tombola, is ignored with a warning.
+    The group is `ENTRY_POINT_GROUP`. An entry point that cannot be loaded, or that has the name of a learner of
+    tombola, is ignored with a warning.
     """
     found: dict[str, type] = {}
     for entry in entry_points(group=ENTRY_POINT_GROUP):
@@ -150,7 +156,9 @@ def installed_learners() -> dict[str, type]:
 
 
 def has_bound(kind: Any) -> bool:
-    """Return whether `bound` returns a number, for defaults or for a usual base.
+    """Return whether a learner class has a regret bound.
+
+    It does if `bound` returns a number for default parameters, or for a usual base if it needs one.
 
     kind: class of a learner.
 

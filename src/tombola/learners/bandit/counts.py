@@ -6,7 +6,7 @@ from tombola._types import Floats
 
 # Absolute error of `kl_lower_bound`.
 TOLERANCE = 1e-12
-# Far above the steps that occur; bounds the loop.
+# Largest number of Newton steps of `kl_lower_bound`; far above the steps that occur.
 MAX_NEWTON_STEPS = 100
 
 
@@ -34,7 +34,10 @@ def least_tried_action(seen: Floats, chosen: Floats) -> int:
 
 
 def argmin(values: Floats) -> int:
-    """Return the action with the smallest value, the lowest index among equals."""
+    """Return the action with the smallest value, the lowest index among equals.
+
+    A kernel; `values` has shape (k,).
+    """
     best = 0
     for action in range(1, values.size):
         if values[action] < values[best]:
@@ -43,12 +46,15 @@ def argmin(values: Floats) -> int:
 
 
 def kl_lower_bound(mean: float, far: float) -> float:
-    """Return the smallest q with kl(mean, q) <= far, to 1e-12.
+    """Return the smallest q with kl(mean, q) <= far, to 1e-12; a kernel.
 
-    kl is the relative entropy of two Bernoulli distributions.
+    kl is the relative entropy of two Bernoulli distributions. q is in [0, mean].
 
     Newton's method for u = ln q. kl is convex in u, and both starting points are left of the root (Pinsker's
     inequality; leaving out the term -(1 - mean) ln(1 - q) >= 0 of kl), so u climbs to the root and never passes it.
+
+    mean: observed mean loss, in [0, 1].
+    far: largest divergence, 0 or more.
     """
     if mean <= TOLERANCE or far <= 0.0:
         return mean if far <= 0.0 else 0.0

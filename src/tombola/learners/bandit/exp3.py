@@ -33,14 +33,17 @@ class State(NamedTuple):
 
 
 def rebase(state: State) -> None:
-    """Rescale the weights to a largest weight of 1, before they underflow."""
+    """Rescale the weights to a largest weight of 1, in place; a kernel.
+
+    It is called before they underflow. Probabilities do not change.
+    """
     state.base[0] = state.rate * state.totals[argmin(state.totals)]
     for action in range(state.totals.size):
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
 
 def weight_sum(weights: Floats) -> float:
-    """Return the sum of the weights."""
+    """Return the sum of the weights of all actions; a kernel."""
     total = 0.0
     for action in range(weights.size):
         total += weights[action]

@@ -16,7 +16,7 @@ from tombola.learners.base import Feedback, MixedLearner
 
 # Allowed deviation of the sum of a mix from 1; the mix is then normalised.
 SUM_TOLERANCE = 1e-11
-# Far above the steps that occur; bounds the loop.
+# Largest number of Newton steps of `normalise`; far above the steps that occur.
 MAX_NEWTON_STEPS = 60
 
 

@@ -38,16 +38,21 @@ class State(NamedTuple):
 
 
 def first_state(alpha: float, population: float, actions: int) -> State:
-    """Return the first state.
+    """Return the state before the first round.
 
+    alpha: growth of the blocks.
     population: rows of the pool for radii without replacement, else infinite.
+    actions: number of actions.
     """
     place = (np.zeros(1), np.zeros(1), np.zeros(1))
     return State(alpha, population, *place, np.ones(actions), *np.zeros((3, actions)))
 
 
 def most_promising(state: State) -> int:
-    """Return the action with the smallest lower confidence bound."""
+    """Return the action with the smallest lower confidence bound; a kernel.
+
+    Every action must have an answer.
+    """
     best, least = 0, math.inf
     for action in range(state.seen.size):
         seen = state.seen[action]

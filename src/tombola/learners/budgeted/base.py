@@ -24,7 +24,11 @@ from tombola.learners.base import Kernels, kernel_by_name
 
 @dataclass(frozen=True)
 class BudgetedBase(ABC):
-    """Base class of learners under budgets, for both kinds of feedback."""
+    """Base class of learners under budgets, for both kinds of feedback.
+
+    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead. All costs and rates are in the common scale of
+    `tombola.budget.budget.Budget`. `supports_target` tells whether a loss target is allowed.
+    """
 
     feedback: ClassVar[str]
     mixes: ClassVar[bool] = True
@@ -35,7 +39,7 @@ class BudgetedBase(ABC):
     def init(self, terms: BudgetTerms) -> Any:
         """Return the state before the first round, a named tuple of numbers and arrays.
 
-        terms: numbers of actions, resources and rounds; rate and prices.
+        terms: numbers of actions, resources and rounds; rate, prices and target, in the common scale.
         """
 
     @staticmethod
@@ -78,14 +82,20 @@ class BudgetedBase(ABC):
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         """Return a regret bound with probability 1 - delta in random order, or None.
 
+        None means that no bound is proved.
+
         terms: as in `init`.
+        delta: error probability.
         """
         return None
 
 
 @dataclass(frozen=True)
 class BudgetedLearner(BudgetedBase):
-    """Base class of learners under budgets that observe whole rows."""
+    """Base class of learners under budgets that observe whole rows.
+
+    Subclass it as a frozen dataclass with `init`, and the static methods `mix` and `observe`.
+    """
 
     feedback: ClassVar[str] = "budgeted"
 
@@ -102,7 +112,10 @@ class BudgetedLearner(BudgetedBase):
 
 @dataclass(frozen=True)
 class BudgetedBanditLearner(BudgetedBase):
-    """Base class of learners under budgets that observe only the action played."""
+    """Base class of learners under budgets that observe only the action played.
+
+    Subclass it as a frozen dataclass with `init`, and the static methods `mix` and `observe`.
+    """
 
     feedback: ClassVar[str] = "budgeted-bandit"
 

@@ -11,14 +11,20 @@ from tombola.budget.optimum import UnreachableError, best_mix, target_as_budget
 
 
 def no_plan(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the plan fields of a first state: null action, all fitting, no basis."""
+    """Return the plan fields of a first state: null action, all fitting, no basis.
+
+    The fields are `horizon`, `played`, `fitted` and `basis`, to be passed to the constructor of a state.
+    """
     k = terms.actions
     basis = np.full(k + terms.resources + 1, -1.0)
     return {"horizon": float(terms.horizon), "played": np.eye(k)[terms.null], "fitted": np.ones(k), "basis": basis}
 
 
 def no_rows(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the row sums of a first state: zeros, first plan after one row."""
+    """Return the row sums of a first state: zeros, first plan after one row.
+
+    The fields are `seen`, `losses`, `costs` and `following`, to be passed to the constructor of a state.
+    """
     k, m = terms.actions, terms.resources
     return {"seen": np.zeros(1), "losses": np.zeros(k), "costs": np.zeros((k, m)), "following": np.ones(1)}
 
@@ -32,7 +38,7 @@ def no_answers(terms: BudgetTerms) -> dict[str, Any]:
 
 
 def aim_of(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the fields `target` and `idle` of a first state.
+    """Return the fields `target` and `idle` of a first state, by name.
 
     `idle` is the added null action, which cannot reach a target, or -1.
     """
@@ -76,7 +82,7 @@ def means_of(state: Any) -> tuple[Floats, Floats]:
 
 
 def play_planned(state: Any, mix: Floats) -> None:
-    """Write the mix of the last plan, `state.played`, into `mix`."""
+    """Write the mix of the last plan, `state.played`, into `mix`; a kernel."""
     for action in range(mix.size):
         mix[action] = state.played[action]
 
@@ -110,6 +116,8 @@ def note_plan(state: Any, fits: Floats) -> float:
 
 def enough_now(state: Any, lost: float, rest: float) -> float:
     """Return the mean loss of the remaining rounds that reaches the target overall.
+
+    Infinite without a target.
 
     lost: total loss so far.
     rest: number of remaining rounds.
@@ -147,8 +155,6 @@ def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: An
     rates: budget per round and resource.
     actions: indices of the actions to use.
     enough: mean loss that is sufficient, infinite without a target.
-
-    Where a mean loss is enough, that is the cheapest mix which reaches it, if any does.
     """
     if enough < math.inf and aim(state, rewards, costs, rates, actions, enough):
         return

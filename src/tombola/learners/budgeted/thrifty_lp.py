@@ -26,11 +26,23 @@ from tombola.learners.budgeted.means import (
 )
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM, believe, notice
 
-MORE = 1.0  # what an action to be tried is taken to earn above all others
+# Reward above the largest possible one that is entered for an action to be tried, so that the LP prefers it to all
+# others.
+MORE = 1.0
 
 
 class State(NamedTuple):
-    """Parameters; known prices; answers; posterior; next plan; the plan."""
+    """Parameters; known prices; answers; posterior; next plan; the plan.
+
+    growth, horizon, target, idle: parameters; the target is infinite, and the added null action -1, if there is none.
+    prices, ceilings: costs known in advance (NaN if unknown), and largest rewards.
+    answered: all answers.
+    chosen, limits: plays of each action, and plays at which the next plan is due.
+    within, prior, posterior_mean, posterior_var, noise_var, errors: as in `thrifty.State`.
+    seen, means, costs: answers, mean loss and mean costs of each action.
+    marks, following: answers of each action, and of all, at which the next plan is due.
+    played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
+    """
 
     growth: float
     horizon: float
@@ -134,7 +146,10 @@ class ThriftyLP(BudgetedBanditLearner):
 
 
 def expected_costs(state: State) -> tuple[Floats, Floats]:
-    """Return the expected cost of every action, and the average cost."""
+    """Return the expected costs of every action, and the average costs of those tried.
+
+    Shapes are (k, m) and (m,). A known price is the cost; else half a play at the average is added to the mean.
+    """
     tried = state.seen > 0.0
     usual = state.costs[tried].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
     often = state.seen[:, None]
@@ -143,9 +158,11 @@ def expected_costs(state: State) -> tuple[Floats, Floats]:
 
 
 def bonuses(state: State, plays: float) -> Floats:
-    """Return the exploration bonus of each action, for this number of plays.
+    """Return the reward added to each action for exploration, shape (k,).
 
     Pending plays count as answered, because their answers arrive soon.
+
+    plays: number of plays that rounds and money are left for.
     """
     often = np.maximum(1.0, np.maximum(state.seen, state.chosen))
     logs = np.log(np.maximum(1.0, plays / (state.seen.size * often)))
@@ -153,13 +170,24 @@ def bonuses(state: State, plays: float) -> Floats:
 
 
 def affordable(left: Floats, usual: Floats) -> float:
-    """Return how many plays of usual cost the money is left for."""
+    """Return the number of plays of average cost that the budget left pays for.
+
+    Infinite if nothing costs.
+
+    left: unspent budget, shape (m,).
+    usual: average cost of a play, shape (m,).
+    """
     some = usual > 0.0
     return float((left[some] / usual[some]).min()) if some.any() else math.inf
 
 
 def worth_trying(state: State, plays: float) -> bool:
-    """Return whether trying an unseen action is expected to pay within `plays` plays."""
+    """Return whether trying an unseen action is expected to pay.
+
+    True as long as fewer than two actions have answers.
+
+    plays: number of plays that rounds and money are left for.
+    """
     tried = state.seen > 0.0
     if tried.sum() < 2:
         return True

@@ -14,7 +14,13 @@ from tombola.learners.full_information.hedge import weigh
 
 
 class State(NamedTuple):
-    """Losses relative to the leader; mix, rate and log-sum; mixability gap."""
+    """Losses relative to the leader; mix, rate and log-sum; mixability gap.
+
+    kappa: parameter.
+    relative_losses: total loss of each action minus the smallest total.
+    mix, rate, log_sum: current mix, its learning rate, and the log of the sum of its weights.
+    gap: mixability gap so far.
+    """
 
     kappa: float
     relative_losses: Floats
@@ -25,17 +31,24 @@ class State(NamedTuple):
 
 
 def adapted_rate(gap: float, actions: int) -> float:
-    """Return the rate ln k / gap, infinite as long as there is no gap."""
+    """Return the rate ln k / gap, infinite as long as there is no gap.
+
+    gap: mixability gap so far, 0 or more.
+    """
     return math.log(actions) / gap if gap > 0.0 else math.inf
 
 
 @no_inline
 def add_row(relative_losses: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats) -> float:
-    """Add a row, and return its mixability gap.
+    """Add a row in place, and return its mixability gap; a kernel.
 
     The gap is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)).
 
     Losses enter only through their differences, so that a row with equal losses has no gap, not even by rounding.
+
+    relative_losses, mix: of the learner, updated with the row at this rate.
+    rate, log_sum: of the current mix.
+    losses: the row, shape (k,).
     """
     lowest, least = math.inf, math.inf
     for action in range(losses.size):

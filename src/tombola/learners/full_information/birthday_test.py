@@ -11,7 +11,9 @@ from tombola._types import Floats, RngState
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.full_information.follow_the_leader import add, leader
 
-TOLERANCE = 1e-6  # of float64 losses; a float32 loss is off by up to 2^-24 of its size, so grid * 2^-23 is added
+# Largest distance of a float64 loss from a grid point, in steps of the grid. A float32 loss is off by up to 2^-24 of
+# its size, so grid * SINGLE is added.
+TOLERANCE = 1e-6
 # Relative rounding error of float32, with a factor of 2.
 SINGLE = 2.0**-23
 
@@ -33,9 +35,10 @@ class State(NamedTuple):
 def fires(seen: Floats, grid: float, loss: float) -> bool:
     """Return whether a loss is off the grid or repeated; otherwise mark it as seen.
 
-    seen: 1 for each point seen, changed in place.
+    A kernel. The grid is {1/grid, ..., grid/grid}.
 
-    The grid is {1/grid, ..., grid/grid}.
+    seen: 1 for each point seen, changed in place.
+    grid: number of points.
     """
     point = math.floor(grid * loss + 0.5)
     if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, TOLERANCE + grid * SINGLE):

@@ -28,7 +28,11 @@ class State(NamedTuple):
 
 
 def regime_ends(gaps: Floats, regime: int) -> bool:
-    """Return whether the mixability gap of the regime ends it."""
+    """Return whether the mixability gap of the current regime ends it; a kernel.
+
+    gaps: mixability gap of each regime so far.
+    regime: the current one, flip (follow the leader) or flop (AdaHedge).
+    """
     if regime == FLIP:
         return bool(gaps[FLIP] > PHI / ALPHA * gaps[FLOP])
     return bool(gaps[FLOP] > ALPHA * gaps[FLIP])

@@ -29,7 +29,11 @@ def leader(totals: Floats) -> int:
 
 
 def leaders(totals: Floats, first: int) -> int:
-    """Count the actions with the total of `first`, the lowest index among them."""
+    """Count the actions with the smallest total; a kernel.
+
+    totals: total loss of each action.
+    first: the action that `leader` returned.
+    """
     count = 0
     for action in range(first, totals.size):
         if totals[action] == totals[first]:
@@ -38,7 +42,7 @@ def leaders(totals: Floats, first: int) -> int:
 
 
 def add(totals: Floats, losses: Floats) -> None:
-    """Add a row to the totals."""
+    """Add the losses of a row to the totals, in place; a kernel."""
     for action in range(losses.size):
         totals[action] += losses[action]
 

@@ -14,7 +14,7 @@ from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.follow_the_leader import add
 
-# From this number of actions on, the vectorised exponential is faster.
+# Number of actions from which on the vectorised exponential is faster than the one of the C library.
 MIN_VECTOR_ACTIONS = (
     8  # below so many actions the library's exp is quicker than one that runs on several numbers at once
 )
@@ -31,13 +31,11 @@ class State(NamedTuple):
 def weigh(totals: Floats, rate: float, mix: Floats) -> float:
     """Write normalised exponential weights into `mix`; return the log of their sum.
 
+    Weights are exp(-rate * (total - least)) before the normalisation.
+
     totals: total loss of each action, shape (k,).
-    rate: learning rate; infinite shares the probability among the leaders.
+    rate: learning rate; infinite shares the probability equally among the leaders.
     mix: output, shape (k,).
-
-    Weights are exp(-rate * (total - least)); `mix` is normalised.
-
-    An infinite rate shares the probability equally among the leaders.
     """
     lowest = least(totals)
     if rate == math.inf:

@@ -40,9 +40,6 @@ class State(NamedTuple):
     chosen, seen, means, past: plays, answers, mean loss and all losses of each action.
     known, levels: count and mean of an action when its simulated mean was updated last.
     played, due_at: only the lazy simulation: plays of the base, and counts at which it simulates again.
-
-    `known` and `levels` are the count and the mean at which an action was looked at last. The lazy simulation keeps
-    how often the base `played` each action, the round `planned` in, and the counts at which the next is `due_at`.
     """
 
     horizon: float
@@ -59,7 +56,10 @@ class State(NamedTuple):
 
 
 def store_loss(state: State, action: int, loss: float) -> None:
-    """Store a loss; update the simulated mean once the answers have grown by half."""
+    """Store a loss; update the simulated mean once the answers have grown by half.
+
+    A kernel; `state` is changed in place.
+    """
     state.past[action, int(state.seen[action])] = loss
     update_mean(state.seen, state.means, action, loss)
     known = state.known[action]
@@ -69,9 +69,9 @@ def store_loss(state: State, action: int, loss: float) -> None:
 
 
 def keep_probabilities(state: State) -> Floats:
-    """Return the probability of keeping a simulated loss of each action.
+    """Return the probability of keeping a simulated loss of each action, shape (k,).
 
-    With it, the simulated mean is the index of the action. Other losses are replaced by 0.
+    Other losses are replaced by 0, so that the simulated mean is FrugalUCB's index of the action.
     """
     left = max(1.0, state.horizon - state.acted[0])
     actions = state.seen.size

@@ -32,7 +32,12 @@ class Schedule(ABC):
 
     @abstractmethod
     def blocks(self, horizon: int) -> Blocks:
-        """Return the blocks that begin within the horizon; none if it has no blocks."""
+        """Return the blocks that begin within the horizon.
+
+        Both arrays are empty for a schedule that trains without blocks.
+
+        horizon: number of rounds.
+        """
 
 
 @dataclass(frozen=True)

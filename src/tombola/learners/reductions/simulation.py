@@ -191,8 +191,11 @@ class Simulation(MixedLearner):
 def play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
     """Return how often `base` plays each action on i.i.d. draws from past rows.
 
+    The result has shape (k,).
+
     past: rows, shape (n, k).
     rounds: number of draws.
+    rng: random generator of draws and learner.
     """
     if isinstance(base, PythonLearner):
         return base.train(past, rounds, rng)
@@ -200,7 +203,10 @@ def play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: R
 
 
 def begin_training(state: State) -> int:
-    """Count the training that is due in `state`, and return its number of rounds."""
+    """Count the training that is due in `state`, and return its number of rounds.
+
+    The state is changed in place: the block, and when the next training is due.
+    """
     if state.by_blocks == 0.0:
         kept = int(state.counters[N_KEPT])
         state.counters[NEXT] = max(kept + 1, int(state.growth * kept))

@@ -12,15 +12,17 @@ from tombola.engine.runner import Runner
 from tombola.feedback import FeedbackModel
 from tombola.rng import iid_indices
 
-CHUNK = 1 << 14  # draws at a time, so that training needs no memory besides the past
+# Number of draws per compiled call, so that training needs no memory besides the past rows.
+CHUNK = 1 << 14
 
 
 def train(base: Any, setting: FeedbackModel, losses: Floats, rng: RngState, costs: Floats | None = None) -> Floats:
-    """Return the play counts of `base` on i.i.d. draws from past rows.
+    """Return the play counts of `base` on i.i.d. draws from past rows, shape (k,).
 
-    base: learner to train.
+    base: learner to train; it starts from its first state.
     setting: feedback model; its horizon is the number of draws.
     losses: past rows, shape (n, k).
+    rng: random generator of draws and learner.
     costs: shape (n, k m), or None without a budget.
     """
     rounds = setting.horizon

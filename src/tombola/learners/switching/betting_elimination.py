@@ -14,13 +14,14 @@ from tombola.confidence.betting import BettingGrid, new_grid, update_grid
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.stages import is_stage_over, next_play, next_stage
 
-STAGE = ("target", "stretch", "rest", "turn", "left", "active")  # as in `stages.State`
+# Fields of the stage in the state, as in `stages.State`.
+STAGE = ("target", "stretch", "rest", "turn", "left", "active")
 # Type of the state: stage, then the betting grid.
 State: Any = namedtuple("State", (*STAGE, *BettingGrid._fields))  # type: ignore[misc]
 
 
 def smallest_upper_end(state: Any) -> float:
-    """Return the smallest upper end of the intervals of the active actions."""
+    """Return the smallest upper end of the intervals of the active actions; a kernel."""
     ceiling = math.inf
     for place in range(int(state.left[0])):
         ceiling = min(ceiling, state.high[int(state.active[place])])
@@ -28,9 +29,11 @@ def smallest_upper_end(state: Any) -> float:
 
 
 def drop_inferior(state: Any) -> None:
-    """Drop inferior actions within a stage, in place.
+    """Drop inferior actions within a stage, in place; a kernel.
 
     The interval of a dropped action lies above that of another. The next action in turn begins a stretch.
+
+    state: named tuple of the type `State`.
     """
     ceiling, turn, kept = smallest_upper_end(state), int(state.turn[0]), 0
     for place in range(int(state.left[0])):

@@ -57,7 +57,10 @@ def blocks_per_frame(horizon: int) -> list[int]:
 
 
 def most_promising(state: State) -> int:
-    """Return the action with the smallest lower confidence bound."""
+    """Return the action with the smallest lower confidence bound; a kernel.
+
+    Every action must have an answer.
+    """
     best, least = 0, math.inf
     depth = state.scale * math.log(state.answered[0])
     for action in range(state.seen.size):

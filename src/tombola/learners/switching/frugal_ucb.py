@@ -54,9 +54,11 @@ def index(mean: float, seen: float, remaining: float, actions: int, horizon: flo
 
 
 def most_promising(state: Any, times: float, scale: float) -> int:
-    """Return the action with the smallest index plus the price of a switch.
+    """Return the action with the smallest index plus the price of a switch; a kernel.
 
+    state: with horizon, price, rounds acted, current action, answers and means.
     times: number of switching prices that a switch must repay in the remaining rounds.
+    scale: constant of the index; see `index`.
     """
     remaining = max(1.0, state.horizon - state.acted[0])
     toll = times * state.price / remaining

@@ -11,14 +11,22 @@ from typing import Any
 from tombola.learners.bandit.counts import update_mean
 
 CENTRE, SPREAD, TRIED = 0, 1, 2
+# Iterations of `estimate_spread`, in which each spread weights the next one.
 PASSES = 3
+# Weight of the widest spread in the estimate, in actions. It keeps the spread from collapsing while few actions are
+# tried.
 WEIGHT = 0.05
-UNIFORM = 1.0 / 3.0  # variance of a uniform mean over that of a coin: 1/12 against 1/4
+# Variance of a mean that is uniform on [0, 1] over the variance of a coin: 1/12 against 1/4.
+UNIFORM = 1.0 / 3.0
+# Smallest spread, so that no weight is infinite.
 LEAST = 1e-8
 
 
 def notice(state: Any, action: int, loss: float) -> None:
-    """Take in one loss of an action."""
+    """Update count, mean and scatter with one loss of an action; a kernel.
+
+    state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
+    """
     off = loss - state.means[action]
     update_mean(state.seen, state.means, action, loss)
     state.within[0] += off * (loss - state.means[action])
@@ -27,9 +35,13 @@ def notice(state: Any, action: int, loss: float) -> None:
 def believe(state: Any, first: float, tried: float) -> None:
     """Estimate the prior, and the posterior mean and variance of every action.
 
-    Before differences are seen the spread is `first` times the variance c (1 - c) of a coin. An action that was tried
-    has a prior of at least `tried` times that variance: shrinking it by the spread of the others would hide the one
-    that is unlike them.
+    A kernel. It writes `prior` (centre, spread, actions tried), `posterior_mean` and `posterior_var`.
+
+    state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
+    first: spread before differences are seen, as a multiple of the variance c (1 - c) of a coin with the centre c as
+        its mean.
+    tried: least prior variance of an action with answers, as a multiple of the same: shrinking it by the spread of the
+        others would hide the one that is unlike them.
     """
     estimate_noises(state)
     prior = state.prior
@@ -48,7 +60,12 @@ def believe(state: Any, first: float, tried: float) -> None:
 
 
 def estimate_noises(state: Any) -> None:
-    """Estimate the first centre, and the variances of losses and of means."""
+    """Estimate the first centre, and the variances of losses and of means; a kernel.
+
+    They are written into `prior`, `noise_var` (of one loss of each action) and `errors` (of its mean).
+
+    state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
+    """
     tried, total, possible = 0.0, 0.5, 1.0
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
@@ -69,15 +86,23 @@ def estimate_noises(state: Any) -> None:
 
 
 def damped(state: Any, action: int, centre: float) -> float:
-    """Return the mean with two pseudo-losses at the centre, never 0 or 1."""
+    """Return the mean of an action with two pseudo-losses at the centre; a kernel.
+
+    So it is never 0 or 1 for a centre between them.
+
+    centre: mean loss of all actions.
+    """
     seen = state.seen[action]
     return float((seen * state.means[action] + 2.0 * centre) / (seen + 2.0))
 
 
 def estimate_spread(state: Any, widest: float) -> None:
-    """Estimate spread and centre by moments, weighted by the last spread.
+    """Estimate spread and centre by moments, weighted by the last spread; a kernel.
 
-    `widest` counts as WEIGHT of an action.
+    Both are written into `prior`. At least one action must have answers.
+
+    state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
+    widest: spread that is taken in as `WEIGHT` of an action.
     """
     spread, tried = state.prior[SPREAD], state.prior[TRIED]
     weights, squares, noise, own, total = 0.0, 0.0, 0.0, 0.0, 0.0

@@ -45,8 +45,11 @@ class State(NamedTuple):
 
 
 def first_state(actions: int, horizon: int, delta: float | None) -> State:
-    """Return the first state; all intervals hold with probability 1 - `delta`.
+    """Return the state before the first round.
 
+    All intervals hold with probability 1 - `delta` together.
+
+    actions, horizon: number of actions and of rounds.
     delta: None is 1/T.
     """
     counts = elimination_counts(horizon, actions, delta)
@@ -70,6 +73,8 @@ def first_state(actions: int, horizon: int, delta: float | None) -> State:
 @dataclass(frozen=True)
 class StagedElimination(Learner):
     """Base class of learners that eliminate actions by `radius` after each stage.
+
+    A stage plays every active action for one stretch. Subclasses define `radius`.
 
     delta: probability that the best action is dropped; None is 1/T.
     price: cost of a switch, in losses; only `bound` uses it.
@@ -148,7 +153,7 @@ def next_stage(state: Any) -> None:
 
 
 def next_play(state: Any) -> int:
-    """Return the current action, and count the play."""
+    """Return the current action, and count the play in place; a kernel."""
     action = int(state.active[int(state.turn[0])])
     state.rest[0] -= 1.0
     if state.rest[0] == 0.0:

@@ -23,7 +23,9 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.frugal_ucb import most_promising
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
 
+# Longest first visit to an action, in switching prices.
 STRETCH = 12.0
+# Pseudo-actions of the rule of succession for "an untried action is unlike all others": one unlike, three alike.
 PRIOR_ACTIONS = 4.0
 # Variances of the prior over that of a coin, chosen on nine tables (docs/theory/thrifty.md, section 4).
 FIRST_SPREAD, TRIED_SPREAD, SPREAD_BY_PRICE = 0.15, 0.07, 0.4
@@ -35,8 +37,16 @@ PAIR, PAIR_SCALE, PAIR_PLAYS, PAIR_HORIZON = 2, 1.15, 20.0, 5000.0
 class State(NamedTuple):
     """Current action and visit, counts and means, posterior.
 
-    `exploration_budget` is the remaining allowance for plays against the indices; `exploring` is 1 during such plays.
-    `hold` is the number of rounds before the next comparison of two actions.
+    horizon, price, scale: T, cost of a switch, and constant of FrugalUCB's index.
+    exploration_budget: remaining allowance for plays against the indices, in losses; `exploring` is 1 during such
+        plays.
+    acted: rounds played.
+    current, left: action being played, and rounds until the next decision.
+    visit, hold: rounds left of a visit, and rounds before the next comparison of two actions.
+    within, prior: scatter of all losses around their means, and centre, spread and number of actions tried.
+    chosen, seen, means: plays, answers and mean loss of each action.
+    posterior_mean, posterior_var: of the mean loss of each action.
+    noise_var, errors: variance of one loss, and of the observed mean, of each action.
     """
 
     horizon: float
@@ -61,7 +71,7 @@ class State(NamedTuple):
 
 
 def excess(mean: float, variance: float) -> float:
-    """Return E max(0, X) for a normal X."""
+    """Return E max(0, X) for a normal X with this mean and positive variance."""
     deviation = math.sqrt(variance)
     z = mean / deviation
     density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
@@ -69,16 +79,25 @@ def excess(mean: float, variance: float) -> float:
 
 
 def learnt(doubt: float, noise: float, plays: float) -> float:
-    """Return the variance that the guess will have moved by, after so many more plays."""
+    """Return the variance of the change of a posterior mean by more plays.
+
+    doubt: posterior variance now.
+    noise: variance of one loss.
+    plays: number of further plays, more than 0.
+    """
     return doubt * doubt / (doubt + noise / plays)
 
 
 @no_inline
 def saving(state: State, action: int, plays: float, bar: float) -> float:
-    """Return the expected amount by which an action is below `bar` after `plays` plays.
+    """Return the expected amount by which an action is below `bar` after some plays.
 
-    An action never answered may also be unlike all others, with the probability 1 / (tried + 4); then its mean is
-    uniform on [0, 1]: the rule of succession, after one action unlike the others and three alike.
+    It is E max(0, bar - posterior mean after `plays` more answers). An action never answered may also be unlike all
+    others, with the probability 1 / (tried + 4); then its mean is uniform on [0, 1]: the rule of succession, after one
+    action unlike the others and three alike.
+
+    plays: number of further answers; 0 for the posterior mean now.
+    bar: mean loss to compare with.
     """
     if plays == 0.0:
         return float(max(0.0, bar - state.posterior_mean[action]))
@@ -93,8 +112,12 @@ def saving(state: State, action: int, plays: float, bar: float) -> float:
 def outlook(state: State, action: int, other: int, rest: float) -> tuple[float, float]:
     """Return the smallest expected loss of a visit to an action, and its plays.
 
-    Plays 1, 2, 4, .. are tried. An action worse by g is left after noise / g^2 of them on average, so no more are
+    The loss is that of all remaining rounds: the visit, then the better one of both actions, and the switches. Visits
+    of 1, 2, 4, .. plays are tried. An action worse by g is left after noise / g^2 of them on average, so no more are
     charged; plays not answered yet have been paid for.
+
+    action, other: the action to visit, and the one to return to.
+    rest: number of remaining rounds.
     """
     toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
     guess, waiting = state.posterior_mean[action], state.chosen[action] - state.seen[action]
@@ -114,7 +137,8 @@ def outlook(state: State, action: int, other: int, rest: float) -> tuple[float, 
 def most_valuable(state: State) -> int:
     """Return the action until the next decision, and begin a visit if it is new.
 
-    A visit goes on as long as staying is better than leaving for the lowest guess at once.
+    A visit goes on as long as staying is better than leaving at once for the action of smallest posterior mean. The
+    state is changed in place.
     """
     believe(state, FIRST_SPREAD / (1.0 + SPREAD_BY_PRICE * state.price), TRIED_SPREAD)
     rest, current = state.horizon - state.acted[0], int(state.current[0])
@@ -143,10 +167,13 @@ def stretch_of(state: State, action: int) -> float:
 
 
 def of_two(state: State, valuable: int) -> int:
-    """Return the action to play of two: the value of information alone gives up the unlucky one too soon.
+    """Return the action to play if there are two, in a short horizon.
 
-    A first visit lasts 20 rounds where a switch has a price. After 20 answers of each, the index of FrugalUCB with
-    scale 1.15 decides, and an action that it returns to is held as long as a visit.
+    The value of information alone would give up the unlucky one too soon. A first visit lasts 20 rounds where a switch
+    has a price. After 20 answers of each, the index of FrugalUCB with scale 1.15 decides, and an action that it returns
+    to is held as long as a visit.
+
+    valuable: the action that `most_valuable` returned.
     """
     whole = min(1.0, state.price)
     if state.chosen[valuable] == 0.0:
@@ -163,7 +190,11 @@ def of_two(state: State, valuable: int) -> int:
 
 @no_inline
 def look(state: State) -> int:
-    """Return the most valuable action, if its index or the budget permits it."""
+    """Return the action to play until the next decision, and update the state.
+
+    It is the most valuable action if FrugalUCB's index agrees or the exploration budget pays for it, else the action of
+    the smallest index.
+    """
     promising = most_promising(state, THRIFTY_TOLL, state.scale)
     valuable = int(state.current[0]) if state.hold[0] > 0.0 else most_valuable(state)
     if state.seen.size == PAIR and state.horizon <= PAIR_HORIZON and state.hold[0] <= 0.0:
