@@ -9,7 +9,7 @@ from tombola.advice.default_learners import MEAN_RANKS
 from tombola.engine.loop import LOSS, SWITCHES
 from tombola.runs import Runs
 
-# Learner -> clause that explains why it is good.
+# Learner -> clause that explains why it is good; shown beside the advice.
 REASONS = {
     "FollowTheLeader": "in random order the best action so far is the one to play, without any tuning",
     "ThompsonSampling": "it plays an action as often as that action is likely to be the best",
@@ -51,11 +51,12 @@ class Advice(NamedTuple):
 def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Advice:
     """Choose the best learner; among tied ones, the best by mean rank.
 
-    Learners are tied if the 95 % interval of their paired difference contains zero.
+    Learners are tied if the 95 % interval of their paired difference contains zero. Mean ranks are over other tables.
 
+    runs: of all learners on the table; the first order counts.
     kind: condition of the comparison, a key of `MEAN_RANKS`.
-    random_action_loss: total loss of a fixed action, averaged over the actions.
-    runs: of all learners on the table.
+    random_action_loss: total loss of a fixed action, averaged over the actions; None under a budget, where there is no
+        such reference.
 
     >>> from tombola import FollowTheLeader, Pool, compare
     >>> from tombola.learners import Uniform
@@ -103,7 +104,10 @@ def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Ad
 def total_losses(runs: Runs, learner: str, order: str) -> Floats:
     """Return the total loss of every repetition, switching costs included.
 
+    The result has shape (repetitions,).
+
     runs: of all learners on the table.
+    learner, order: names of the learner and of the input model, as in `runs`.
     """
     end = runs.cell(learner, order).sums[:, -1]
     total: Floats = end[:, LOSS] + runs.switching_price * end[:, SWITCHES]

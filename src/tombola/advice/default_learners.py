@@ -36,10 +36,11 @@ from tombola.learners import (
 )
 from tombola.learners.base import Learner
 
-# Condition that decides which learners are suitable.
+# Condition that decides which learners are suitable. "late": delayed feedback, of whole rows or of single losses;
+# "budget losses": a budget with bandit feedback.
 Kind: TypeAlias = Literal["full", "bandit", "late rows", "late losses", "switching", "budget", "budget losses"]
 
-# Learners to compare, by condition.
+# Feedback -> learners to compare.
 DEFAULTS: dict[str, list[Learner]] = {
     "full": [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge(), FlipFlop(), Uniform()],
     "bandit": [
@@ -55,9 +56,7 @@ DEFAULTS: dict[str, list[Learner]] = {
     ],
 }
 
-# Mean rank of each default learner on real tables; decides only between learners that are tied on the user's table.
-# Every second of seventeen tables by name, hence nine (five with costs for "budget"); 40 repetitions, delay 100,
-# switching price 5, budget halfway between the cheapest action and the best. An unlisted learner ranks in the middle.
+# Condition -> learner -> mean rank over a collection of other tables (1 is best); breaks ties in the advice.
 # Measured by `python benchmarks/advice.py ranks ../shared/pools`; "budget losses" by `benchmarks/budgets.py`.
 MEAN_RANKS: dict[str, dict[str, float]] = {
     "full": {
@@ -135,7 +134,12 @@ MEAN_RANKS: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True)
 class Conditions:
-    """Feedback ("full" or "bandit"), its delay, and the loss per switch."""
+    """Conditions of a comparison that decide which learners are suitable.
+
+    feedback: "full" (the losses of all actions) or "bandit" (that of the action played).
+    delay: rounds until feedback arrives.
+    switching_price: loss added for each change of the action.
+    """
 
     feedback: str = "bandit"
     delay: int = 0
@@ -143,7 +147,10 @@ class Conditions:
 
     @property
     def kind(self) -> Kind:
-        """The condition that decides which learners are suitable."""
+        """The key of these conditions in MEAN_RANKS.
+
+        With bandit feedback, a switching price comes before a delay.
+        """
         if self.switching_price > 0 and self.feedback == "bandit":
             return "switching"
         if self.delay > 0:
@@ -153,8 +160,6 @@ class Conditions:
 
 def default_learners(conditions: Conditions) -> dict[str, Learner]:
     """Return the learners to compare by name, adapted to delay and price.
-
-    conditions: feedback, delay and switching price.
 
     >>> list(default_learners(Conditions("full", delay=10)))[-3:]
     ['Uniform', 'Interleaved Hedge', 'Simulation of leaders']
@@ -181,6 +186,8 @@ def default_budgeted_learners(feedback: str = "full") -> dict[str, BudgetedBase]
     """Return the learners to compare under a budget with this feedback, by name.
 
     The paper's BudgetSimulation is left out: on tables of usual size it never leaves the null action.
+
+    feedback: "full" or "bandit".
 
     >>> list(default_budgeted_learners())
     ['EmpiricalLP', 'SerflingLP', 'DualDescent', 'PrimalDual']

@@ -17,7 +17,7 @@ from tombola.learners.spec import has_bound, installed_learners, parse_learner
 
 
 def split_learners(text: str) -> tuple[str, ...]:
-    """Split text at commas, except inside parentheses.
+    """Split a list of learners as text at commas, except inside parentheses.
 
     >>> split_learners("UCB2(alpha=.3), Simulation(base=Hedge(rate=1, delay=2)),UCB1")
     ('UCB2(alpha=.3)', 'Simulation(base=Hedge(rate=1, delay=2))', 'UCB1')
@@ -34,6 +34,8 @@ def split_learners(text: str) -> tuple[str, ...]:
 
 def parse_learner_text(text: str) -> Learner:
     """Parse UCB2, UCB2(alpha=.3), or mine.py:MyLearner for a class in a file.
+
+    A file is executed. Raises ParameterError for an unknown learner or wrong parameters.
 
     >>> parse_learner_text("UCB2(alpha=.3)")
     UCB2(alpha=0.3)
@@ -58,7 +60,9 @@ def _load_learner(path: Path, call: str, text: str) -> Learner:
 
 
 def parse_parameters(call: str) -> dict[str, Any]:
-    """Return the keyword arguments of a call as text; nothing is evaluated.
+    """Return the keyword arguments of a call as text; only literals, never evaluated.
+
+    Raises ParameterError for positional arguments and anything else.
 
     >>> parse_parameters("MyLearner(rate=2)"), parse_parameters("MyLearner")
     ({'rate': 2}, {})
@@ -93,7 +97,13 @@ def _load_module(path: Path) -> Any:
 
 
 class LearnerInfo(NamedTuple):
-    """Entry of the list of learners; `proved` means that a bound is proved."""
+    """Entry of the list of learners.
+
+    feedback: what the learner must see, in words.
+    parameters: names with defaults, as in a call.
+    proved: whether a bound on its regret is proved.
+    summary: first sentence of its description.
+    """
 
     name: str
     feedback: str
@@ -108,7 +118,7 @@ class LearnerInfo(NamedTuple):
 
 
 def list_learners() -> list[LearnerInfo]:
-    """Return all learners of the package.
+    """Return all learners of the package and of installed plugins.
 
     >>> [one for one in list_learners() if one.name == "UCB2"]
     [LearnerInfo(name='UCB2', feedback='loss of the played action', parameters='alpha=0.5', proved=True, summary=...)]

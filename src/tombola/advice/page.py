@@ -13,11 +13,12 @@ from tombola.pool import Pool
 from tombola.report.chart import Band, Chart, Line, Point
 from tombola.report.page import draw_for_page, render
 
-# More curves than this cannot be told apart.
+# Curves in a chart: more cannot be told apart.
 MAX_CURVES = 8
-# Characters of a name in a chart.
+# Characters of a name in a chart; longer ones are cut in the middle, because they often differ at their ends.
 MAX_NAME_LENGTH = 26
-# The chart of budgets ends at this multiple of the cost of the best action.
+# The chart of budgets ends at this multiple of the cost of the best action; more expensive actions are not drawn,
+# because they would squeeze the others.
 BUDGET_AXIS_MARGIN = 1.25
 
 
@@ -30,7 +31,10 @@ class Picture(NamedTuple):
 
 
 class ActionMean(NamedTuple):
-    """Mean loss of an action, with the 95 % interval it would have as a sample."""
+    """Mean loss of an action, with the 95 % interval it would have as a sample.
+
+    low, high: ends of the interval, within [0, 1].
+    """
 
     action: str
     value: float
@@ -39,7 +43,11 @@ class ActionMean(NamedTuple):
 
 
 class MeanBar(NamedTuple):
-    """An ActionMean as a bar, in percent of the axis."""
+    """An ActionMean as a bar of the page.
+
+    text: the mean, with four decimals.
+    left, width, dot: start and width of the interval, and place of the mean, in per cent of the axis.
+    """
 
     action: str
     text: str
@@ -73,9 +81,10 @@ def compare_page(report: CompareReport, *, command: str) -> str:
 
 
 def ranking_cells(row: RankingRow) -> dict[str, str]:
-    """Return the cells of a ranking row as text, for the terminal and the page.
+    """Return the cells of a ranking row as text by column, for terminal and page.
 
-    `spent` is empty without a budget, `rank` for the random fixed action, `above_first` for the first learner.
+    Keys are the fields of `RankingRow`. `spent` is empty without a budget, `rank` for the random fixed action,
+    `above_first` for the first learner.
     """
     return {
         "rank": "" if row.rank is None else str(row.rank),
@@ -177,7 +186,11 @@ def _lead(report: CompareReport) -> str:
 
 
 def charts(report: CompareReport) -> list[Picture]:
-    """Return the charts: regret, orders, shares of the actions, budget, costs."""
+    """Return the charts of the page, as far as the report has data for them.
+
+    They are regret over time, the advised learner in every order, shares of its actions, routing by features, best mix
+    over the budget, and costs over time.
+    """
     order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
     n_learners = len(report.runs.learners)
     shown = f"the {MAX_CURVES} best of {n_learners} learners" if n_learners > MAX_CURVES else f"{n_learners} learners"
@@ -202,7 +215,10 @@ def charts(report: CompareReport) -> list[Picture]:
 
 
 def regret_definition(report: CompareReport) -> str:
-    """Define regret for this report, as a noun phrase."""
+    """Return the definition of regret for this report, as a noun phrase.
+
+    It depends on budget, target and switching price.
+    """
     if report.request.target is not None:
         return "the cost above the cheapest mix that reaches the target, plus twice the price of each loss above it"
     loss = "loss with switching costs" if report.request.conditions.switching_price > 0 else "loss"
@@ -210,9 +226,11 @@ def regret_definition(report: CompareReport) -> str:
 
 
 def regret_chart(report: CompareReport, order: str) -> Chart:
-    """Return a chart of mean regret over rounds of the best learners.
+    """Return a chart of mean regret over rounds of the MAX_CURVES best learners.
 
-    The advised learner comes first.
+    The advised learner comes first. Its proved bound is drawn too, unless it is far above the curves.
+
+    order: input model: "random", "iid" or "given".
     """
     advised, ranking = report.advice.learner, [row.learner for row in report.rankings[order] if row.rank is not None]
     names = list(dict.fromkeys([advised, *ranking]))[:MAX_CURVES]
@@ -227,7 +245,10 @@ def regret_chart(report: CompareReport, order: str) -> Chart:
 
 
 def orders_chart(report: CompareReport, learner: str) -> Chart:
-    """Return a chart of the mean regret of one learner in every order."""
+    """Return a chart of the mean regret of one learner over rounds, a curve per order.
+
+    learner: its name in the report.
+    """
     bands = tuple(_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders)
     alt = f"Regret of {learner} over time, in {len(bands)} orders of the rows"
     return Chart(alt, "round", "regret", bands, log_x=False, log_y=False, alt=alt)
@@ -242,6 +263,8 @@ def share_chart(report: CompareReport, learner: str, order: str) -> Chart:
     """Return a chart of the shares of the most played actions over rounds.
 
     The other actions are added up.
+
+    learner, order: names of the learner and of the input model, as in the report.
     """
     ends, shares = report.runs.shares(learner, order)
     names, x = report.runs.actions, ends.astype(np.float64)
@@ -351,7 +374,10 @@ def axis_limits(means: list[ActionMean]) -> tuple[float, float]:
 
 
 def mean_bars(means: list[ActionMean]) -> list[MeanBar]:
-    """Return the means as bars on a common axis."""
+    """Return the means as bars on a common axis, in the same order.
+
+    The axis is that of `axis_limits`.
+    """
     low, high = axis_limits(means)
     scale = 100 / (high - low)
     bars = []

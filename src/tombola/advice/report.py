@@ -28,15 +28,19 @@ from tombola.runs import Entry, Runs
 
 # False-alarm probability of the test for random order.
 ORDER_TEST_LEVEL = 0.01
-# Plain data.
+# Plain data that can be written as JSON.
 Json: TypeAlias = dict[str, Any]
 
 
 class RankingRow(NamedTuple):
     """One learner in a ranking, or the random fixed action, which has no rank.
 
-    `mean_loss`, `switches` and `spent` (per resource) are means at the end of the list; `regret` is an estimate, and
-    `above_first` the paired difference in regret to the first learner, None for the first.
+    rank: from 1, by regret; None for the random fixed action.
+    mean_loss: per row, in [0, 1].
+    regret: over the whole list.
+    switches: mean number of changes of the action.
+    spent: mean cost of each resource; empty without a budget.
+    above_first: paired difference in regret to the first learner; None for the first.
     """
 
     rank: int | None
@@ -52,7 +56,11 @@ class RankingRow(NamedTuple):
 class CompareReport:
     """Hold runs, order test, and everything derived from them, computed once.
 
-    name: of the table.
+    `run_comparison` builds it.
+
+    name: of the table, in texts.
+    runs: plays of all learners in all orders.
+    order_test: result of the test whether the table is listed in random order.
     """
 
     name: str
@@ -86,7 +94,7 @@ class CompareReport:
 
     @cached_property
     def row_delays(self) -> tuple[int, int] | None:
-        """The smallest and the largest delay, if every row has its own."""
+        """The smallest and the largest delay in rounds; None if all rows have the same."""
         delay = self.request.delay(self.table)
         return (int(delay.values.min()), int(delay.values.max())) if isinstance(delay, RowDelays) else None
 
@@ -107,7 +115,7 @@ class CompareReport:
 
     @cached_property
     def rankings(self) -> dict[str, tuple[RankingRow, ...]]:
-        """The ranking in each order by regret, with the random fixed action."""
+        """Input model -> learners by regret, with the random fixed action in its place."""
         return {order: self._ranking(order) for order in self.runs.orders}
 
     def _ranking(self, order: str) -> tuple[RankingRow, ...]:
@@ -206,7 +214,7 @@ class CompareReport:
         return html_block(summary.table, [], tables, sentences)
 
     def to_dict(self) -> Json:
-        """Return the report as plain data, for JSON."""
+        """Return the report as plain data, for JSON; the summary holds its sentences."""
         pool, conditions, advice = self.pool, self.request.conditions, self.advice
         return {
             "table": self.name,
@@ -262,11 +270,12 @@ def run_comparison(
 ) -> CompareReport:
     """Compare the learners on a table, test its order, and return the report.
 
-    name: of the table.
-    workers: number of threads.
+    Raises ParameterError if the request does not fit the table, such as a budget without costs.
 
-    With `cache_dir`, repetitions are cached there: an interrupted comparison continues, and one with more repetitions
-    plays only the new ones.
+    name: of the table, in texts.
+    workers: number of threads.
+    cache_dir: folder for finished repetitions: an interrupted comparison continues, and one with more repetitions plays
+        only the new ones. None for no cache.
 
     >>> from tombola.readers import read_table
     >>> from tombola.advice.default_learners import Conditions

@@ -21,11 +21,14 @@ from tombola.readers.to_pool import Table
 class CompareRequest:
     """Hold the parameters of a comparison on a table of the user.
 
+    Raises ParameterError for an unknown feedback or order.
+
     - `conditions`: feedback, delay and switching price.
     - `learners`: learners as text; the default learners of the conditions if empty.
-    - `orders`: input models.
-    - `amounts`: budget of each resource; `target`: mean loss to reach at the least cost.
+    - `orders`: input models: "random", "iid" or "given".
+    - `amounts`: budget of each resource; empty for none.
     - `repetitions`, `seed`: as in `compare`.
+    - `target`: mean loss to reach at the least cost; None for none.
     """
 
     conditions: Conditions
@@ -57,9 +60,9 @@ class CompareRequest:
 
     @property
     def kind(self) -> Kind:
-        """The condition that decides which learners are suitable.
+        """The condition that decides which learners are suitable; a key of MEAN_RANKS.
 
-        A budget comes first.
+        A budget comes before delay and switching price.
         """
         if not self.has_budget:
             return self.conditions.kind
@@ -90,13 +93,17 @@ class CompareRequest:
         return {name: every[name] for name in self.learners} or suited
 
     def delay(self, table: Table) -> int | RowDelays:
-        """Return the delay of the request or, if that is 0, of the table."""
+        """Return the delay of the request or, if that is 0, those of the table's rows."""
         if self.conditions.delay > 0 or table.delays is None:
             return self.conditions.delay
         return RowDelays(table.delays)
 
     def budget(self, pool: Pool) -> Budget | None:
-        """Return the budget or target, with a null action unless one is free."""
+        """Return the budget or target; None without one.
+
+        A null action (no cost, loss 1) is added unless an action is free. Raises ParameterError if the pool has no
+        costs.
+        """
         if not self.has_budget:
             return None
         if pool.costs is None:
@@ -109,7 +116,7 @@ class CompareRequest:
         return Budget(list(self.amounts) or None, null=None if free else "add", target=self.target)
 
     def comparison(self, table: Table) -> Comparison:
-        """Return the comparison on this table."""
+        """Return the comparison on this table, ready to run."""
         return Comparison(
             table.pool, self.recipes, list(self.orders), delay=self.delay(table),
             switching_price=self.conditions.switching_price, budget=self.budget(table.pool), seed=self.seed,

@@ -41,14 +41,18 @@ if TYPE_CHECKING:
 # Training takes about a millisecond a row, so that routing has fewer repetitions than the learners; and enough for an
 # interval, since the answer depends on it.
 MIN_REPETITIONS, MAX_REPETITIONS = 5, 10
-# Points of the curve of rows won.
+# Rounds at which the curve of rows won is drawn: enough for a smooth line.
 CURVE_POINTS = 200
-# Budgets of the curve of cost against quality, as shares of the cost of the best fixed action.
+# Budgets at which the curve of cost against loss is measured, as shares of the cost of the best fixed action.
 QUALITY_SHARES = (0.1, 0.3, 0.6, 1.0)
 
 
 class RoutingRow(NamedTuple):
-    """One line of the table: name, mean loss, and total cost under a budget."""
+    """One line of the table of routing: name, mean loss, and cost.
+
+    name: the router, or a reference such as the best fixed action.
+    spent: total cost; None without a budget.
+    """
 
     name: str
     mean_loss: Estimate
@@ -59,11 +63,14 @@ class RoutingRow(NamedTuple):
 class Explanation:
     """Figures of the page that explain the router.
 
+    The router chooses actions by features; the guard limits its cost against the safe learner, which ignores features.
+
     starts, curve: training rows and mean loss of the router in each block, repetitions x blocks.
     twice: expected fall of the mean loss with twice the rows of the list, an extrapolation.
-    capital: of the guard, repetitions x points of `Routing.rounds`.
-    won: rows won against the safe learner at the end, for each order.
-    importance: features by the loss a row that they save; `tree`: two levels in words.
+    capital: rows that the guard may still risk, repetitions x points of `Routing.rounds`.
+    won: rows won against the safe learner at the end, for each order; negative if lost.
+    importance: features by the loss per row that they save.
+    tree: a decision tree of two levels, one sentence per leaf.
     """
 
     starts: Floats
@@ -96,7 +103,7 @@ class Explanation:
 class Routing:
     """Hold the result of routing by features on a table.
 
-    It is compared with the best fixed action or the best fixed mix.
+    Routing is compared with the best fixed action or, under a budget, the best fixed mix.
 
     policy: "Routed", or "RoutedLP" under a budget.
     fixed: the name of the best fixed action, or the description of the best fixed mix.
@@ -106,6 +113,11 @@ class Routing:
     against_safe: rows by which routing is worse than the safe learner, averaged over the guard's draws; None under a
         budget.
     rows: the table of losses; `rounds` and `won`: rows won against the safe learner so far, repetitions x points.
+    risk: rows that the guard lets routing cost on average.
+    delay: rounds until feedback arrives.
+    budget, target: None without one.
+    n_features: number of encoded features.
+    explanation: None under a budget.
     """
 
     policy: str
@@ -220,7 +232,7 @@ class Routing:
 
 
 def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
-    """Return the reason why features are not used; None if they are."""
+    """Return the reason why features are not used, as a sentence; None if they are."""
     if isinstance(request.delay(table), RowDelays):
         return "features are not used: rows have delays of their own, and the guard needs a constant one"
     if request.conditions.switching_price > 0:
@@ -232,6 +244,11 @@ def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
 
 def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) -> Routing:
     """Play the router on the orders of the comparison, and return the answer.
+
+    Call it only if `skip_reason` is None.
+
+    table: with features.
+    workers: number of threads.
 
     >>> import numpy as np
     >>> from tombola.advice.default_learners import Conditions

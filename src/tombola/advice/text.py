@@ -23,20 +23,28 @@ from tombola.pool import Pool
 if TYPE_CHECKING:
     from tombola.advice.report import CompareReport
 
-# Rows per action below which little can be learned.
+# With fewer rows per action a warning is shown: too few to try all actions and still gain.
 MIN_ROWS_PER_ACTION = 10
-# Characters of the list of actions in the command to copy.
+# Characters of the list of actions in the command to copy; further actions become "...", so that it stays readable.
 MAX_ACTIONS_LENGTH = 160
-# Losses per row by which two solutions of the same linear program may differ.
+# Losses per row by which two solutions of the same linear program may differ by rounding.
 LP_TOLERANCE = 1e-9
-# Smaller shares of a mix are not printed.
+# Smaller shares of a mix are not printed: they would read 0 %.
 MIN_SHARE = 0.005
 # The reference without learning: one action, chosen uniformly, played on every row.
 RANDOM_ACTION = "random fixed action"
 
 
 class Summary(NamedTuple):
-    """Hold the result in sentences; `command` starts a live session, or is ""."""
+    """Hold the result of a comparison in sentences.
+
+    table: name and size of the table.
+    best: best action or mix in it, exact.
+    advice: learner to use on a new list.
+    gain: its loss against references.
+    precision: repetitions, intervals and the proved bound.
+    command: starts a live session with the learner, or is "".
+    """
 
     table: str
     best: str
@@ -48,7 +56,7 @@ class Summary(NamedTuple):
 
 
 def summarise(report: "CompareReport") -> Summary:
-    """Return the sentences of a report."""
+    """Return the result of a comparison in sentences."""
     pool = report.pool
     return Summary(
         table=f"{report.name}: {pool.rows:,} rows, {pool.k:,} actions, {report.table.direction}.",
@@ -149,7 +157,10 @@ def _warnings(report: "CompareReport") -> list[str]:
 
 
 def session_command(report: "CompareReport") -> str:
-    """Return the command that starts a session with the advised learner, or ""."""
+    """Return the command that starts a session with the advised learner.
+
+    It is "" if a fixed action is advised, under a budget, and for a learner from a file.
+    """
     advice = report.advice
     # A session can use the learners of the package only, and no budget without its options.
     if advice.fixed_action or report.runs.amounts or ".py:" in advice.learner:
@@ -176,9 +187,10 @@ def learner_text(learner: Learner | BudgetedBase) -> str:
 
 
 def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) -> str:
-    """Return the result of the order test in a sentence or two.
+    """Return the result of the test for random order in a sentence or two.
 
-    level: false-alarm probability.
+    actions: names of the columns that were tested.
+    level: false-alarm probability of the test.
     """
     if not test.refuted:
         return f"Order test: no evidence against random order (level {_percent(level)}). Shuffle the list to be sure."
@@ -210,7 +222,8 @@ def mix_text(pool: Pool, best: Optimum) -> str:
 def price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     """Describe the value of a tenth more budget, or a stricter target's cost.
 
-    best: best fixed mix within the budget.
+    budget: with amounts, or with a target.
+    best: best fixed mix within the budget, from `optimum`.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))
@@ -249,7 +262,8 @@ def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | Non
 def target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     """Describe the cost of one loss less, and of a target that is a tenth stricter.
 
-    best: cheapest mix that reaches the target.
+    budget: with a target.
+    best: cheapest mix that reaches the target, from `optimum`.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> for target in (0.3, 0.1, 0.7):

@@ -26,6 +26,7 @@ from tombola.cli.serve import serve
 from tombola.cli.session import app as session_app
 from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM, FileError, TombolaError, TombolaWarning
 
+# The command `tombola`; its subcommands are added below.
 app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
 
 

@@ -19,9 +19,16 @@ def budget_named(
     null: str,
     target: float | None = None,
 ) -> Budget | None:
-    """Return the budget of the options, or None without an amount.
+    """Return the budget of the options of `session start`; None without an amount.
 
-    `worst` and `prices` have one text per resource.
+    Raises ParameterError if a largest cost is missing, a name is unknown, or another option is given without an amount.
+
+    names: of the actions.
+    amounts: budget of each resource.
+    worst: largest costs of one play, one text per resource: a number for all actions, or "gpt=0.03,small=0.001".
+    prices: fixed costs, in the same form; they need no `worst`.
+    null: name of the action without cost; "" adds one.
+    target: mean loss to reach at the least cost; None for none.
 
     >>> budget_named(["gpt", "small"], [25.0], ["gpt=0.03,small=0.001"], [], "")
     Budget(amounts=[25.0], worst=[[0.03], [0.001]], null='add', prices=None, target=None)

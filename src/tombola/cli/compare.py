@@ -100,7 +100,9 @@ def _workers_at(address: str) -> AbstractContextManager[object]:
 
 
 def parse_amounts(text: str) -> tuple[float, ...]:
-    """Return the amounts of a budget, one for each resource.
+    """Return the amounts of a budget, one for each resource, from text with commas.
+
+    Raises ParameterError for anything but numbers.
 
     >>> parse_amounts("90, 2.5")
     (90.0, 2.5)
@@ -116,7 +118,10 @@ def parse_amounts(text: str) -> tuple[float, ...]:
 
 
 def show_report(report: "CompareReport", by: str = "") -> None:
-    """Print a report: summary, rankings, order test, notes."""
+    """Print a report: summary, rankings, order test, notes.
+
+    by: name of the column of groups, whose best actions are printed too; "" for none.
+    """
     summary = report.summary
     show(f"{summary.table}\n\n{summary.best}\n\n{summary.advice}\n{summary.gain}\n{summary.precision}\n")
     if summary.command:
@@ -161,7 +166,7 @@ def show_rankings(report: "CompareReport") -> None:
 
 
 def show_routing(routing: "Routing") -> None:
-    """Print the mean losses of routing and of its references."""
+    """Print the mean losses of routing by features and of its references."""
     costs = ("costs",) if routing.rows[0].spent is not None else ()
     table = new_table("routing by features", "mean\nloss", *costs)
     for column in table.columns[1:]:
@@ -173,7 +178,7 @@ def show_routing(routing: "Routing") -> None:
 
 
 def write_page(report: "CompareReport", out: Path) -> None:
-    """Write the page of a report, with the command that made it."""
+    """Write the HTML page of a report, with the command line of this process."""
     from tombola._files import write_atomic
     from tombola.advice import compare_page
 

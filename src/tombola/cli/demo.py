@@ -15,8 +15,9 @@ from tombola.cli.printing import show
 if TYPE_CHECKING:
     from tombola.readers.to_pool import Table
 
-# Examples and the options of `compare` for the question each is about. Few learners and rows: the demo takes seconds.
+# Learners of the demonstration: few, so that it takes seconds.
 LEARNERS = "Thrifty,ThompsonSampling,UCB2,Exp3"
+# Example -> options of `compare` for the question that it is about.
 OPTIONS = {
     "call_list": ("--learners", LEARNERS),
     "solvers": ("--learners", LEARNERS),
@@ -25,7 +26,7 @@ OPTIONS = {
     "language_models": ("--feedback", "full", "--budget", "1"),
     "digits": ("--learners", LEARNERS),
 }
-# Rows of the demonstration: enough to see an effect, few enough for seconds.
+# Rows of the example table: enough to see an effect, few enough for seconds.
 ROWS = 400
 
 

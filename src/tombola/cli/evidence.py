@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 EXIT_REFUTED, EXIT_UNDECIDED = 1, 3
 # Charts on a page, and points of a curve: more do not fit on a screen.
 MAX_FIGURES, MAX_POINTS = 8, 240
-# Ignored columns that are named.
+# Ignored columns that are named in a message; of the others only the number is given.
 MAX_NAMES = 8
-# Simulated audits for the forecast of an undecided statement.
+# Simulated audits for the forecast of the rows that an undecided statement still needs.
 FORECAST_SHUFFLES = 50
-# Columns of the table of results.
+# Headings of the table of results of `audit`.
 AUDIT_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "sample mean")
 
+# Options that the commands of this file share.
 ListSize = Annotated[
     int | None, typer.Option("--rows", help="Size of the whole list, if the table is a random sample of it.", min=1)
 ]
@@ -128,7 +129,14 @@ def certify(
 
 
 class PastRows:
-    """History of a list, and the place of every row of a table in it."""
+    """History of a list, and the place of every row of a table in it.
+
+    The history has numbers known of every row before, such as losses of earlier candidates; they predict the new ones.
+
+    path: CSV with a column of row ids and columns of numbers; `table` has the numbers, shape (rows, h).
+    source: the table; it must have one column of row ids.
+    rows: size of the whole list, which the history must have; None if the table holds all of it.
+    """
 
     def __init__(self, path: Path, source: RowSource, rows: int | None) -> None:
         from tombola.readers.history import read_history
@@ -147,7 +155,10 @@ class PastRows:
             raise ParameterError(f"--history: expected all {rows:,} rows in {path}, got {len(ids):,}; add the others.")
 
     def check(self, batch: Rows) -> None:
-        """Reject rows that are not in the history."""
+        """Raise TableError for the first row that is not in the history.
+
+        batch: line number and cells of each row.
+        """
         for line, cells in batch:
             if cells[self.id_column].strip() not in self._places:
                 raise TableError(
@@ -156,11 +167,17 @@ class PastRows:
                 )
 
     def places(self, batch: Rows) -> list[int]:
-        """Return the row numbers in the history."""
+        """Return the positions of rows in the history, from 0.
+
+        batch: line number and cells of each row.
+        """
         return [self._places[cells[self.id_column].strip()] for _, cells in batch]
 
     def check_complete(self, sample: Sample) -> None:
-        """Reject a table without --rows that does not hold the whole list."""
+        """Raise ParameterError if a table without --rows does not hold the whole list.
+
+        sample: the rows of the table.
+        """
         if not sample.is_partial and sample.population != len(self.table):
             raise ParameterError(
                 f"--history: expected {len(self.table):,} rows in {self._source.source}, as in {self._path}, got "

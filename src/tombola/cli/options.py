@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+# Types of options that several commands share.
 Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
+# Seed of a session or race, which is stored in its file.
 LiveSeed = Annotated[
     int | None, typer.Option(help="Seed of all random numbers. Default: drawn, printed and stored in the file.", min=0)
 ]
@@ -16,11 +18,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 By = Annotated[
     str, typer.Option("--by", help="Column of groups of rows, such as category: also answer for each group.")
 ]
+# Default number of threads.
 CORES = os.cpu_count() or 1
 
 
 def check_level(level: float) -> None:
-    """Raise unless a level is a probability above 0 and below 1."""
+    """Raise ParameterError unless a level is a probability above 0 and below 1."""
     from tombola.errors import ParameterError
 
     if not 0.0 < level < 1.0:
@@ -28,7 +31,11 @@ def check_level(level: float) -> None:
 
 
 def check_page(out: Path | None, *inputs: str) -> None:
-    """Raise if a page cannot be written to `out`, or would replace an input."""
+    """Raise an error if a page cannot be written to `out`, or would replace an input.
+
+    out: None for no page; must end in .html or .htm.
+    inputs: paths of the tables that the command reads.
+    """
     from tombola._files import check_output_path
     from tombola.errors import ParameterError
 
@@ -38,7 +45,7 @@ def check_page(out: Path | None, *inputs: str) -> None:
 
 
 def split_commas(text: str) -> tuple[str, ...]:
-    """Split text at commas.
+    """Split text at commas; spaces around words and empty words are dropped.
 
     >>> split_commas("random, given")
     ('random', 'given')
@@ -46,6 +53,7 @@ def split_commas(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
+# Options of commands that can use a server instead of a file.
 Url = Annotated[
     str,
     typer.Option(help="Address of tombola serve, such as http://127.0.0.1:8787; the first argument is a name there."),

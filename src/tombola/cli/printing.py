@@ -19,7 +19,7 @@ _default_showwarning = warnings.showwarning
 
 
 def new_table(*columns: str) -> "Table":
-    """Return an empty table with these columns."""
+    """Return an empty Rich table with these columns, in the style of all commands."""
     from rich import box
     from rich.table import Table
 
@@ -30,7 +30,11 @@ def new_table(*columns: str) -> "Table":
 
 
 def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None:
-    """Print text or a table; `soft` keeps lines whole, so they can be copied."""
+    """Print text or a table to standard output.
+
+    soft: keep lines whole, however long, so that they can be copied.
+    indent: spaces before each line.
+    """
     from rich.console import Console
     from rich.padding import Padding
 
@@ -40,13 +44,11 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
 
 
 def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:
-    """Print the best action of each group.
-
-    Without a direction, print the largest and the smallest mean.
+    """Print the best action of each group of rows as a table.
 
     by: name of the column of groups.
     quantity: word for the numbers, such as "loss".
-    ranked: whether the direction of the numbers is known.
+    ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean are printed.
     """
     first, second = ("best", "next") if ranked else ("highest", "lowest")
     table = new_table(by, "rows", first, quantity, second, quantity)
@@ -60,7 +62,10 @@ def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Print a TombolaWarning as one line, other warnings as Python does."""
+    """Print a TombolaWarning as one line, other warnings as Python does.
+
+    Replaces `warnings.showwarning`, whose arguments it takes.
+    """
     from tombola.errors import TombolaWarning
 
     if issubclass(category, TombolaWarning):
@@ -70,5 +75,5 @@ def show_warning(message: Warning | str, category: type[Warning], *where: Any, *
 
 
 def print_error(text: str) -> None:
-    """Print text to standard error as one line."""
+    """Print text to standard error as one line; control characters are escaped."""
     typer.echo(escape_control(text, line=True), err=True)

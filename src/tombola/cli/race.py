@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     from tombola.readers.to_pool import Table as ReadTable
     from tombola.service.client import RaceClient
 
-# Exit codes by `proved`: answered, a gate refuted, undecided.
+# Exit codes by the field `proved` of a race: answered (a gate: passed), a gate refuted, undecided.
 EXIT_CODES: dict[bool | None, int] = {True: 0, False: 1, None: 3}
-# Share of all calls above which `plan` suggests --within.
+# If a race needs more than this share of all calls, `plan` suggests --within: a tolerance makes it cheaper.
 EXPENSIVE_SHARE = 0.5
-# Answers that `plan` spells out.
+# Different answers of simulated races that `plan` prints; of the others only the number is given.
 MAX_ANSWERS = 3
 
+# Arguments and options that the commands of this file share.
 File = Annotated[Path, typer.Argument(help="The race file.")]
 NewFile = Annotated[Path, typer.Option(help="The race file.")]
 RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
@@ -53,6 +54,7 @@ History = Annotated[
 ]
 Column = Annotated[str, typer.Option("--id", "--column", help=ID_HELP)]
 
+# The command `tombola race`; its subcommands follow.
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,

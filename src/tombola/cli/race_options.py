@@ -13,8 +13,10 @@ from tombola.cli.options import LiveSeed
 if TYPE_CHECKING:
     from tombola.racing import RaceSettings
 
+# Function from candidate names to settings, with the options of the command line filled in.
 MakeSettings: TypeAlias = "Callable[..., RaceSettings]"
 
+# Types of the options, with their help texts.
 Level = Annotated[float, typer.Option(help="Probability that the answer may be wrong.")]
 Within = Annotated[
     float, typer.Option(help="Tolerance in the unit of --range: this much worse than the best is good enough.", min=0)
@@ -62,7 +64,10 @@ def make_settings(
     scores: Scores = False,  # noqa: FBT002 - a flag
     limits: Limits = "",
 ) -> MakeSettings:
-    """Return a function from candidate names to `RaceSettings` with these options."""
+    """Return a function from candidate names to `RaceSettings` with these options.
+
+    Further keyword arguments of that function replace options, such as kind and range.
+    """
 
     def settings(candidates: Iterable[str], **unit: Any) -> "RaceSettings":
         from tombola.cli.reading import parse_kind
@@ -84,7 +89,10 @@ def make_settings(
 
 
 def with_race_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `make_settings` to a command, as its argument `settings`."""
+    """Add the options of `make_settings` to a command of Typer.
+
+    The command gets the function that `make_settings` returns as its argument `settings`.
+    """
     options, own = dict(signature(make_settings).parameters), dict(signature(command).parameters)
     del own["settings"]
 

@@ -15,7 +15,7 @@ from tombola.errors import ParameterError
 if TYPE_CHECKING:
     from tombola.pool import Pool
 
-# (--this-list, --beyond) -> argument `reading` of `rank`.
+# (--this-list, --beyond-this-list) -> argument `reading` of `rank`; None: both readings.
 READINGS = {(True, False): "this list", (False, True): "beyond this list", (False, False): None, (True, True): None}
 
 

@@ -8,19 +8,21 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+# Help text of an argument that is a table.
 TABLE_HELP = (
     "A table with a column per action, or a line per row and action: CSV, TSV, JSON lines (also .gz), Parquet, "
     "Feather, NPZ, NPY, SQLite as FILE::TABLE, Excel, an ASlib folder; - is standard input."
 )
 TableArgument = Annotated[str, typer.Argument(help=TABLE_HELP)]
-TableOptions = dict[str, Any]  # keyword arguments of `read_table`
+# Keyword arguments of `read_table`, from the options of the command line.
+TableOptions = dict[str, Any]
 Missing = Annotated[
     Literal["error", "drop", "worst"],
     typer.Option(help="Missing cells: reject the table (error), drop the row, or count the cell as the worst value."),
 ]
 Rescale = Annotated[bool, typer.Option("--rescale", help="Map the smallest value to 0 and the largest to 1.")]
 
-# Name, type and help of each option; None is the default of a flag with a negation.
+# Option -> its type and help text. The default is False for a flag, "" for text, None for a flag with a negation.
 OPTIONS: dict[str, tuple[Any, str]] = {
     "losses": (bool, "Lower values are better."),
     "scores": (bool, "Higher values are better."),
@@ -41,7 +43,10 @@ OPTIONS: dict[str, tuple[Any, str]] = {
 
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the table options to a command, as its parameter `table_options`."""
+    """Add the table options to a command of Typer.
+
+    The command gets them, as keyword arguments of `read_table`, in its parameter `table_options`.
+    """
 
     @wraps(command)
     def run(**given: Any) -> None:
@@ -73,6 +78,10 @@ def _default(name: str) -> Any:
 
 def to_read_options(options: dict[str, Any]) -> TableOptions:
     """Convert the options of the command line to keyword arguments of `read_table`.
+
+    Options that were not given are left out. Raises ParameterError for an invalid one.
+
+    options: a value for each key of `OPTIONS`.
 
     >>> defaults = {name: _default(name) for name in OPTIONS}
     >>> to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
@@ -106,7 +115,10 @@ def to_read_options(options: dict[str, Any]) -> TableOptions:
 
 
 def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | None:
-    """Return the direction that --losses or --scores states; None without them."""
+    """Return the direction that --losses or --scores states; None without them.
+
+    Raises ParameterError for both.
+    """
     from tombola.errors import ParameterError
 
     if losses and scores:
@@ -115,7 +127,14 @@ def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | N
 
 
 def require_kind(source: str, names: Sequence[str], *, losses: bool, scores: bool) -> Literal["losses", "scores"]:
-    """Return the direction of a table by option, column names or file name; raise if nothing states it."""
+    """Return the direction of a table by option, column names or file name.
+
+    Raises TableError if nothing states it.
+
+    source: path of the table.
+    names: of its columns.
+    losses, scores: whether the option is given.
+    """
     import numpy as np
 
     from tombola.readers.names import direction_of
@@ -127,7 +146,7 @@ def require_kind(source: str, names: Sequence[str], *, losses: bool, scores: boo
 
 
 def parse_names(text: str) -> list[str]:
-    """Split names at commas; a name with a comma stands in quotes.
+    """Split names at commas; a name with a comma stands in double quotes.
 
     >>> parse_names('a, "b, c"')
     ['a', 'b, c']

@@ -13,7 +13,15 @@ from tombola.service.client import Client
 
 
 class RemoteSession:
-    """A served session with the attributes of `SessionFile` that commands use."""
+    """A served session with the attributes of `SessionFile` that commands use.
+
+    Raises ParameterError if the server has no session of this name.
+
+    url: address of `tombola serve`.
+    token: of a worker; "" if the server has none.
+    name: of the session.
+    reissue_after: first offer tickets without an outcome that were issued so many seconds ago; None for never.
+    """
 
     def __init__(self, url: str, token: str, name: str, reissue_after: float | None = None) -> None:
         self._client, self._reissue_after = Client(url, token, name), reissue_after
@@ -31,12 +39,12 @@ class RemoteSession:
         )
 
     def next(self, count: int) -> list[Assignment]:
-        """Issue tickets."""
+        """Issue the next tickets, at most `count`."""
         return self._client.next(count, reissue_after=self._reissue_after)
 
     @property
     def pending(self) -> list[Assignment]:
-        """The tickets without an outcome."""
+        """The issued tickets without an outcome."""
         return self._client.pending
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
@@ -44,11 +52,18 @@ class RemoteSession:
         return self._client.record_all(outcomes)
 
     def amend(self, round: int, *, loss: Any) -> Any:
-        """Replace an outcome; return its old losses."""
+        """Replace the outcome of a ticket; return its old loss, or list of losses.
+
+        round: number of the ticket.
+        loss: the right one; with full feedback one per action.
+        """
         return self._client.amend(round, loss=loss)
 
     def cancel(self, round: int) -> bool:
-        """Cancel a ticket; return whether that is new."""
+        """Cancel a ticket; return False if it was cancelled before.
+
+        round: number of the ticket.
+        """
         return self._client.cancel(round)
 
     def assignment(self, round: int) -> Assignment:
@@ -56,14 +71,17 @@ class RemoteSession:
         return self._client.assignment(round)
 
     def round_of(self, id: str) -> int:
-        """Raise: the server does not search tickets by id."""
+        """Raise FeedbackError: the server does not search tickets by row id."""
         raise FeedbackError(
             f"session record: expected the column ticket with --url, got a table with ids such as {id!r}; take the "
             "table that `session next --out` wrote."
         )
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the rows of the list that the tickets are for."""
+        """Return the cells of the row of each ticket, in the order of `columns`.
+
+        It makes one request per ticket.
+        """
         rows = [{self.id_column: task.id, **self._client.columns(task.round)} for task in assignments]
         return [tuple(cells.get(name, "") for name in self.columns) for cells in rows]
 

@@ -13,11 +13,11 @@ from tombola.errors import OrderError, ParameterError, TableError
 if TYPE_CHECKING:
     from tombola._types import Floats
 
-# Probability, at most, of rejecting rows that are in random order.
+# Probability, at most, that rows in random order are rejected. Small, because a false alarm ends the command.
 FALSE_ALARM = 0.001
 # Seconds between two reads of a growing file.
 POLL_INTERVAL = 0.2
-# Characters. A longer line is no table.
+# Characters. A longer line is rejected before it fills the memory: the file is not a table.
 MAX_LINE_LENGTH = 1 << 22
 # A batch is this share of the rows before it: half a per cent costs few rows and saves most of the work.
 BATCH_SHARE = 1 / 200
@@ -29,8 +29,12 @@ Rows = list[tuple[int, list[str]]]
 class RowSource:
     """Header and rows of a delimited text file, read line by line.
 
-    A line is read once it ends with a line break. Cells may be quoted, but a row is one line. With `follow`, a file is
-    polled for new lines for as long as rows are requested.
+    A line is read once it ends with a line break. Cells may be quoted, but a row is one line. Raises TableError
+    without a header of distinct names.
+
+    source: path, or "-" for standard input.
+    follow: poll a file for new lines for as long as rows are requested.
+    wait: called with the seconds to wait between two reads.
     """
 
     def __init__(self, source: str, *, follow: bool = False, wait: Callable[[float], None] = sleep) -> None:
@@ -50,7 +54,10 @@ class RowSource:
             )
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield line number and cells of every row; blank lines are skipped."""
+        """Yield line number and cells of every row; blank lines are skipped.
+
+        Raises TableError for a row that is not as wide as the header. Can be read once.
+        """
         for number, text in self._lines:
             if not text.strip():
                 continue
@@ -71,7 +78,7 @@ class RowSource:
         return dict(zip(self.header, zip(*(cells for _, cells in batch), strict=True), strict=True))
 
     def check_columns(self, names: Iterable[str]) -> None:
-        """Raise an error for the first name that the header lacks."""
+        """Raise TableError for the first name that the header lacks."""
         for name in names:
             if name not in self.header:
                 raise TableError(
@@ -79,9 +86,9 @@ class RowSource:
                 )
 
     def check_size(self, rows: int) -> None:
-        """Reject a file with more rows than the given size of the list.
+        """Raise TableError if the file has more rows than the given size of the list.
 
-        Streams are not checked.
+        It reads the rest of the file. Standard input and growing files are not checked.
         """
         if not self._is_complete:
             return
@@ -160,7 +167,10 @@ class RowValidator:
 
 
 def growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
-    """Yield rows in batches of `BATCH_SHARE` of the rows before, at least one."""
+    """Yield rows in batches of `BATCH_SHARE` of the rows before, at least one.
+
+    So the first rows come one by one, and later ones together, which is faster.
+    """
     n_yielded, batch, failure = 0, [], None
     try:
         for row in rows:
@@ -177,11 +187,13 @@ def growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
 
 
 class Sample:
-    """Batches of rows of a list in random order.
+    """Batches of rows of a list in random order; iterate over it.
 
-    Either those of a sample, or those of the whole list after a shuffle.
+    They are those of a sample as it arrives or, if the table holds the whole list, all rows after a shuffle.
 
-    `rows` is the size of the whole list; None if the table holds all of it. `check` validates a batch of rows.
+    check: raises TableError if a row of a batch is invalid.
+    rows: size of the whole list; None if the table holds all of it.
+    seed: of the shuffle.
     """
 
     def __init__(self, source: RowSource, check: Callable[[Rows], object], rows: int | None, seed: int) -> None:
@@ -199,10 +211,11 @@ class Sample:
         return iter(self._batches)
 
     def check_used(self, command: str, n_rows: int, population: int) -> None:
-        """Reject a table without valid rows, or with more than `population` rows.
+        """Raise an error if there was no valid row, or more rows than the list has.
 
         command: named in the error message.
-        n_rows: valid rows.
+        n_rows: number of valid rows.
+        population: size of the list.
         """
         if not n_rows:
             self._valid.raise_error()
@@ -216,9 +229,13 @@ class Sample:
 
 
 class OrderGuard:
-    """Raise an error as soon as values are not in random order.
+    """Test rows for random order as they arrive; raise OrderError once they fail.
 
     Random order is rejected with probability at most `FALSE_ALARM`.
+
+    names: of the columns of numbers.
+    source: named in the error message.
+    seed: of the random numbers of the test.
     """
 
     def __init__(self, names: list[str], source: str, seed: int) -> None:
@@ -228,7 +245,7 @@ class OrderGuard:
         self._test = RandomOrderTest(len(names), FALSE_ALARM, seed=seed)
 
     def extend(self, values: "Floats | list[list[float]]") -> None:
-        """Add rows of values in [0, 1], one column per name."""
+        """Add rows of values in [0, 1], one column per name; OrderError if the test fails."""
         if not self._test.extend(values):
             return
         verdict = self._test.verdict()

@@ -11,6 +11,7 @@ from tombola.cli.session import ID_HELP, names_in
 if TYPE_CHECKING:
     from tombola.service.tokens import TokenStore
 
+# Port of the server if --port is left out.
 DEFAULT_PORT = 8787
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tombola.readers.names import Kind
     from tombola.readers.units import Units
 
+# The command `tombola session`; its subcommands follow.
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -26,9 +27,10 @@ app = typer.Typer(
     help="Run a learner on your own list of rows: start, next, record.",
 )
 
-# Rows of a working day in the command that `start` suggests.
+# Rows of a working day: the count in the command that `start` suggests.
 DAILY_ROWS = 300
 
+# Arguments and options that the commands of this file share.
 File = Annotated[Path, typer.Argument(help="The session file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Range = Annotated[

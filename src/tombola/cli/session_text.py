@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def status_lines(now: "Status", units: "Units", file: str) -> list[str]:
-    """Return the status as sentences.
+    """Return the status of a session as sentences, one per line.
 
     A command to copy is on a line of its own, indented.
 
     now: the status.
     units: the unit of the outcomes, for means and differences.
-    file: the session file, for the commands.
+    file: path of the session file, for the commands.
     """
     return [
         *_progress(now),

@@ -17,14 +17,18 @@ from tombola.readers.options import ReadOptions
 
 # Suffixes of text tables, whose cells are kept exactly as they are.
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".dat")
-# Names of the only column of a list without other columns.
+# First lines of a .txt list, in lower case, that are a header and not an id.
 ID_HEADERS = ("id", "ids", "row")
 
 
 class CellTable(NamedTuple):
     """A table as text: names of the columns, cells, and the line of each row.
 
-    `delimiter` separates the columns of a text table. `notes` are remarks for the user.
+    source: name in messages.
+    rows: a tuple of cells for each row, as wide as `names`.
+    lines: line numbers in the file, from 1.
+    delimiter: separates the columns of a text table.
+    notes: remarks for the user.
     """
 
     source: str
@@ -36,7 +40,12 @@ class CellTable(NamedTuple):
 
 
 class RowList(NamedTuple):
-    """A work list: ids of its rows, and its own columns, ids included.
+    """A work list: the rows to play, with distinct ids, and its own columns.
+
+    id_column: name of the column with the ids.
+    columns: names of all columns, that of the ids included; `cells` has a tuple for each row.
+    delimiter: separates the columns of a text table.
+    notes: remarks for the user.
 
     >>> RowList("customer", ("Ann",), ("phone", "customer"), (("555", "Ann"),)).columns
     ('phone', 'customer')
@@ -50,7 +59,10 @@ class RowList(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def labels(self, column: str) -> tuple[str, ...]:
-        """Return the cells of a column; a blank cell is "(none)"."""
+        """Return the cell of each row in a column; a blank cell is "(none)".
+
+        An unknown column raises TableError.
+        """
         if column not in self.columns:
             raise TableError(
                 f"--by: expected a column of the list, got {column!r}; name one of "
@@ -63,7 +75,10 @@ class RowList(NamedTuple):
 def read_cells(path: Path, sheet: str | None = None) -> CellTable:
     """Read a table as text; blank lines are left out.
 
-    sheet: of an Excel file.
+    Raises TableError if the file is empty or no table with named columns.
+
+    path: a table in any format that `read_table` reads.
+    sheet: of an Excel file; None if it has only one.
     """
     if path.exists() and suffix_of(path) not in (*TEXT_SUFFIXES, ".txt"):
         return _from_columns(path, sheet)
@@ -76,7 +91,9 @@ def read_cells(path: Path, sheet: str | None = None) -> CellTable:
 
 
 def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
-    """Read a work list; a .txt file may have one id per line.
+    """Read a work list: a table with a column of ids, or a .txt with one id per line.
+
+    Raises TableError if an id is blank or occurs twice.
 
     path: a table in any format that `read_table` reads.
     id_column: the column with the ids. Default: the one called id, else the only one with a usual name for ids.
@@ -113,7 +130,9 @@ def _read_lines(path: Path, id_column: str | None) -> RowList:
 def id_place(table: CellTable, id_column: str | None) -> int:
     """Return the position of the column of ids.
 
-    It is the named one, or the one with a usual name for ids.
+    Raises TableError unless exactly one column fits.
+
+    id_column: its name, in any case; None for the only column with a usual name for ids.
     """
     lower = [name.lower() for name in table.names]
     if id_column is not None:

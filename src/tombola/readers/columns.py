@@ -16,11 +16,11 @@ from tombola.errors import TableError
 from tombola.readers.input_checks import check_memory
 from tombola.readers.names import matching
 
-# Texts of a missing cell, in lower case.
+# Texts that count as a missing cell, in lower case.
 MISSING = frozenset(
     {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "?", "-", "--", ".", "<na>"}
 )
-# Text in lower case -> number.
+# Words that count as numbers, in lower case -> number.
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 # Notations of a number. AMBIGUOUS_COMMA: 1,234 has a decimal comma or a thousands separator. AMBIGUOUS_POINT: 1.234
 # is ambiguous in the same way where a comma is decimal.
@@ -34,14 +34,17 @@ _CELL_SIZE = 64
 
 
 class CellRef(NamedTuple):
-    """A cell: its row and its text."""
+    """A cell of a column: its row, from 0, and its text; for messages."""
 
     row: int
     text: str
 
 
 class Column(NamedTuple):
-    """A column: numbers (NaN if missing or invalid), and its text if kept."""
+    """A column: numbers (NaN if missing or invalid), and its text if kept.
+
+    texts: the cell of each row; None if they were not kept, to save memory.
+    """
 
     name: str
     numbers: Floats
@@ -69,10 +72,12 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A table as columns, with its source and the line numbers of its rows.
+    """A table as columns, before actions, ids and costs are told apart.
 
+    source: name in messages.
+    lines: line of each row in the file; None if the format has no lines.
     notes: remarks for the user.
-    decimal: decimal mark that the user named.
+    decimal: decimal mark that the user named, "." or ","; None to detect it.
     """
 
     source: str
@@ -96,9 +101,9 @@ class Columns:
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def find(self, name: str, option: str) -> Column:
-        """Return the column that an option names; raise if there is none.
+        """Return the column that an option names; raise TableError if there is none.
 
-        option: named in the error message.
+        option: name of the option, for the error message.
         """
         if name in self.by_name:
             return self.by_name[name]
@@ -108,14 +113,19 @@ class Columns:
         )
 
     def matching(self, pattern: str, option: str) -> list[str]:
-        """Return the columns that match the pattern of an option; raise if none does.
+        """Return the names of columns that match a pattern; raise TableError if none does.
 
-        option: named in the error message.
+        pattern: a name, or one with * for any text.
+        option: name of the option, for the error message.
         """
         return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
-        """Return the column; raise unless all its cells are numbers or missing."""
+        """Return the column itself if all its cells are numbers or missing.
+
+        Raises TableError otherwise, and for mixed or ambiguous notations: some cells in per cent, or a comma that may
+        separate thousands.
+        """
         if column.first_invalid is not None:
             raise TableError(
                 f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, column {column.name!r}, "
@@ -152,7 +162,10 @@ class Columns:
 
 
 class ParsedCell(NamedTuple):
-    """A cell as a number (NaN if missing, None if invalid), and its notation."""
+    """A cell as a number (NaN if missing, None if invalid), and its notation.
+
+    notation: how the number is written: plain, in per cent, with a decimal comma, or ambiguous.
+    """
 
     number: float | None
     notation: str = PLAIN
@@ -160,6 +173,8 @@ class ParsedCell(NamedTuple):
 
 def parse_cell(cell: Any) -> ParsedCell:
     """Parse a cell: number, boolean, percentage, decimal comma, or missing.
+
+    cell: text, number, boolean or None.
 
     >>> [parse_cell(cell).number for cell in (" 0.5 ", "True", "NA", "12.5%", "0,5", "good", "1_000")]
     [0.5, 1.0, nan, 0.125, 0.5, None, None]
@@ -185,16 +200,19 @@ def parse_cell(cell: Any) -> ParsedCell:
 
 
 def has_ambiguous_point(text: str) -> bool:
-    """Return whether a point separates thousands if commas are decimal."""
+    """Return whether the point in a number may separate thousands, as in "1.234".
+
+    That matters only if commas are decimal.
+    """
     # The slice is a cheap test for the usual case, before the regular expression.
     return text.strip()[-4:-3] == "." and _AMBIGUOUS_POINT.fullmatch(text.strip()) is not None
 
 
 def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
-    """Parse the cells of a column.
+    """Parse the cells of a column; invalid ones become NaN and are noted, not raised.
 
-    first_row: row of the first cell.
-    keep_texts: whether to keep the texts.
+    first_row: row number of the first cell, if it is part of a longer column.
+    keep_texts: whether to keep the texts too.
     """
     numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
@@ -214,10 +232,13 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
 
 
 def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
-    """Parse a table that is given as rows of cells.
+    """Parse a table that is given as rows of cells; texts are kept.
+
+    Raises TableError if it is empty, or two columns have the same name.
 
     source: named in messages.
-    note: a remark for the user.
+    rows: each as long as `names`.
+    note: a remark for the user; "" for none.
     """
     check_unique_names(source, names)
     cells = []
@@ -234,7 +255,10 @@ def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence
 
 
 def notation_notes(columns: Sequence[Column]) -> list[str]:
-    """Return a note with an example for each notation except plain numbers."""
+    """Return a note with an example for each notation except plain numbers.
+
+    Notations are ways to write a number, such as 12.5% or 0,5.
+    """
     examples: dict[str, tuple[Column, CellRef]] = {}
     for column in columns:
         for notation, cell in column.notations.items():
@@ -247,7 +271,7 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
 
 
 def check_unique_names(source: str, names: Sequence[str]) -> None:
-    """Raise if two columns have the same name.
+    """Raise TableError if two columns have the same name.
 
     source: named in the error message.
     """

@@ -14,12 +14,17 @@ from tombola.readers.columns import Column, Columns
 from tombola.readers.names import action_stem, classify_name, matching, wildcard_match
 from tombola.readers.options import ReadOptions, stack_costs
 
-AS_REQUESTED = "as requested"  # the reason for columns the caller ignores
+# The reason, in the field `ignored` of a parsed table, for columns that the caller ignores.
+AS_REQUESTED = "as requested"
 
 
 class CostColumns(NamedTuple):
-    """Cost columns by resource, then by action or wildcard match.
+    """The cost columns of a table, by resource and action.
 
+    A resource is one kind of cost, such as seconds or dollars.
+
+    resources: resource -> action -> name of the column. Before `match_to_actions`, the text that a wildcard stands for
+        takes the place of the action.
     columns: names of all cost columns.
     """
 
@@ -71,7 +76,7 @@ class CostColumns(NamedTuple):
         return stack_costs({resource: _stack_columns(table, columns) for resource, columns in self.resources.items()})
 
     def notes(self) -> list[str]:
-        """Return a note that lists the columns and their actions."""
+        """Return a list with a note on columns and their actions; empty without costs."""
         pairs = [f"{column} for {name}" for columns in self.resources.values() for name, column in columns.items()]
         return [f"costs from columns {join_names(pairs)}"] if pairs else []
 
@@ -83,7 +88,8 @@ NO_COSTS = CostColumns({}, ())
 def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
     """Return the cost columns that the option `costs` names or matches.
 
-    The option lists resources, patterns such as cost_*, or one column per action.
+    The option lists resources, patterns such as cost_*, or one column per action. Raises TableError if it mixes columns
+    with the others, or names an unknown column.
     """
     resources, single = {}, []
     for word in options.resources:
@@ -104,10 +110,13 @@ def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
 def detected_costs(
     table: Columns, options: ReadOptions, names: Sequence[str], ignored: Mapping[str, str]
 ) -> CostColumns:
-    """Detect cost columns by name, if there is one for every action.
+    """Detect cost columns by name; NO_COSTS unless there is one for every action.
+
+    It detects nothing if the option `costs` is given. Columns called cost:ACTION must be complete: TableError
+    otherwise.
 
     names: of the actions.
-    ignored: columns that are not used, with the reason.
+    ignored: name of each column that is not used so far -> the reason.
     """
     if options.costs is not None:
         return NO_COSTS

@@ -20,18 +20,23 @@ from tombola.readers.options import ParsedTable, ReadOptions
 if TYPE_CHECKING:
     from tombola.readers.cells import RowList
 
-# Levels of a category with a column of their own; rarer ones share the row of zeros.
+# Most frequent levels of a category that get a column each; rarer ones share the row of zeros. Bounds the width.
 MAX_LEVELS = 20
 # A level must occur in this many rows to have a column: fewer say nothing about other rows.
 MIN_LEVEL_ROWS = 5
-# A text column with more different values than this share of the rows is no category.
+# A text column with more different values than this share of the rows is not a category, and is rejected: most of its
+# values would occur once.
 MAX_LEVEL_SHARE = 0.5
 # Hash buckets of words and word pairs, and dimensions kept by the truncated SVD.
 TEXT_BUCKETS, TEXT_DIMENSIONS = 1 << 16, 32
 
 
 class Encoded(NamedTuple):
-    """Encoded features, shape (rows, features), a name for each, and notes."""
+    """Encoded features: an array, a name for each of its columns, and notes.
+
+    values: shape (rows, features), NaN where a number is missing.
+    notes: remarks for the user.
+    """
 
     values: Floats
     names: tuple[str, ...]
@@ -41,11 +46,11 @@ class Encoded(NamedTuple):
 def feature_columns(
     table: Columns, options: ReadOptions, excluded: Collection[str]
 ) -> tuple[dict[str, Column], dict[str, Column]]:
-    """Return the columns of the options `features` and `text`, by name.
+    """Return the columns of the options `features` and `text`, two dicts by name.
 
-    excluded: names of columns to leave out.
+    Raises TableError if a column has another role too, such as action or id.
 
-    Excluded columns are left out, so that a pattern can be combined with `ignore`. A column with another role raises.
+    excluded: names of columns to leave out, so that a pattern can be combined with `ignore`.
     """
     texts = _matching(table, options.text, "text", excluded)
     # A pattern such as * must not encode a text column twice.
@@ -69,11 +74,12 @@ def feature_columns(
 def add_features(
     parsed: ParsedTable, table: Columns, plain: Sequence[Column], texts: Sequence[Column], lines: Rounds | None
 ) -> ParsedTable:
-    """Encode feature columns and add them to a parsed table.
+    """Encode feature columns and add them, with their notes, to a parsed table.
 
     plain: columns of numbers or categories.
     texts: columns of free text.
-    lines: in a long table the row of each line; a feature must be the same in all lines of a row.
+    lines: in a long table the row of each line; a feature must be the same in all lines of a row. None for a wide
+        table.
     """
     if not plain and not texts:
         return parsed
@@ -87,10 +93,11 @@ def add_features(
 
 
 def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> Encoded:
-    """Encode columns as numbers.
+    """Encode columns as numbers: categories one-hot, free text as reduced TF-IDF.
 
     The notes state categories, missing values and the encoding of text.
 
+    table: the table of the columns, for messages.
     plain: columns of numbers or categories.
     texts: columns of free text.
 
@@ -113,7 +120,11 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
 def features_of_list(
     listed: "RowList", features: Sequence[str], text: Sequence[str], source: str = "list"
 ) -> Encoded:  # fmt: skip
-    """Encode columns of a work list, given by names or patterns.
+    """Encode columns of a work list, given by names or patterns such as size_*.
+
+    features: columns of numbers or categories.
+    text: columns of free text.
+    source: named in messages.
 
     >>> from tombola.readers.cells import RowList
     >>> listed = RowList("id", ("x", "y"), ("id", "size"), (("x", "3"), ("y", "n/a")))
@@ -128,11 +139,11 @@ def features_of_list(
 
 
 def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:
-    """Return ignored columns of numbers that could be features.
+    """Return the names of ignored columns of numbers that could be features.
 
     They vary, and their names are not usual for outcomes or ids.
 
-    ignored: names of columns.
+    ignored: names of columns that the table does not use.
     """
     found = []
     for name in ignored:
@@ -215,7 +226,9 @@ def _encode_text(table: Columns, column: Column) -> Encoded:
 def one_per_row(table: Columns, column: Column, lines: Rounds) -> Column:
     """Return the column with one cell for each row of a long table.
 
-    Raises if the lines of a row differ.
+    Raises TableError if the lines of a row differ.
+
+    lines: row of each line.
     """
     first = np.unique(lines, return_index=True)[1]
     cells: Sequence[Any] = column.texts if column.texts is not None else column.numbers.tolist()

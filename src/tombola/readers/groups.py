@@ -10,9 +10,12 @@ from tombola.readers.names import Kind
 
 
 class GroupRow(NamedTuple):
-    """One group: its rows, filled cells, and best and second action by mean.
+    """One group of rows: its size, and the best and second action by mean.
 
-    Without a direction, `best` has the largest mean and `second` the smallest.
+    Means are in the unit of the table. Without a known direction, `best` has the largest mean and `second` the
+    smallest.
+
+    cells: number of values that are not missing.
     """
 
     name: str

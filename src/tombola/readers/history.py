@@ -15,8 +15,11 @@ from tombola.readers.names import is_id_name
 def read_history(path: Path, rows: Sequence[str] | None = None, column: str | None = None) -> tuple[list[str], Floats]:
     """Return the row ids and the numbers of a CSV or TSV table, shape (rows, h).
 
-    One column with the row ids (`column`, or a name such as id), and at least one column of numbers, such as the losses
-    of candidates that do not take part. With `rows`, the numbers are in the order of these ids; every id must occur.
+    The table has a column of row ids and h >= 1 columns of numbers, such as the losses of candidates that do not take
+    part. Raises TableError if a number or a row is missing.
+
+    rows: ids that must all occur; the numbers are in their order. None for all rows, in the order of the file.
+    column: name of the column of ids; None for the one with a usual name, such as id.
     """
     text = text_table(path)
     places = [place for place, name in enumerate(text.header) if (name == column if column else is_id_name(name))]

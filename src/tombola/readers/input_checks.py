@@ -10,9 +10,9 @@ from tombola.errors import TableError
 
 
 def check_file(path: Path, expected: str = "a file") -> None:
-    """Raise unless the path is a readable regular file; never open a pipe.
+    """Raise TableError unless the path is a readable regular file; never open a pipe.
 
-    expected: named in the error message.
+    expected: description of the file, for the error message.
     """
     try:
         mode = path.stat().st_mode
@@ -28,7 +28,7 @@ def check_file(path: Path, expected: str = "a file") -> None:
 
 
 def check_memory(source: str, size: int) -> None:
-    """Raise if `size` bytes are more than half of this machine's memory.
+    """Raise TableError if `size` bytes are more than half of this machine's memory.
 
     source: named in the error message.
     """

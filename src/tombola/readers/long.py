@@ -22,12 +22,17 @@ from tombola.readers.names import (
 )
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 
-# A pool with more cells must have a line for one in twenty of them: otherwise the columns are wrong.
+# A pool with more cells (rows x actions) than this must have a line for one in twenty of them: otherwise the columns
+# were mistaken, and the pool would only fill the memory.
 MAX_SPARSE_CELLS = 10_000_000
 
 
 def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
-    """Return the column that names the action, None if the table is wide."""
+    """Return the column that names the action of each line; None if the table is wide.
+
+    It is the one of the option `action`, else one with a usual name, such as action or, beside a column of values,
+    model.
+    """
     if options.action is not None:
         return table.find(options.action, "action")
     if options.actions is not None and all(name in table.by_name for name in options.actions):
@@ -41,10 +46,11 @@ def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
 def read_long(table: Columns, options: ReadOptions, action: Column, *, average: bool = False) -> ParsedTable:
     """Parse a long table; rows and actions keep the order of their first lines.
 
-    action: column that names the action.
-    average: average repeated lines of a row and action, which otherwise raise.
+    A long table has a line for each row and action. Raises TableError if it has no column of row ids, or one line per
+    row.
 
-    `average` averages repeated lines of a row and action, which otherwise raise.
+    action: column that names the action.
+    average: average repeated lines of a row and action, which otherwise raise TableError.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     evidence = f"column {action.name!r} names it"
@@ -87,7 +93,10 @@ def read_long(table: Columns, options: ReadOptions, action: Column, *, average: 
 
 
 def rows_of_lines(table: Columns, options: ReadOptions) -> Rounds:
-    """Return the row of each line of a long table that `read_long` has accepted."""
+    """Return the number of the row that each line of a long table belongs to.
+
+    The numbers are from 0, in the order of the rows of `read_long`, which must have accepted the table.
+    """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     assert ids is not None
     return _encode(table, ids)[0]

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
-# Role that the name of a column suggests.
+# Role that the name of a column suggests; "plain" suggests none, so that it may be an action.
 NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "label", "plain"]
 # Direction of numbers: lower or higher is better.
 Kind: TypeAlias = Literal["losses", "scores"]
 
-# Names of arrays in an archive, and of columns in a long table.
+# Names of arrays in an archive, and of columns in a long table, by role.
 LOSSES = ("losses", "loss")
 SCORES = ("scores", "score", "rewards", "reward")
 COSTS = ("costs", "cost")
@@ -20,6 +20,7 @@ IDS = ("ids", "id", "row", "row_id", "instance_id")
 ACTION = ("action", "logged_action", "chosen_action")
 # These mark a long table only beside a column of losses, scores or probabilities.
 WEAK_ACTION = ("algorithm", "model", "method", "solver", "arm")
+# Names of the probability with which a logged action was chosen.
 PROBABILITY = ("propensity", "probability", "pscore", "action_prob", "logged_probability")
 
 _WEAK_IDS = (
@@ -71,9 +72,10 @@ def classify_name(name: str) -> NameClass:
 
 
 def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
-    """Return the direction of the numbers in columns of these names, and their unit.
+    """Return the direction and the unit of numbers in columns of these names.
 
-    The direction is None unless every name states the same one; the unit is "" unless all names use one word.
+    The direction is "losses", "scores", or None unless every name states the same one. The unit is the word for the
+    numbers, "" unless all names use one.
 
     >>> direction_of(["gpt_accuracy", "llama_accuracy"]), direction_of(["gpt", "llama"])
     (('scores', 'accuracy'), (None, ''))
@@ -88,7 +90,7 @@ def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
 
 
 def is_id_name(name: str) -> bool:
-    """Return whether the name is usual for a column of ids."""
+    """Return whether the name is usual for a column of ids, such as id or name."""
     return name.strip().lower() in (*IDS, *_WEAK_IDS, "") or has_id_word(name)
 
 
@@ -132,7 +134,10 @@ def without_kind_word(name: str) -> str:
 
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
-    """Return the name equal to the pattern, else all that match it as a wildcard."""
+    """Return the name equal to the pattern, else all that match it as a wildcard.
+
+    pattern: may have * for any text; the list is empty if nothing matches.
+    """
     names = list(names)
     return [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
 

@@ -17,7 +17,7 @@ from tombola.readers.names import Kind, direction_of
 class ReadOptions(NamedTuple):
     """Options of `read_table` that affect parsing; None means: detect.
 
-    Their meaning is documented there.
+    Their meaning is documented there; readers of single formats get them all.
     """
 
     kind: Kind | None = None
@@ -37,7 +37,10 @@ class ReadOptions(NamedTuple):
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """The names of resources whose costs are in the table itself."""
+        """The texts of the option `costs` that name columns of the table itself.
+
+        Empty if costs are given otherwise: as a second table, or as a dict of prices.
+        """
         if isinstance(self.costs, str):
             return (self.costs,)
         named = isinstance(self.costs, Sequence) and all(isinstance(one, str) for one in self.costs)
@@ -87,7 +90,10 @@ class ParsedTable(NamedTuple):
         return self.actions or tuple(str(action) for action in range(self.values.shape[1]))
 
     def with_direction(self) -> "ParsedTable":
-        """Take the direction from the file name, unless a column contradicts it."""
+        """Return the table with the direction that its file name states, and a note.
+
+        Unchanged if it has a direction, or a column name states the other one.
+        """
         if self.kind is not None:
             return self
         kind, _ = direction_of([Path(self.source.partition("::")[0]).name.split(".")[0]])
@@ -96,7 +102,10 @@ class ParsedTable(NamedTuple):
         return self._replace(kind=kind, notes=[*self.notes, f"{kind} by the name of the file"])
 
     def require_direction(self) -> Kind:
-        """Return the direction; raise if neither column names nor the caller state it."""
+        """Return the direction, "losses" or "scores".
+
+        Raises TableError if neither column names, file name nor the caller state it.
+        """
         if self.kind is not None:
             return self.kind
         raise TableError(
@@ -109,9 +118,11 @@ class ParsedTable(NamedTuple):
 def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError:
     """Return the error for a logged table, in which one action per row has a loss.
 
-    evidence: why it looks like one.
-    hint: a fix.
+    The caller raises it.
+
     source: named in the error message.
+    evidence: why it looks like one.
+    hint: a further fix, appended to the message.
     """
     return TableError(
         f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "
@@ -123,6 +134,6 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
 def stack_costs(resources: Mapping[str, Any]) -> NDArray[Any] | None:
     """Return costs of shape (rows, actions, resources); None without resources.
 
-    resources: name -> table of costs.
+    resources: name -> costs, shape (rows, actions).
     """
     return np.stack(list(resources.values()), axis=2) if resources else None

@@ -24,7 +24,10 @@ SAMPLE_ACTIONS, SAMPLE_ROWS = 6, 3
 
 
 class TableSummary(NamedTuple):
-    """Summary of a parsed table: facts, a sample, and the options it needs."""
+    """Summary of a parsed table: facts, a sample, and the options it needs.
+
+    `summarise_table` builds it.
+    """
 
     parsed: ParsedTable
 
@@ -86,7 +89,10 @@ class TableSummary(NamedTuple):
         return [] if parsed.strata is None else group_rows(parsed.values, parsed.strata, parsed.names, parsed.kind)
 
     def sample(self) -> tuple[list[str], list[list[str]]]:
-        """Return the header and cells of the first rows and actions."""
+        """Return the header and the rows of a corner of the table, as text.
+
+        It has the first rows and actions, with ids if there are any.
+        """
         parsed, names = self.parsed, self.parsed.names
         more = ["..."] if len(names) > SAMPLE_ACTIONS else []
         with_ids = parsed.ids is not None
@@ -103,8 +109,8 @@ class TableSummary(NamedTuple):
 
         Both directions are offered if the names state none. A half-finished table is continued as a race.
 
-        command: the command line for `compare`.
-        source: the table.
+        command: command line of compare on this table; the options it needs are appended.
+        source: path of the table, for the command of a race.
         """
         kinds: tuple[Kind, ...] = (self.parsed.kind,) if self.parsed.kind else ("scores", "losses")
         directions = [f"if {'higher' if kind == 'scores' else 'lower'} is better" for kind in kinds]
@@ -131,9 +137,11 @@ class TableSummary(NamedTuple):
         return shlex.join([*words, "--file", out])
 
     def needed_options(self, kind: Kind) -> list[str]:
-        """Return the options that reading the table needs beyond those given.
+        """Return the options that reading the table needs beyond those given, as text.
 
-        kind: direction of its numbers.
+        They are about direction, range and missing cells.
+
+        kind: direction to assume if the table states none.
         """
         needed = [] if self.parsed.kind else [option_text("kind", kind)]
         low, high = self._value_range()
@@ -176,7 +184,7 @@ class TableSummary(NamedTuple):
 
 
 def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
-    """Parse a table and return its summary.
+    """Parse a table and return its summary; missing cells are allowed.
 
     source: a path, data frame or array, as in `read_table`.
 

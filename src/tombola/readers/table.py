@@ -25,7 +25,13 @@ from tombola.readers.wide import read_wide
 
 
 def read_pool(path: str | Path, *, kind: Kind | None = None, rescale: bool = False) -> Pool:
-    """Read a table from a file and return its pool; see `read_table`."""
+    """Read a table from a file and return its pool.
+
+    kind: "losses" (lower is better) or "scores" (higher is better); None if names of columns or of the file state it.
+    rescale: map the smallest and the largest value to 0 and 1; otherwise values must be in [0, 1].
+
+    Further options: `read_table`.
+    """
     return read_table(path, kind=kind, rescale=rescale).pool
 
 
@@ -97,6 +103,8 @@ def read_table(
 
 def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     """Parse a table, without handling missing cells, range or direction.
+
+    Raises TableError if it is malformed.
 
     source: a path, data frame or array, as in `read_table`.
     """

@@ -15,16 +15,21 @@ from tombola.readers.options import ParsedTable
 
 # Numbers examined at a time, so that a memory-mapped table is never loaded as a whole.
 _CHUNK_SIZE = 1 << 20
-# With more rows incomplete than this share, dropping them would leave too little of the table.
+# Up to this share of incomplete rows, messages suggest to drop them; with more, too little of the table would be left,
+# and they suggest to fill the cells in.
 MAX_DROPPED_SHARE = 0.5
 
 
 class Table(NamedTuple):
     """A table as read: pool, delays, notes, and the meaning of its numbers.
 
-    `kind` is "losses" (lower is better) or "scores" (higher is better). `unit` is the word that the column names use
-    for the numbers ("accuracy", "seconds"), "" if there is none. `range` holds the two table values that were mapped
-    to losses 0 and 1, the smaller one first. `strata` has the group of each row, if the option `by` names their column.
+    pool: losses in [0, 1], with costs and features if there are any.
+    delays: rounds until the feedback of each row arrives; None without delays.
+    notes: remarks on the conversion, for the user.
+    kind: "losses" (lower is better) or "scores" (higher is better).
+    unit: the word that the column names use for the numbers ("accuracy", "seconds"), "" if there is none.
+    range: the two table values that were mapped to losses 0 and 1, the smaller one first.
+    strata: the group of each row, if the option `by` names their column.
 
     >>> table = Table(Pool([[0.2, 0.5]]), None, [], "scores", "accuracy", (0.0, 100.0))
     >>> table.direction, table.value(0.2), table.gap(0.05)
@@ -63,6 +68,9 @@ class Table(NamedTuple):
 def direction_text(kind: Kind, unit: str = "") -> str:
     """Return the direction of numbers as a phrase.
 
+    kind: "losses" or "scores".
+    unit: word for the numbers, such as "seconds"; "" for none.
+
     >>> direction_text("losses")
     'read as losses: lower is better'
     """
@@ -73,8 +81,10 @@ def direction_text(kind: Kind, unit: str = "") -> str:
 def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool) -> Table:
     """Convert a parsed table to a pool of losses in [0, 1].
 
-    missing: "error", "drop" or "worst".
-    limits: the values that become 0 and 1; None is (0, 1).
+    Raises TableError if the direction is unknown, or a value is outside the limits.
+
+    missing: treatment of missing cells: raise ("error"), "drop" the row, or count the cell as loss 1 ("worst").
+    limits: the smallest and the largest possible value; None is (0, 1).
     rescale: use the smallest and the largest value of the table as limits.
     """
     kind = parsed.require_direction()
@@ -95,9 +105,9 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
 
 
 def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return masks of rows without a value, and of rows without a cost or delay.
+    """Return masks of rows that lack a value, and of rows that lack a cost or delay.
 
-    parsed: the table.
+    Both have shape (rows,). Raises TableError if there are not as many costs or delays as rows.
     """
     rows = parsed.values.shape[0]
     without_value, without_cost = _rows_with_nan(parsed.values), np.zeros(rows, dtype=bool)
@@ -112,7 +122,7 @@ def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.
 
 
 def source_name(source: object) -> str:
-    """Return the name of a source in messages: its path, or its type."""
+    """Return the name of a source in messages: its path, or the name of its type."""
     return str(source) if isinstance(source, str | Path) else type(source).__name__
 
 
@@ -217,9 +227,9 @@ def _limits(
 
 
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
-    """Return the smallest and the largest number; raise unless both are finite.
+    """Return the smallest and the largest value of a table, missing cells left out.
 
-    parsed: the table.
+    Raises TableError unless both are finite.
     """
     low, high = np.inf, -np.inf
     height = max(1, _CHUNK_SIZE // parsed.values.shape[1])
@@ -235,7 +245,7 @@ def value_range(parsed: ParsedTable) -> tuple[float, float]:
 
 
 def suggested_range(low: float, high: float) -> tuple[float, float]:
-    """Return round limits that contain the two numbers.
+    """Return round limits that contain the two numbers, to suggest as option `range`.
 
     >>> suggested_range(0.5, 9.3), suggested_range(-2.0, 77.0)
     ((0.0, 10.0), (-2.0, 100.0))

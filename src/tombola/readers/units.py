@@ -6,9 +6,10 @@ from tombola.errors import TableError
 
 
 class Units(NamedTuple):
-    """Numbers from `low` to `high`; lower is better, or higher if `scores`.
+    """Conversion between numbers from `low` to `high` and losses in [0, 1].
 
-    unit: the word for them.
+    scores: whether higher is better; then `high` is loss 0.
+    unit: the word for the numbers, such as "seconds"; "" for loss or score.
 
     >>> points = Units(0, 100, scores=True)
     >>> points.loss(80), points.number(0.2), points.gap(0.05), points.interval(0.1, 0.3)
@@ -30,7 +31,7 @@ class Units(NamedTuple):
         return self.high - difference if self.scores else self.low + difference
 
     def gap(self, losses: float) -> float:
-        """Convert a difference of losses to table units."""
+        """Convert a difference of losses to a difference in table units."""
         return losses * (self.high - self.low)
 
     @property
@@ -44,7 +45,9 @@ class Units(NamedTuple):
         return (ends[1], ends[0]) if self.scores else ends
 
     def parse_loss(self, source: str, line: int, name: str, cell: str) -> float:
-        """Convert a cell to a loss, or raise an error with its position.
+        """Convert a cell to a loss; raise TableError if it is not a number in the range.
+
+        source, line, name: file, line and column of the cell, for the error message.
 
         >>> Units(0, 10).parse_loss("t.csv", 2, "a", "5")
         0.5
@@ -66,7 +69,7 @@ UNIT_LOSSES = Units()
 
 
 def parse_range(text: str) -> tuple[float, float]:
-    """Parse the text LOW,HIGH.
+    """Parse the text LOW,HIGH; raise TableError unless LOW < HIGH.
 
     >>> parse_range("0,100")
     (0.0, 100.0)

@@ -22,7 +22,8 @@ from tombola.readers.names import (
 )
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
 
-NOT_SELECTED = "not selected"  # the reason for columns that the option `actions` leaves out
+# The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
+NOT_SELECTED = "not selected"
 # Ids of a last line that sums up the others.
 _SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -30,7 +31,11 @@ _ARTICLES = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": 
 
 
 def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
-    """Parse a wide table: detect ids, delays, costs, actions, ignored columns."""
+    """Parse a wide table, with a line per row and a column per action.
+
+    Roles that no option names (ids, delays, costs, actions) are detected from names and cells. The field `ignored` of
+    the result has the other columns with the reason. Raises TableError if the columns of actions cannot be found.
+    """
     if options.value is not None:
         raise TableError(
             f"{table.source}: expected a long table as {option_text('value')} states, got one without a column that "

@@ -26,7 +26,11 @@ from tombola.readers.options import ParsedTable, ReadOptions
 
 
 class Format(NamedTuple):
-    """A file format: its suffixes, the bytes its files start with, and its reader."""
+    """A file format: its suffixes, the bytes its files start with, and its reader.
+
+    suffixes: in lower case, with the point.
+    magic: None if content does not identify the format.
+    """
 
     suffixes: tuple[str, ...]
     read: Callable[[Path, ReadOptions], ParsedTable | Columns]
@@ -55,7 +59,11 @@ _VAGUE_SUFFIXES = (".txt", ".dat")
 
 
 def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
-    """Read a file, `-` (standard input), or FILE::TABLE (SQLite, Excel)."""
+    """Read a file, "-" (standard input), or FILE::TABLE (SQLite, Excel).
+
+    Returns `ParsedTable` if the format names its own roles, such as ASlib, else `Columns`. Raises TableError for an
+    unknown format.
+    """
     if name == "-":
         return _read_standard_input(options)
     path, _, inner = name.partition("::") if "::" in name and not Path(name).exists() else (name, "", "")
@@ -63,7 +71,10 @@ def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that determines the format, from the name or content."""
+    """Return the suffix that determines the format, in lower case, such as ".csv".
+
+    It is that of the name, without .gz; the content decides if the suffix is unknown or vague (.txt, .dat).
+    """
     name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     suffix = name.suffix.lower()
     return suffix if suffix in _BY_SUFFIX and suffix not in _VAGUE_SUFFIXES else _suffix_of_content(path) or suffix

@@ -26,10 +26,10 @@ _READ_ERRORS = (
 
 
 def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
-    """Read an NPZ archive with an array `losses` or `scores`.
+    """Read an NPZ archive with an array `losses` or `scores`, shape (rows, actions).
 
     Optional arrays are `actions`, `ids`, `costs` and `delays`; `features` are named by the caller. Pickled objects are
-    rejected.
+    rejected: TableError.
     """
     source = str(path)
     try:
@@ -105,7 +105,10 @@ def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) ->
 
 
 def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
-    """Read an NPY file memory-mapped: only pages that are used are loaded."""
+    """Read an NPY file, shape (rows, actions), memory-mapped.
+
+    Only the pages that are used are loaded.
+    """
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except _READ_ERRORS as error:
@@ -141,9 +144,10 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
 
 
 def select_actions(parsed: ParsedTable, actions: Sequence[str] | None) -> ParsedTable:
-    """Select actions by name, or name all actions that have no names.
+    """Return the table with only these actions; or name all, if they have no names.
 
-    parsed: the table.
+    Raises TableError for an unknown name, or a wrong number of names.
+
     actions: names; None keeps the table.
     """
     k = parsed.values.shape[1]

@@ -31,9 +31,9 @@ from tombola.readers.input_checks import check_file, check_memory
 from tombola.readers.names import ACTION, WEAK_ACTION, is_group_name, is_id_name, matching
 from tombola.readers.options import ReadOptions
 
-# Longer lines are rejected: the file is not a table.
+# Characters. A longer line is rejected before it fills the memory: the file is not a table.
 MAX_LINE_LENGTH = 1 << 22
-# Rows converted at a time, and characters in all their cells.
+# Rows converted at a time, and characters in all their cells: bounds the memory for text.
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 1 << 24
 # Excel's encoding of "CSV" in western Europe and America.
@@ -43,7 +43,11 @@ ENCODING_CHUNK = 1 << 20
 
 
 class TextTable(NamedTuple):
-    """A text table before parsing: header, rows with line numbers, notes, delimiter."""
+    """A text table before parsing: header, rows with line numbers, notes, delimiter.
+
+    rows: line number and cells of each row, read lazily; can be read once.
+    notes: remarks for the user.
+    """
 
     header: list[str]
     rows: Iterator[tuple[int, list[str]]]
@@ -52,7 +56,10 @@ class TextTable(NamedTuple):
 
 
 def read_text(path: Path, options: ReadOptions) -> Columns:
-    """Read a text table; text is kept only of possible ids, actions and groups."""
+    """Read a CSV or TSV file; text is kept only of possible ids, actions and groups.
+
+    Blank lines are left out. Raises TableError if there is no row.
+    """
     header, rows, notes, _ = _with_header(path, text_table(path), options)
     keeps_text = _text_columns(options)
     builders = [ColumnBuilder(name, keep_texts=keeps_text(index, name)) for index, name in enumerate(header)]
@@ -76,7 +83,10 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
 
 
 def text_table(path: Path) -> TextTable:
-    """Open a text table; rows are read lazily, and must be as wide as the header."""
+    """Open a text table; rows are read lazily, and must be as wide as the header.
+
+    Encoding and delimiter are detected. Raises TableError for a file that is not text, also while rows are read.
+    """
     encoding = text_encoding(path)
     lines = text_lines(path, encoding)
     above, first, notes = _skip_comments(lines)
@@ -95,9 +105,11 @@ def text_table(path: Path) -> TextTable:
 
 
 def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
-    """Yield the lines of a text file, gzipped or not.
+    """Yield the lines of a text file, gzipped or not, with their line breaks.
 
-    encoding: UTF-8 or UTF-16 by default.
+    Raises TableError if it cannot be decoded.
+
+    encoding: name of a codec; "" for UTF-16 with a byte order mark, else UTF-8.
     """
     try:
         with _open_bytes(path) as (binary, is_utf16):
@@ -111,10 +123,10 @@ def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
 
 
 def text_encoding(path: Path) -> str:
-    """Return the encoding of a text table: UTF-8, UTF-16, or Windows text.
+    """Return the codec of a text table: "utf-8-sig", "utf-16" or "cp1252".
 
     Excel writes "CSV" in the encoding of Windows, cp1252. It is used only if no character outside ASCII is valid UTF-8
-    up to the first invalid byte: otherwise the file is UTF-8 with a damaged place, and is rejected.
+    up to the first invalid byte: otherwise the file is UTF-8 with a damaged place, and is rejected when it is read.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     ascii_so_far = True
@@ -247,7 +259,10 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
 
 
 class ColumnBuilder:
-    """Build a column from chunks of cells: numbers, and texts if they are kept."""
+    """Build a column from chunks of cells: call `extend` for each chunk, then `build`.
+
+    keep_texts: whether to keep the texts beside the numbers.
+    """
 
     def __init__(self, name: str, *, keep_texts: bool) -> None:
         self.name = name
@@ -259,7 +274,7 @@ class ColumnBuilder:
         self.notations: dict[str, CellRef] = {}
 
     def extend(self, cells: tuple[str, ...]) -> None:
-        """Append cells; those of a chunk of plain numbers are converted together."""
+        """Append cells; a chunk of plain numbers is converted at once, which is faster."""
         if self.texts is not None:
             self.texts.extend(cell.strip() for cell in cells)
             # 50 bytes is the overhead of a Python string.
@@ -278,7 +293,7 @@ class ColumnBuilder:
             self._extend_one_by_one(cells)
 
     def build(self) -> Column:
-        """Return the column."""
+        """Return the column of all cells so far."""
         numbers = np.frombuffer(self.numbers, dtype=np.float64)
         return Column(self.name, numbers, self.texts, self.first_invalid, self.first_missing, self.notations)
 

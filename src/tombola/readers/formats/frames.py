@@ -14,7 +14,7 @@ from tombola.readers.options import ReadOptions
 
 
 def read_frame(frame: Any, source: str) -> Columns:
-    """Read a data frame of any library that narwhals supports.
+    """Read a data frame of any library that narwhals supports: pandas, polars, ...
 
     source: named in messages.
     """

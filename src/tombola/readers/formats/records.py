@@ -19,11 +19,11 @@ from tombola.readers.formats.delimited import text_lines
 from tombola.readers.input_checks import check_memory
 from tombola.readers.options import ReadOptions
 
-# Python objects take several times the size of their JSON text.
+# Memory of parsed JSON as a multiple of its text: Python objects are larger. For the check before reading.
 JSON_SIZE_FACTOR = 8
-# Bytes of a Python object per cell, about.
+# Memory of a Python object per cell in bytes, about; for the check before reading.
 CELL_SIZE = 64
-# Excel itself has no more lines in a sheet.
+# Lines of a sheet; more raise TableError. Excel itself has no more.
 MAX_SHEET_LINES = 1 << 20
 # A part of a workbook that unpacks to more than this factor is no sheet; small parts may.
 MAX_UNPACK_FACTOR, SMALL_PART_SIZE = 200, 1 << 16
@@ -54,7 +54,10 @@ def read_json(path: Path, options: ReadOptions) -> Columns:
 
 
 def read_sqlite(path: Path, options: ReadOptions) -> Columns:
-    """Read a table or a view of an SQLite file, which is opened read-only."""
+    """Read a table or a view of an SQLite file, which is opened read-only.
+
+    The option `sheet` names it; needed if there are several.
+    """
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
             # A view must not call functions with side effects.
@@ -71,7 +74,10 @@ def read_sqlite(path: Path, options: ReadOptions) -> Columns:
 
 
 def read_excel(path: Path, options: ReadOptions) -> Columns:
-    """Read a sheet of an Excel file; formulas count with their saved values."""
+    """Read a sheet of an Excel file; formulas count with their saved values.
+
+    The option `sheet` names it; needed if there are several.
+    """
     name, rows = _sheet_rows(path, options.sheet)
     if len(rows) < 2:
         raise TableError(f"{path}: expected names and rows in sheet {name!r}, got {len(rows)} lines; name another.")
