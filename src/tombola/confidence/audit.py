@@ -22,7 +22,7 @@ from tombola.errors import ParameterError
 # Outcome of the test of one statement.
 Outcome = Literal["proved", "refuted", "undecided"]
 
-# Rows per update of the simulated audits in `plan`.
+# Rows per update of the simulated audits in `plan`, which stops after the update that decides all of them.
 PLAN_BATCH = 500
 
 
@@ -52,9 +52,13 @@ class AuditResult(NamedTuple):
 
 
 class InequalityTest:
-    """Test one inequality by two e-processes.
+    """Test one inequality about a mean by two e-processes.
 
     One bets against the negation (its refutation is a proof), one against the inequality itself.
+
+    inequality: as in `Statement.inequalities`.
+    population: number of rows of the list.
+    proof_level, refutation_level: probability of a wrong proof, and of a wrong refutation.
     """
 
     def __init__(self, inequality: Inequality, population: float, proof_level: float, refutation_level: float) -> None:
@@ -65,7 +69,7 @@ class InequalityTest:
         self._itself = _e_process(inequality.threshold, population, refutation_level, at_most=not at_most)
 
     def extend(self, values: Floats, strata: Any) -> None:
-        """Add values; `strata` is ignored."""
+        """Add values in [0, 1], shape (n,); `strata` is ignored."""
         self._negation.extend(values)
         self._itself.extend(values)
         self.total += float(values.sum())
@@ -79,7 +83,7 @@ class InequalityTest:
 
     @property
     def deviation(self) -> float:
-        """The sample standard deviation; nan without values."""
+        """The sample standard deviation, for values in [0, 1]; nan without values."""
         return math.sqrt(max(self.squares / self.rows - self.mean * self.mean, 0.0)) if self.rows else math.nan
 
     @property
@@ -89,7 +93,7 @@ class InequalityTest:
 
     @property
     def refutation(self) -> tuple[int, float]:
-        """The row of the refutation (0: not refuted), and the p-value."""
+        """The row of the refutation (0: not refuted), and the p-value of the inequality."""
         return self._decision(self._itself, holds=False)
 
     def _decision(self, process: EProcess, *, holds: bool) -> tuple[int, float]:
@@ -103,7 +107,14 @@ class InequalityTest:
 
 
 class PredictedInequalityTest(InequalityTest):
-    """Test of one inequality on a list whose rows have a history."""
+    """Test one inequality on a list whose rows have a history.
+
+    Predictions from history make the test sharper (`PredictedMean`).
+
+    inequality: as in `Statement.inequalities`.
+    history: numbers known of every row, shape (rows, h).
+    proof_level, refutation_level: probability of a wrong proof, and of a wrong refutation.
+    """
 
     def __init__(self, inequality: Inequality, history: Floats, proof_level: float, refutation_level: float) -> None:
         self.inequality, self.population = inequality, len(history)
@@ -114,7 +125,10 @@ class PredictedInequalityTest(InequalityTest):
         self._thresholds, self._decided_at = [1.0 / level for level in sides], [0, 0]
 
     def extend(self, values: Floats, places: Any) -> None:
-        """Add values; `places` are the numbers of their rows in the history."""
+        """Add values in [0, 1], shape (n,).
+
+        places: the index of the row of each value in the history.
+        """
         for place, value in zip(places, values.tolist(), strict=True):
             self._mean.update(place, value)
             self.total, self.squares, self.rows = self.total + value, self.squares + value * value, self.rows + 1
@@ -135,7 +149,12 @@ class PredictedInequalityTest(InequalityTest):
 
 
 class StratifiedInequalityTest:
-    """Test one inequality by the confidence sequence of a stratified mean."""
+    """Test one inequality by the confidence sequence of a stratified mean.
+
+    inequality: as in `Statement.inequalities`.
+    sizes: number of rows of each stratum, by name.
+    level: probability of a wrong proof or refutation.
+    """
 
     def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
         self.inequality, self.level, self.rows = inequality, level, 0
@@ -143,7 +162,7 @@ class StratifiedInequalityTest:
         self._proved_at = self._refuted_at = 0
 
     def extend(self, values: Floats, strata: Any) -> None:
-        """Add values with the stratum of each."""
+        """Add values in [0, 1] with the name of the stratum of each."""
         self._strata.extend(values, strata)
         self.rows += values.size
         low, high = self._strata.interval()
@@ -181,14 +200,15 @@ class Audit:
     """Test statements about a list sequentially, sampled in random order.
 
     statements: as returned by `parse_statement`.
-    population: number of rows of the list.
+    population: number of rows of the list; None if `strata` has the sizes.
     level: error probability of all outcomes together.
+    strata: number of rows of each stratum (group that is sampled on its own), by name; None: one list.
+    history: numbers known of every row, shape (rows, h); predictions from them make the tests sharper
+        (`PredictedMean`). None: no history.
 
     With probability 1 - level no outcome is ever wrong, at any number of rows: each statement has its share of the
     level. A statement is proved when all its inequalities are proved, each at the full share. It is refuted when one of
-    them is refuted, so these divide the share.
-
-    With `history`, numbers known of every row (rows, h), predictions make the tests sharper (`PredictedMean`).
+    them is refuted, so these divide the share. Add rows by `extend`; `results` has the outcomes.
 
     >>> from tombola.confidence import parse_statement
     >>> statements = [parse_statement("mean(score) > 0.5"), parse_statement("share(ok = yes) >= 0.9")]
@@ -240,10 +260,10 @@ class Audit:
         ]
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Add rows; none of them if one is invalid.
+        """Add rows; ParameterError or TableError, and none of them, if one is invalid.
 
-        rows: columns of cells by name.
-        strata: the stratum of each row, for a list in strata; with history, the row numbers in it.
+        rows: columns of cells by name, of equal length.
+        strata: the stratum of each row, for a list in strata; with history, the row indices in it; else None.
         """
         values = [(test, test.inequality.values(rows)) for tests in self._tests for test in tests]
         sizes = {column.size for _, column in values}
@@ -255,7 +275,7 @@ class Audit:
             test.extend(column, strata)
 
     def results(self) -> list[AuditResult]:
-        """Return the current result of every statement."""
+        """Return the current result of every statement, in their order."""
         return [_result(one.text, tests) for one, tests in zip(self.statements, self._tests, strict=True)]
 
 
@@ -281,7 +301,11 @@ def _result(text: str, tests: Sequence[InequalityTest | StratifiedInequalityTest
 
 
 class SampleSize(NamedTuple):
-    """Rows needed by an audit: median and 90 % quantile (`most`) over shuffles."""
+    """Rows needed by an audit, over simulated shuffles.
+
+    median: enough for half of the shuffles.
+    most: enough for 90 % of them.
+    """
 
     median: int
     most: int
@@ -297,11 +321,12 @@ def plan(
     shuffles: int = 200,
     seed: int,
 ) -> SampleSize:
-    """Estimate the rows that a proof about a mean needs, by simulation.
+    """Estimate the rows that a proof or refutation about a mean needs, by simulation.
 
-    threshold, mean: in [0, 1].
+    threshold: the number that the mean is compared with, in [0, 1].
+    mean: the assumed mean of the list, in [0, 1].
     population: the number of rows of the list.
-    deviation: the standard deviation of rows; the largest possible one if None.
+    deviation: the standard deviation of rows; None: the largest possible one, that of rows 0 and 1.
     level: the error probability of the audit.
     shuffles: the number of simulated audits.
     seed: of the shuffles.
@@ -333,7 +358,12 @@ def _typical_values(mean: float, deviation: float | None, rows: int) -> Floats:
 
 
 class Point(NamedTuple):
-    """A point of a running mean: row count, sample mean and interval."""
+    """A point of a running mean, in the units of the statement.
+
+    rows: number of rows so far.
+    mean: their sample mean.
+    low, high: confidence interval of the mean of the list.
+    """
 
     rows: int
     mean: float
@@ -344,8 +374,13 @@ class Point(NamedTuple):
 class RunningMean:
     """Sample mean of a statement and its confidence sequence, for a chart.
 
-    All numbers are in the units of the statement.
-    The intervals hold at all points simultaneously with probability 1 - level.
+    All numbers are in the units of the statement. The intervals hold at all points simultaneously with probability
+    1 - level. `extend` appends to the list `points`.
+
+    statement: as returned by `parse_statement`.
+    population: number of rows of the list; None if `strata` has the sizes.
+    level: error probability.
+    strata: number of rows of each stratum, by name; None: one list.
 
     >>> from tombola.confidence import parse_statement
     >>> running = RunningMean(parse_statement("|mean(a) - mean(b)| <= 0.1"), population=1000)

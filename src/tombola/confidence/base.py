@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Interval(NamedTuple):
-    """Hold a closed interval for a mean."""
+    """A closed interval [low, high] for a mean."""
 
     low: float
     high: float
@@ -35,13 +35,11 @@ class Interval(NamedTuple):
 
 
 class OnlineStatistic(ABC):
-    """Base class of statistics of values in [0, 1], updated online by a kernel.
+    """Base class of statistics of values in [0, 1], updated online.
 
-    One or more actions are updated separately.
-
-    A compiled kernel updates its state.
-    A subclass implements `init`, which returns the initial state (a named tuple with the fields `counts` and `total`,
-    one entry per action), and the kernel `update_state(state, action, value)`.
+    One or more actions are updated separately: `update` adds one value, `extend` many. A compiled kernel updates the
+    state. A subclass implements `init`, which returns the initial state (a named tuple with the fields `counts` and
+    `total`, one entry per action), and the kernel `update_state(state, action, value)`.
     """
 
     def _start(self, population: float, actions: int) -> None:
@@ -69,13 +67,20 @@ class OnlineStatistic(ABC):
     @staticmethod
     @abstractmethod
     def update_state(state: Any, action: int, value: float) -> None:
-        """Update the state with one value of one action; a kernel."""
+        """Update the state in place with one value of one action; a compiled kernel.
+
+        state: as returned by `init`.
+        action: its index, from 0.
+        value: in [0, 1].
+        """
 
     def update(self, x: Any, action: int | None = None) -> None:
         """Add one value of one action, or one value of every action.
 
-        x: a value in [0, 1]; without `action`, one value per action.
-        action: index of the action.
+        ParameterError if a value is outside of [0, 1], or an action has more values than the pool has rows.
+
+        x: a value in [0, 1]; without `action`, one value per action, shape (actions,).
+        action: index of the action; None: all of them.
         """
         if action is None and self.actions > 1:
             self.extend(np.asarray(x, np.float64).reshape(1, -1))
@@ -89,10 +94,11 @@ class OnlineStatistic(ABC):
         self._counts[at] += 1
 
     def extend(self, values: Any, actions: Any = None) -> None:
-        """Add many values, or none of them if one is invalid.
+        """Add many values in [0, 1]; ParameterError, and none of them, if one is invalid.
 
-        With `actions`, value i belongs to `actions[i]`. Without, `values` has shape (rows, actions); with a single
-        action, shape (rows,) will do.
+        values: with `actions`, shape (n,); without, one column per action, shape (rows, actions). With a single action,
+            shape (rows,) will do.
+        actions: the action of each value, shape (n,); None: whole rows.
         """
         table = np.asarray(values, np.float64)
         if actions is None:
@@ -157,10 +163,13 @@ class OnlineStatistic(ABC):
 class Confidence(OnlineStatistic):
     """Base class of confidence intervals for means in [0, 1], updated online.
 
-    `population` is the number of rows of the pool N, or math.inf for independent draws. The interval of each action
-    misses its mean with probability at most `level`. For simultaneous coverage of k actions, pass level / k.
+    population: the number of rows of the pool N, or math.inf for independent draws.
+    level: the interval of each action misses its mean with probability at most this. For simultaneous coverage of k
+        actions, pass level / k.
+    actions: their number; each has its own interval.
+
     If `anytime_valid`, the coverage holds at all sample sizes simultaneously (a confidence sequence), and the
-    intervals are nested; otherwise it holds at one sample size fixed in advance.
+    intervals are nested; otherwise it holds at one sample size fixed in advance. Feed values by `update` or `extend`.
 
     The state of a subclass starts with the fields counts, total, low and high, one entry per action.
     """
@@ -172,7 +181,7 @@ class Confidence(OnlineStatistic):
         self._start(population, actions)
 
     def interval(self, action: int = 0) -> Interval:
-        """Return the interval of one action."""
+        """Return the present interval of one action, given by its index."""
         return Interval(float(self._state.low[action]), float(self._state.high[action]))
 
     @property
@@ -197,12 +206,12 @@ def _check_population(owner: str, value: Any) -> float:
 
 
 def update_one(memory: Floats, action: int, value: float) -> None:
-    """Update a state vector in place with one value of one action."""
+    """Update a state vector in place with one value of one action. Compiled."""
     update_state(view(memory), action, value)  # noqa: F821
 
 
 def update_many(memory: Floats, actions: Rounds, values: Floats) -> None:
-    """Update a state vector in place with `values[i]` of `actions[i]`, in order."""
+    """Update a state vector in place with `values[i]` of `actions[i]`. Compiled."""
     state = view(memory)  # noqa: F821
     for i in range(values.size):
         update_state(state, actions[i], values[i])  # noqa: F821

@@ -17,9 +17,10 @@ from tombola._types import Floats
 from tombola.confidence.base import Confidence, intersect
 from tombola.engine.intrinsics import no_inline
 
-# Fixed distances from the null, in standard deviations: large, medium and small effects.
+# Distances of the mean from the null that three strategies assume, in standard deviations: for large, medium and small
+# effects.
 FIXED_GAPS = (0.35, 0.125, 0.04)
-# Pseudo-count of values without any effect, towards which the estimated distance is shrunk.
+# Pseudo-values without any effect in the estimated distance: they shrink the first bets.
 PRIOR_ROWS = 30.0
 # Lower bound of the estimated distance before the first value, in standard deviations.
 MIN_GAP = 0.2
@@ -27,34 +28,35 @@ MIN_GAP = 0.2
 N_STRATEGIES = 1 + len(FIXED_GAPS)
 # Initial wealth of each strategy; the adaptive one gets half.
 STRATEGY_WEIGHTS = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
-# Largest share of the wealth that a single bet may lose.
+# Largest share of the wealth that a single bet may lose; below 1, so that no strategy goes bankrupt.
 MAX_LOSS = 0.95
 # Means more than this many standard errors above the estimate are not bet against: such bets lose.
 REACH = 2.0
 # Wealth below this is rounded to 0, which keeps denormal numbers (slow) out of the loop.
 MIN_WEALTH = 1e-200
 
-# Means per side of a grid.
+# Hypothesised means per side (lower and upper bound) of a grid; the first ones are 1/256 apart.
 GRID_POINTS = 256
-# A grid is not refined below this width.
+# A grid is not refined below this width: the points would differ by little more than rounding errors.
 MIN_GRID_WIDTH = 1e-9
 
 
 def finite_gain(population: float, count: float) -> float:
     """Return N / (N - count), the weight of the next value of a finite pool.
 
-    population: N; infinite for independent draws.
+    A pool mean that is off by D makes the mean of the unseen rows off by D times this.
+
+    population: N; infinite for independent draws, which gives 1.
+    count: values seen.
     """
     return population / (population - count) if population < math.inf else 1.0
 
 
 def variance_estimate(squares: float, count: float) -> float:
-    """Return the regularised variance of values in [0, 1].
+    """Return the variance of values in [0, 1], with one pseudo-value.
 
-    squares: sum of squared errors.
+    squares: sum of squared errors; an error is the distance of a value from the mean estimate before it.
     count: number of values.
-
-    An error is the distance of a value from the mean estimate before it.
     """
     return (0.25 + squares) / (1.0 + count)
 
@@ -69,6 +71,8 @@ def mean_estimate(total: float, count: float) -> float:
 
 def largest_target(total: float, count: float, variance: float) -> float:
     """Return the largest mean that is worth betting against.
+
+    Bets against means that are far above the sample mean would lose.
 
     total, count: sum and number of values.
     variance: its estimate.
@@ -129,12 +133,16 @@ def total_wealth(wealth: Any, row: int, at: int) -> float:
 
 
 class BettingGrid(NamedTuple):
-    """Hold a grid of e-processes, one per candidate mean.
+    """State of `Betting`: a grid of e-processes, one per hypothesised mean.
 
-    counts, total, low, high, squares: of each action.
-
-    Row a of `points` holds the means tested from below for action a, row k + a those of its mirrored values 1 - x.
-    Row r has its four wealths in rows 4 r .. 4 r + 3 of `wealth`. The means not yet refuted are head..tail-1, sorted.
+    counts, total, low, high, squares: of each action: number and sum of values, interval, sum of squared errors.
+    points: sorted means; row a holds those tested from below for action a, row k + a those of its mirrored values 1 -
+        x.
+    wealth: row r of `points` has its four strategies in rows 4 r .. 4 r + 3.
+    head, tail: of each row; the means not yet refuted are points[head:tail].
+    floor: of each row, the largest refuted mean.
+    population: number of rows N, or infinite.
+    threshold: wealth that refutes a mean, 2 / level.
     """
 
     counts: Floats
@@ -152,9 +160,9 @@ class BettingGrid(NamedTuple):
 
 
 class Betting(Confidence):
-    """Betting confidence sequence for a finite population.
+    """Betting confidence sequence for the mean of a finite population.
 
-    Waudby-Smith and Ramdas (2024).
+    Waudby-Smith and Ramdas (2024). Parameters as in `Confidence`.
     Valid at all sample sizes simultaneously; no tuning parameter. A mean m is excluded once the wealth of the bets
     against m reaches 2 / level. The bounds are points of a grid that is refined as the interval shrinks; a new point
     starts with the wealth of its upper neighbour, which is conservative. docs/theory/confidence.md compares widths.
@@ -178,8 +186,9 @@ class Betting(Confidence):
 def new_grid(population: float, level: float, actions: int) -> BettingGrid:
     """Return the grid before the first value.
 
-    population: number of rows.
+    population: number of rows, or infinite.
     level: error probability of each action.
+    actions: their number.
     """
     empty, sides = np.zeros(actions), np.zeros(2 * actions)
     return BettingGrid(
@@ -202,6 +211,8 @@ def update_grid(state: Any, action: int, value: float) -> None:
     """Bet on the next value of an action, and update its interval in place.
 
     state: a `BettingGrid`, or a state with its fields.
+    action: its index.
+    value: in [0, 1].
     """
     n, total, k = state.counts[action], state.total[action], state.counts.size
     variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Hold confidence statements about all actions of a pool.
+    """Confidence statements about the mean losses of all actions of a pool.
 
-    They are simultaneously valid with probability 1 - level.
+    They are simultaneously valid with probability 1 - level. Built by `certify`, `certify_trace` or a monitor.
 
-    They are simultaneously valid with probability 1 - level.
     names: the actions.
     population: the number of rows of the pool, or math.inf.
     level: the error probability.
@@ -56,21 +55,27 @@ class Certificate:
     paired: Floats
 
     def interval(self, action: int) -> Interval:
-        """Return the interval for the mean loss of an action."""
+        """Return the interval for the mean loss of an action, given by its index."""
         return Interval(float(self.lows[action]), float(self.highs[action]))
 
     def within(self, action: int) -> float:
-        """Return an upper bound on mean loss of this action minus that of the best."""
+        """Return an upper bound on mean loss of this action minus that of the best.
+
+        action: its index.
+        """
         return min(_unpaired_distance(self.lows, self.highs, action), float(self.paired[action]))
 
     @property
     def best(self) -> int:
-        """The action with the smallest `within`; the lowest index among equals."""
+        """The index of the action with the smallest `within`; the lowest among equals."""
         return min(range(self.lows.size), key=self.within)
 
     @property
     def method(self) -> Literal["paired", "unpaired"]:
-        """The kind of evidence that gives `within(best)`."""
+        """The kind of evidence that gives `within(best)`.
+
+        "paired" compares losses on the same rows, "unpaired" the intervals of the actions.
+        """
         return (
             "paired" if self.paired[self.best] <= _unpaired_distance(self.lows, self.highs, self.best) else "unpaired"
         )
@@ -88,9 +93,10 @@ class Certificate:
 
     @property
     def regret(self) -> float:
-        """Upper bound on the regret of the answered rounds, without switches.
+        """Upper bound on the regret of the answered rounds, without switching costs.
 
-        The comparator is the least mean loss.
+        Regret is the total loss minus that of always playing the action with the least mean loss; nan if nothing was
+        played.
         """
         return self.loss - self.answered * float(self.lows.min())
 
@@ -104,16 +110,16 @@ class Certificate:
 
         Use it as a stopping rule.
 
-        within: largest distance from the best mean, in losses.
-
-        A stopping rule.
+        within: largest distance from the best mean loss, at least 0.
         """
         return self.within(self.best) <= _validate.real("Certificate.certified", "within", within, least=0)
 
     def forecast(self, within: float) -> int | None:
-        """Estimate the rounds until `certified(within)`; None if rows run out.
+        """Estimate the rounds until `certified(within)`; None if rows run out before.
 
         An extrapolation, not a guarantee: constant means, and constant shares of the rounds per action.
+
+        within: largest distance from the best mean loss, at least 0.
         """
         target = _validate.real("Certificate.forecast", "within", within, least=0)
         left = int(self.population - self.rounds) if math.isfinite(self.population) else 1 << 40
@@ -179,7 +185,10 @@ class Certificate:
     def plot(self, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None) -> "Figure":
         """Draw the interval of every action, the lowest mean first; return the figure.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches.
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it.
+
+        ax: where to draw; None: a new figure.
+        size: in inches; None: it grows with the number of actions.
         """
         from tombola.report.figures import draw_intervals
 

@@ -18,19 +18,22 @@ from tombola.confidence.betting import (
 )
 from tombola.errors import ParameterError
 
-# Rounding error of a mean: a hypothesis is impossible only if the values exceed it by more.
+# Tolerance for rounding errors of a mean: a hypothesis counts as impossible only if the values exceed it by more.
 ROUNDING = 1e-9
-# Betting stops at this wealth, long before an overflow.
+# Betting stops at this wealth, long before a float64 overflows (1e308): the hypothesis is refuted anyway.
 MAX_WEALTH = 1e150
 
 
 class EProcessState(NamedTuple):
-    """State per action.
+    """State of `EProcess`, one entry per action.
 
-    `points` holds the hypothesised largest mean, `wealth` the wealth of its four strategies.
-
-    `mirrored` is 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x. `refuted_at` is
-    the count at which `max_wealth` reached the threshold, 0 before.
+    counts, total, squares: number and sum of values, sum of squared errors.
+    points: the hypothesised largest mean, shape (actions, 1).
+    wealth: wealth of the four strategies, shape (4 actions, 1).
+    max_wealth: largest total wealth so far.
+    refuted_at: the count at which `max_wealth` reached the threshold, 0 before.
+    mirrored: 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x.
+    population, threshold: number of rows, and the wealth that refutes, 1 / level.
     """
 
     counts: Floats
@@ -48,13 +51,14 @@ class EProcessState(NamedTuple):
 class EProcess(OnlineStatistic):
     """Test the hypothesis that a mean is at most, or at least, m, by an e-process.
 
-    at_most, at_least: m; one of the two.
-    population: number of rows, or math.inf.
+    at_most, at_least: m in [0, 1]; give one of the two.
+    population: number of rows, or math.inf for independent draws.
     level: error probability.
+    actions: number of means that are tested, each on its own values.
 
     If the hypothesis is true, the wealth ever reaches 1 / level with probability at most `level`; so once it does, the
     hypothesis is refuted. The wealth is infinite once the values make the hypothesis impossible for a pool of this
-    size. Each action has its own wealth; for simultaneous validity divide the level by the number of actions.
+    size. For simultaneous validity divide the level by the number of actions. Feed values by `update` or `extend`.
 
     >>> process = EProcess(at_most=0.5, population=1000)
     >>> process.extend([1.0] * 20)
@@ -116,17 +120,17 @@ class EProcess(OnlineStatistic):
 
     @property
     def wealth(self) -> Floats:
-        """The largest wealth of every action; its inverse is an anytime p-value."""
+        """The largest wealth of every action, (actions,); its inverse is an anytime p-value."""
         return np.array(self._state.max_wealth)
 
     @property
     def strategy_wealth(self) -> Floats:
-        """The present wealth by strategy, four rows per action."""
+        """The present wealth by strategy, shape (4 actions, 1): four rows per action."""
         return np.array(self._state.wealth)
 
     @property
     def refuted(self) -> Any:
-        """For every action, whether the hypothesis is refuted."""
+        """For every action, whether the hypothesis is refuted; bool, shape (actions,)."""
         return np.array(self._state.refuted_at > 0)
 
     @property

@@ -11,16 +11,20 @@ import numpy as np
 from tombola._types import Floats
 from tombola.confidence.base import Confidence, intersect
 
-# Bardenet and Maillard (2015): two Bernstein tails of two events each, three events for the deviation.
+# Events in the union bound of Bardenet and Maillard (2015), two-sided: two Bernstein tails of two events each, three
+# events for the deviation. Each has probability level / 7.
 BERNSTEIN_EVENTS = 7.0
-# Bardenet and Maillard (2015), the constant kappa of their empirical bound.
+# Factor of the term in 1 / count: the constant kappa of the empirical bound of Bardenet and Maillard (2015).
 BERNSTEIN_LINEAR = 7 / 3 + 3 / math.sqrt(2.0)
 
 
 def hoeffding_radius(count: float, level: float) -> float:
-    """Return Hoeffding's half width sqrt(ln(2 / level) / (2 count)).
+    """Return Hoeffding's half width sqrt(ln(2 / level) / (2 count)), at most 1.
 
     Valid with and without replacement.
+
+    count: number of values in [0, 1]; below 1 the result is 1.
+    level: error probability.
 
     >>> round(hoeffding_radius(100.0, 0.05), 4)
     0.1358
@@ -36,12 +40,20 @@ def serfling_factor(count: float, population: float) -> float:
     About 1 - count / population, and 0 when all rows are sampled.
     The minimum of 1 - (n - 1) / N (Serfling 1974) and (1 - n / N)(1 + 1 / n) (Bardenet and Maillard 2015), which is
     the first form applied to the unseen rows.
+
+    count: n, at least 1.
+    population: N, or infinite.
     """
     return min(1.0 - (count - 1.0) / population, (1.0 - count / population) * (1.0 + 1.0 / count))
 
 
 def serfling_radius(count: float, population: float, level: float) -> float:
     """Return the half width sqrt(f ln(2 / level) / (2 count)), f = `serfling_factor`.
+
+    At most 1, and 0 when all rows are sampled.
+
+    count, population: number of values in [0, 1], and of rows.
+    level: error probability.
 
     >>> round(serfling_radius(100.0, 1000.0, 0.05), 4)
     0.1289
@@ -54,10 +66,13 @@ def serfling_radius(count: float, population: float, level: float) -> float:
 
 
 def bernstein_serfling_radius(count: float, population: float, variance: float, level: float) -> float:
-    """Return the half width sqrt(2 f v l / count) + c l / count.
+    """Return the half width sqrt(2 f v l / count) + c l / count, at most 1.
 
-    l = ln(7 / level), c = 7/3 + 3/sqrt(2).
-    f is `serfling_factor`; `variance` is the empirical variance v with divisor `count`.
+    l = ln(7 / level), c = 7/3 + 3/sqrt(2), f = `serfling_factor`.
+
+    count, population: number of values in [0, 1], and of rows.
+    variance: the empirical variance v with divisor `count`.
+    level: error probability.
 
     >>> round(bernstein_serfling_radius(1000.0, 10000.0, 0.01, 0.05), 4)
     0.0314
@@ -72,7 +87,13 @@ def bernstein_serfling_radius(count: float, population: float, variance: float, 
 
 
 class Moments(NamedTuple):
-    """Hold count, sum, interval and centred sum of squares of every action."""
+    """State of the fixed-count intervals, one entry per action.
+
+    counts, total: number and sum of values.
+    low, high: the interval.
+    squares: sum of squared distances from the sample mean.
+    population, level: number of rows, and error probability; the same for all actions.
+    """
 
     counts: Floats
     total: Floats
@@ -86,9 +107,11 @@ class Moments(NamedTuple):
 def add_value(state: Any, action: int, value: float) -> None:
     """Update count, sum and centred squares (Welford 1962); reset the interval.
 
-    state: `Moments`, changed in place.
-
     Without the reset the intervals of several counts would be intersected, which only confidence sequences allow.
+
+    state: `Moments`, changed in place.
+    action: its index.
+    value: in [0, 1].
     """
     before = state.total[action] / max(state.counts[action], 1.0)
     state.counts[action] += 1.0
@@ -100,14 +123,20 @@ def add_value(state: Any, action: int, value: float) -> None:
 def set_interval(state: Any, action: int, radius: float) -> None:
     """Write the interval with this half width around the sample mean.
 
+    It is cut to the means that are possible for the values seen.
+
     state: `Moments`, changed in place.
+    action: its index.
     """
     mean = state.total[action] / state.counts[action]
     intersect(state, action, mean - radius, mean + radius, state.population)
 
 
 class FixedCount(Confidence):
-    """Base class of intervals with coverage at one sample size, fixed in advance."""
+    """Base class of intervals with coverage at one sample size, fixed in advance.
+
+    Parameters as in `Confidence`. To look after every value, use a confidence sequence such as `Betting`.
+    """
 
     anytime_valid: ClassVar[bool] = False
 
@@ -119,7 +148,7 @@ class FixedCount(Confidence):
 class Hoeffding(FixedCount):
     """Hoeffding interval, mean +- sqrt(ln(2 / level) / (2 n)).
 
-    Valid with and without replacement.
+    Valid with and without replacement, at one sample size n fixed in advance. Parameters as in `Confidence`.
 
     >>> interval = Hoeffding(population=1000)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -136,7 +165,8 @@ class Hoeffding(FixedCount):
 class Serfling(FixedCount):
     """Hoeffding-Serfling interval, mean +- sqrt(f ln(2 / level) / (2 n)).
 
-    f is `serfling_factor`.
+    f is `serfling_factor`, for sampling without replacement. Valid at one sample size n fixed in advance. Parameters as
+    in `Confidence`.
 
     >>> interval = Serfling(population=200)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -153,7 +183,8 @@ class Serfling(FixedCount):
 class EmpiricalBernsteinSerfling(FixedCount):
     """Empirical Bernstein-Serfling interval, narrow for a small variance v.
 
-    The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level).
+    The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level), f = `serfling_factor`. Valid at one sample
+    size n fixed in advance. Parameters as in `Confidence`.
 
     >>> interval = EmpiricalBernsteinSerfling(population=2000)
     >>> interval.extend([0.5, 0.51] * 500)

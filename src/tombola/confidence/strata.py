@@ -13,13 +13,13 @@ from tombola.errors import ParameterError
 
 
 class Strata:
-    """Confidence sequence for the mean of a list in strata.
+    """Confidence sequence for the mean of a list in strata of known size.
+
+    Strata are groups of rows, each sampled in random order; rows may be drawn from any of them at any time.
+    Each of s strata has a betting confidence sequence at level / s; the bounds are averaged by stratum size.
 
     sizes: number of rows of each stratum, by name.
-    level: error probability.
-
-    Rows may be drawn from any stratum at any time.
-    Each of s strata has a betting confidence sequence at level / s; the bounds are averaged by stratum size.
+    level: error probability of the interval, at all times simultaneously.
 
     >>> strata = Strata({"north": 100, "south": 300})
     >>> strata.extend([0.0] * 60 + [1.0] * 60, ["north"] * 60 + ["south"] * 60)
@@ -34,9 +34,10 @@ class Strata:
         self._sequences = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
 
     def extend(self, values: Any, strata: Any) -> None:
-        """Add values in [0, 1]; none of them if one is invalid.
+        """Add values in [0, 1]; ParameterError, and none of them, if one is invalid.
 
-        strata: the stratum of each value.
+        values: shape (n,).
+        strata: the name of the stratum of each value, shape (n,).
         """
         numbers, names = np.asarray(values, np.float64), np.asarray(strata, dtype=object)
         if numbers.ndim != 1 or names.shape != numbers.shape:
@@ -59,7 +60,7 @@ class Strata:
             self._sequences[name].extend(numbers[names == name])
 
     def interval(self) -> Interval:
-        """Return the interval for the mean of the list."""
+        """Return the present interval for the mean of the whole list."""
         return Interval(self._weighted(0), self._weighted(1))
 
     @property
