@@ -120,7 +120,10 @@ class EProcess(OnlineStatistic):
 
     @property
     def wealth(self) -> Floats:
-        """The largest wealth of every action, (actions,); its inverse is an anytime p-value."""
+        """The largest wealth of every action so far, shape (actions,).
+
+        Its inverse is an anytime-valid p-value of the hypothesis.
+        """
         return np.array(self._state.max_wealth)
 
     @property

@@ -32,6 +32,10 @@ class PairedDifferences:
     differences a - b is bounded above for each of the k - 1 others, at level / (k - 1); b need not be known
     (docs/theory/confidence.md). The differences of an action are computed when its distance is requested.
 
+    population: number of rows of the pool, or math.inf.
+    level: error probability.
+    actions: their number k.
+
     >>> rows = [[0.0, 0.1], [0.8, 0.9]] * 100
     >>> pairs = PairedDifferences(population=1000, level=0.05, actions=2)
     >>> pairs.extend(rows)
@@ -53,7 +57,10 @@ class PairedDifferences:
         self._batches.append(np.asarray(rows, np.float64).reshape(-1, self.actions))
 
     def distance(self, action: int) -> float:
-        """Return an upper bound on mean loss of this action minus that of a best one."""
+        """Return an upper bound on mean loss of this action minus that of a best one.
+
+        action: its index.
+        """
         if self.actions == 1:
             return 0.0
         sequence, n_read = self._sequences.get(action) or (self._new_sequence(), 0)
@@ -71,8 +78,9 @@ class RowMonitor:
     """Certify the actions of a pool from whole rows of losses, in random order.
 
     actions: their names.
-    population: number of rows of the pool.
-    level: error probability.
+    population: number of rows of the pool, or math.inf.
+    level: error probability of the certificate, at all times simultaneously.
+    method: class of the intervals; ParameterError unless it is anytime-valid.
 
     >>> monitor = RowMonitor(["a", "b"], population=1000)
     >>> monitor.extend([[0.0, 1.0], [0.4, 0.5]] * 20)
@@ -99,10 +107,10 @@ class RowMonitor:
     def certificate(
         self, rounds: int | None = None, answered: int | None = None, loss: float = math.nan
     ) -> Certificate:
-        """Return the current certificate.
+        """Return the certificate of the rows so far.
 
-        rounds, answered: rows played, and rows with a known loss; all rows by default.
-        loss: total loss of the plays; with it, the certificate bounds the regret.
+        rounds, answered: rows played, and rows with a known loss; None: all rows.
+        loss: total loss of the plays; with it, the certificate bounds the regret. nan: nothing was played.
         """
         paired = np.full(len(self.names), np.inf)
         # Only the leader is compared: k - 1 sequences instead of k (k - 1).
@@ -119,7 +127,10 @@ class ActionMonitor:
 
     Each call of `certificate` reads the outcomes since the last call.
 
-    `population` is the number of rows of the pool that the rounds are drawn from; the horizon by default.
+    session: a session of a learner of losses; ParameterError for learners of labels.
+    population: number of rows of the pool that the rounds are drawn from, at least the horizon; None: the horizon.
+    level: error probability of the certificate, at all times simultaneously.
+    method: class of the intervals; ParameterError unless it is anytime-valid.
 
     >>> from tombola import Session
     >>> from tombola.learners import SuccessiveElimination
@@ -160,7 +171,7 @@ class ActionMonitor:
         self._scanned, self._loss = 0, 0.0
 
     def certificate(self) -> Certificate:
-        """Return the current certificate."""
+        """Return the certificate of the outcomes so far."""
         self._catch_up()
         played = self._scanned, self._scanned - len(self._pending), self._loss
         if isinstance(self._statistic, RowMonitor):
@@ -204,11 +215,13 @@ def certify(
 ) -> Certificate:
     """Return the certificate of a record of rounds.
 
-    actions_played, losses: the action of every round and its loss, shape (rounds,).
+    Rows must have been played in random order, without replacement if the population is finite.
+
+    actions_played, losses: the action of every round, and its loss in [0, 1], shape (rounds,).
     actions: the number of actions.
     population: the number of rows of the pool, or math.inf.
     level: the error probability of the certificate.
-    method: the confidence sequence.
+    method: class of the intervals; ParameterError unless it is anytime-valid.
     """
     played = _validate.integer_array("certify", "actions_played", actions_played)
     values = np.asarray(losses, np.float64).ravel()
@@ -233,10 +246,12 @@ def certify_trace(
 ) -> Certificate:
     """Return the certificate of a trace, from the feedback of its learner only.
 
+    ParameterError if the order was not random.
+
     trace, pool: the play, and the pool it was played on.
-    rounds: number of rounds to use; all of them if None.
+    rounds: number of first rounds to use; None: all of them.
     level: error probability of the certificate.
-    method: the confidence sequence.
+    method: class of the intervals; ParameterError unless it is anytime-valid.
 
     >>> from tombola import FollowTheLeader, Pool, play
     >>> pool = Pool([[0.0, 1.0]] * 500)

@@ -24,15 +24,16 @@ from tombola.rng import new_rng, uniform
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
 
-# Values are ranked by bins of [0, 1]: ranks of any function of the values are valid.
+# Bins of [0, 1] by which values are ranked; values of one bin are ties. This bounds memory and time per value, and
+# ranks of any function of the values are valid.
 N_BINS = 256
 # Share of the wealth redistributed between the strategies per row, so that late changes are detected too.
 MIXING_RATE = 0.001
 # Rows after which the mixing rate, and the learning rates without a lower bound, decay like 1 / n.
 WARMUP_ROWS = 2000.0
-# Payoffs that a strategy can bet on: see `payoffs`.
+# Indices of the payoffs that a strategy can bet on: see `payoffs`.
 DRIFT, ECHO, SPREAD, SMALL, LARGE, UPPER, LOWER = range(7)
-# Payoff, bets, share of the initial wealth of each.
+# Strategies with a constant bet: payoff, bets (one strategy each), share of the initial wealth of each.
 FIXED_BETS = (
     (ECHO, (0.5, -0.5), 0.025),
     (SPREAD, (0.25, -0.25), 0.025),
@@ -41,7 +42,8 @@ FIXED_BETS = (
     (LARGE, (0.5,), 0.035),
     (LARGE, (0.125,), 0.06),
 )
-# Payoff, learning rate of its running mean, lower bound of that rate, factor on the mean per row, share of the wealth.
+# Strategies that bet on the running mean of a payoff: payoff, learning rate of the mean, lower bound of that rate,
+# factor on the mean per row, share of the initial wealth.
 ADAPTIVE_BETS = (
     (DRIFT, 0.003, 0.003, 1.0, 0.09),
     (UPPER, 0.003, 0.003, 1.0, 0.04),
@@ -55,18 +57,18 @@ ADAPTIVE_BETS = (
     # The factor -1 bets that rows alternate.
     (DRIFT, 0.01, 0.01, -1.0, 0.09),
 )
-# One row per strategy: payoff, fixed bet, share, learning rate, its lower bound, factor.
+# One row per strategy: payoff, fixed bet, share of the initial wealth, learning rate, its lower bound, factor.
 STRATEGIES = np.array(
     [[float(payoff), bet, share, 0.0, 0.0, 0.0] for payoff, bets, share in FIXED_BETS for bet in bets]
     + [[float(payoff), 0.0, share, rate, least, factor] for payoff, rate, least, factor, share in ADAPTIVE_BETS]
 )
-# The growth-optimal bet on a payoff with a small mean is the mean times this: 1 / variance of the payoff.
+# Adaptive bet per mean, by payoff: 1 / variance of the payoff, growth-optimal for a small mean. 0: never adaptive.
 BET_PER_MEAN = (12.0, 0.0, 0.0, 0.0, 0.0, 4.5, 4.5)
-# Largest adaptive bet: 0.95 of the bet that could lose everything.
+# Largest adaptive bet, by payoff: 0.95 of the bet that could lose everything.
 MAX_BET = (1.9, 0.0, 0.0, 0.0, 0.0, 1.425, 1.425)
-# The wealth is rescaled above this, long before an overflow.
+# The wealth is rescaled above this, long before a float64 overflows (1e308).
 RESCALE_WEALTH = 1e100
-# Share of the level for the martingale if the whole list is tested as well.
+# Share of the level for the martingale if the permutation test of the whole list runs as well; it gets the rest.
 MARTINGALE_SHARE = 0.5
 
 
@@ -129,6 +131,10 @@ class RandomOrderTest:
     In random order, an alarm is ever raised with probability at most `level`. A column is an action: add whole rows,
     or, with bandit feedback, the loss of the action played together with that action.
 
+    columns: their number.
+    level: probability of a false alarm.
+    seed: of the random generator that breaks ties.
+
     >>> test = RandomOrderTest(level=0.01, seed=0)
     >>> for t in range(200):
     ...     alarm = test.update(t / 200)
@@ -153,8 +159,10 @@ class RandomOrderTest:
     def update(self, x: Any, action: int | None = None) -> bool:
         """Add one value of a column, or one row; return `alarm`.
 
-        x: a value, or without `action` one value per column.
-        action: index of the column.
+        ParameterError if a value is outside of [0, 1].
+
+        x: a value; without `action`, one value per column.
+        action: index of the column; None: all columns.
         """
         if action is None and self.columns > 1:
             return self.extend(np.asarray(x, np.float64).reshape(1, -1))
@@ -165,9 +173,12 @@ class RandomOrderTest:
         return self.alarm
 
     def extend(self, values: Any, actions: Any = None) -> bool:
-        """Add rows, or `values[i]` of column `actions[i]`; return `alarm`.
+        """Add rows, or values of single columns, in their order; return `alarm`.
 
-        Rows have shape (rows, columns).
+        ParameterError if a value is outside of [0, 1].
+
+        values: shape (rows, columns); with `actions`, shape (n,).
+        actions: the column of each value, shape (n,); None: whole rows.
         """
         table = np.asarray(values, np.float64)
         if actions is None and self.columns == 1 and table.ndim == 1:
@@ -196,17 +207,17 @@ class RandomOrderTest:
 
     @property
     def p_value(self) -> float:
-        """The anytime-valid p-value of random order, over all columns."""
+        """The anytime-valid p-value of random order, over all columns; never 0."""
         # exp(-690) is near the smallest positive float: a p-value is never 0.
         return min(1.0, self.columns * math.exp(-min(float(self._state.max_log_wealth.max()), 690.0)))
 
     @property
     def evidence(self) -> Floats:
-        """The natural logarithm of the largest wealth so far, per column."""
+        """The natural logarithm of the largest wealth so far, shape (columns,)."""
         return np.array(self._state.max_log_wealth)
 
     def verdict(self) -> OrderVerdict:
-        """Return the current result."""
+        """Return the result for the values so far."""
         alarm_at = np.where(self._state.alarm_at > 0, self._state.alarm_at, np.inf)
         column = int(np.argmin(alarm_at) if self.alarm else np.argmax(self._state.max_log_wealth))
         return OrderVerdict(self.alarm, column, int(self._state.alarm_at[column]), self.p_value)
@@ -215,9 +226,9 @@ class RandomOrderTest:
 def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
     """Test whether the rows of a table or pool are in random order as listed.
 
-    losses: a pool, or an array of shape (rows, columns).
+    losses: a pool, or an array of values in [0, 1], shape (rows, columns) or (rows,).
     level: probability of a false alarm.
-    seed: of ties and shuffles.
+    seed: of the random generator, for ties and shuffles.
 
     >>> print(check_order(np.repeat([[0.0, 1.0], [1.0, 0.0]], 100, axis=0), seed=0))
     not in random order: alarm in column 0 after ... values, p-value ...
@@ -234,8 +245,12 @@ def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
 def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed: int) -> OrderVerdict:
     """Return the verdict of the martingale, or else of a permutation test.
 
-    `test` has read the complete list `table`, at its share of the level.
     Each p-value is divided by its share of the level, so that the smaller one is valid (Bonferroni).
+
+    test: has read all of `table`, at the level MARTINGALE_SHARE * level.
+    table: the complete list, shape (rows, columns).
+    level: probability of a false alarm of both tests together.
+    seed: of the shuffles.
     """
     rest = (1.0 - MARTINGALE_SHARE) * _validate.real("check_order", "level", level, above=0, below=1)
     verdict = test.verdict()
@@ -270,23 +285,34 @@ def _initial_state(columns: int, threshold: float) -> MartingaleState:
 
 
 def update_one(memory: Floats, rng: RngState, column: int, value: float) -> None:
-    """Update a state vector in place with one value of one column."""
+    """Update a state vector in place with one value of one column. Compiled.
+
+    memory: flat `MartingaleState`.
+    rng: state of the random generator, for ties.
+    """
     bet(view(memory), column, rank(view(memory), column, value, uniform(rng)))  # noqa: F821 - bound by `compile_loop`
 
 
 def update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) -> None:
-    """Update a state vector in place with `values[i]` of `columns[i]`, in order."""
+    """Update a state vector in place with `values[i]` of `columns[i]`. Compiled.
+
+    memory: flat `MartingaleState`.
+    rng: state of the random generator, for ties.
+    """
     state = view(memory)  # noqa: F821 - bound by `compile_loop`
     for i in range(values.size):
         bet(state, columns[i], rank(state, columns[i], values[i], uniform(rng)))
 
 
 def rank(state: Any, column: int, value: float, u: float) -> float:
-    """Count a value and return its normalised rank in (0, 1).
+    """Count a value and return its normalised rank among the values so far.
+
+    It is in (0, 1), and uniform if the order is random.
 
     state: a `MartingaleState`, changed in place.
-
-    Ties with earlier values are broken by u in [0, 1).
+    column: its index.
+    value: in [0, 1].
+    u: uniform in [0, 1); breaks ties with earlier values.
     """
     place = 1 + int(value * (N_BINS - 1) + 0.5)
     below, upto = count_upto(state.tree[column], place - 1), count_upto(state.tree[column], place)
@@ -313,10 +339,11 @@ def count_upto(tree: Floats, place: int) -> float:
 def bet(state: Any, column: int, ranked: float) -> None:
     """Update the wealth of all strategies of a column by one bet on a rank.
 
-    state: a `MartingaleState`, changed in place.
-    ranked: normalised rank of the new value.
-
     Before each bet a share of the total wealth is redistributed, which keeps the total a martingale.
+
+    state: a `MartingaleState`, changed in place.
+    column: its index.
+    ranked: normalised rank of the new value, in (0, 1).
     """
     wealth, means, strategies, outcome = state.wealth[column], state.means[column], state.strategies, state.payoffs
     payoffs(outcome, ranked, state.last[column])
@@ -339,9 +366,9 @@ def bet(state: Any, column: int, ranked: float) -> None:
 def payoffs(outcome: Floats, ranked: float, last: float) -> None:
     """Write the payoff of each kind of bet, of mean <= 0 for a uniform rank.
 
-    outcome: output, one payoff per kind.
-    ranked: normalised rank of the new value.
-    last: side of the rank before, +1 or -1.
+    outcome: output, one payoff per kind, indexed by DRIFT to LOWER.
+    ranked: normalised rank of the new value, in (0, 1).
+    last: side of the rank before, +1 above the median or -1; 0 at the start.
     """
     off = ranked - 0.5
     outcome[DRIFT] = off  # values grow, or shrink

@@ -15,22 +15,28 @@ from tombola._types import Floats, Order, RngState
 from tombola.engine.compiler import Workload, compile_loop
 from tombola.rng import integers, new_rng
 
-# Autocorrelations in the statistic of Ljung and Box.
+# Autocorrelations (lags 1 to 10) in the statistic of Ljung and Box; even, so that the tail has a closed form.
 N_LAGS = 10
-# Longer lists are reduced to means of consecutive rows.
+# Longer lists are reduced to means of consecutive rows, which bounds the time of a shuffle.
 MAX_ROWS = 10_000
-# Besag and Clifford's h: sampling stops once this many shuffles reach the statistic of the list.
+# Besag and Clifford's h: sampling stops once this many shuffles reach the statistic of the list, because the p-value is
+# then known well enough.
 EXCEEDING_LIMIT = 4
-# No test is run at a level that would need more shuffles.
+# No test is run at a level that needs more shuffles (EXCEEDING_LIMIT / level): it would take too long.
 MAX_SHUFFLES = 100_000
-# Columns with a smaller standard deviation count as constant.
+# Columns with a standard deviation up to this count as constant: only rounding errors vary.
 MIN_DEVIATION = 1e-9
 
 
 def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) -> tuple[float, int]:
     """Return the p-value of random order and the column with the largest statistic.
 
-    Draws as many shuffles as needed to decide whether the p-value is at most `level`.
+    Draws as many shuffles as needed to decide whether the p-value is at most `level`. (1.0, 0) without a test if that
+    would take more than MAX_SHUFFLES shuffles, or the table is empty.
+
+    table: values in their order, shape (rows, columns).
+    level: probability of a false alarm.
+    seed: of the shuffles.
 
     >>> table = np.repeat([[0.0, 1.0], [1.0, 1.0]], 50, axis=0)
     >>> p_value, column = permutation_test(table, 0.01, np.random.SeedSequence(0))
@@ -121,11 +127,9 @@ def copy_in_order(line: Floats, rows: Floats, order: Order, column: int) -> None
 def step_exponent(line: Floats) -> float:
     """Return the exponent of the CUSUM statistic: 2 D^2 - ln 2.
 
-    D = largest partial sum / sqrt(n); the tail is that of a Brownian bridge.
+    D = largest partial sum / sqrt(n). The exponent is -ln of the tail probability of D, that of a Brownian bridge.
 
     line: a standardised column in its order.
-
-    The exponent of the tail of a Brownian bridge.
     """
     total = most = 0.0
     for i in range(line.size):
@@ -135,11 +139,11 @@ def step_exponent(line: Floats) -> float:
 
 
 def autocorrelation_exponent(line: Floats) -> float:
-    """Return the exponent of the statistic of Ljung and Box: -ln P(chi-square >= Q).
-
-    line: a standardised column in its order.
+    """Return the exponent of the Ljung-Box statistic Q: -ln P(chi-square >= Q).
 
     The chi-square distribution has `N_LAGS` degrees of freedom.
+
+    line: a standardised column in its order.
     """
     n, half = float(line.size), 0.0
     for lag in range(1, min(N_LAGS + 1, line.size)):

@@ -19,24 +19,27 @@ from tombola.confidence.regression import FIT_ROUNDS, fit_mean, initial_predicti
 from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.errors import ParameterError
 
-# Means of the grid: bounds are multiples of 1 / GRID_STEPS.
+# Steps of the default grid of hypothesised means: bounds are multiples of 1 / GRID_STEPS, or certain.
 GRID_STEPS = 2000
-# Initial wealth on the values, and on the adjusted values: useless history costs a factor of at most 5.
+# Initial wealth on the values, and on the adjusted values (value minus prediction plus mean prediction of the rows
+# left): useless history costs a factor of at most 5.
 STAKES = (0.2, 0.8)
-# Smallest distance from the hypothesised mean to the lower end: keeps bets finite.
+# Least divisor in the cap of a bet, the distance from the hypothesised mean to the lower end: keeps bets finite.
 MIN_REACH = 1e-3
-# Betting stops at this wealth, long before an overflow.
+# Betting stops at this wealth, long before a float64 overflows (1e308).
 MAX_WEALTH = 1e100
-# Rounding error of a mean: a hypothesis is impossible only if the values exceed it by more.
+# Tolerance for rounding errors of a mean: a hypothesis counts as impossible only if the values exceed it by more.
 ROUNDING = 1e-9
 
 
 class PredictedMean:
     """Confidence sequence for the mean of a list whose rows have a history.
 
+    Add the values of rows in random order by `update`; `interval` has the result.
+
     history  (rows, h) numbers known of every row before the order is drawn, such as losses of other candidates
     level    error probability of the interval, at all times simultaneously
-    points   hypothesised means, sorted; a fine grid by default
+    points   hypothesised means in [0, 1], sorted; None: a grid of steps 1 / 2000
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -70,7 +73,11 @@ class PredictedMean:
         self._kernel: Any = None
 
     def update(self, row: int, value: float) -> None:
-        """Add the value in [0, 1] of a row, given by its number in the history; each row once."""
+        """Add the value of one row; ParameterError if the row was added before.
+
+        row: its index in the history.
+        value: in [0, 1].
+        """
         if not (0 <= row < self.population and self._left[row]):
             raise ParameterError(
                 f"PredictedMean.update: row must be one of {self.population} rows, each once, got {row}; skip it."
@@ -89,7 +96,7 @@ class PredictedMean:
             self._refit()
 
     def interval(self) -> Interval:
-        """Return the interval for the mean of the whole list."""
+        """Return the present interval for the mean of the whole list."""
         low, high = self.total / self.population, (self.total + self.population - self.count) / self.population
         return Interval(max(self._floor(0), low), min(1.0 - self._floor(1), high))
 

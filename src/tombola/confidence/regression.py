@@ -16,21 +16,23 @@ from tombola._types import Floats
 from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.engine.intrinsics import no_inline
 
-# Principal components of history: more fit noise.
+# Largest number of principal components of history that are used: more would fit noise.
 MAX_COMPONENTS = 12
 # Iterations of the subspace iteration. Any subspace is valid; the principal one predicts best.
 SUBSPACE_ITERATIONS = 30
 # Sweeps of Jacobi's method; it converges quadratically, and 12 columns take at most 8.
 JACOBI_SWEEPS = 12
-# Rows before the first fit, least interval between fits, and growth of the intervals.
+# Rows before the first fit, least number of rows between fits, and growth factor of the number of rows: about 5 fits
+# per doubling of the rows.
 FIRST_FIT, MIN_INTERVAL, FIT_GROWTH = 6, 3, 1.15
 # Penalties of the ridge regression, in units of the prior variance of a loading; the infinite one keeps the prior.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, math.inf)
 # Least prior scale of a loading: keeps components with equal loadings.
 MIN_SCALE = 1e-9
-# Largest predicted deviation of a candidate, in standard deviations of these.
+# Largest predicted deviation of a candidate from the mean of all, in standard deviations of its own: rare large ones
+# would limit the bets.
 DEVIATION_LIMIT = 2.0
-# Cost of one interpreted row with fits, in rows without.
+# Time of one interpreted row with fits, in rows without: decides whether loops are compiled.
 FIT_ROUNDS = 25.0
 
 
@@ -77,7 +79,11 @@ class Fit(NamedTuple):
 
 
 def new_fit(history: Floats, columns: int) -> Fit:
-    """Return the regression of this many columns on history, shape (rows, h), before the first row."""
+    """Return the regression on history, before the first row.
+
+    history: shape (rows, h).
+    columns: number k of columns to predict.
+    """
     components, intercept, prior, scales = components_of(history)
     rows, q, k = len(history), components.shape[1], columns
     cells, column = (rows, k), (rows, 1)
@@ -91,12 +97,17 @@ def new_fit(history: Floats, columns: int) -> Fit:
 
 
 def initial_prediction(fit: Fit) -> Floats:
-    """Return the mean loss of the history columns on every row, as far as the components have it."""
+    """Return the predicted loss of every row before the first fit, shape (rows,).
+
+    It is the mean loss of the history columns, as far as the components have it.
+    """
     return np.asarray(np.clip(fit.intercept + np.sum(fit.components * fit.prior, axis=1), 0.0, 1.0))
 
 
 def next_fit(n: int) -> int:
     """Return the number of rows of the fit that follows one to n rows.
+
+    n: 0 before the first fit.
 
     >>> next_fit(0), next_fit(6), next_fit(100)
     (6, 9, 114)
@@ -105,7 +116,10 @@ def next_fit(n: int) -> int:
 
 
 def fit_mean(fit: Any, n: int) -> None:
-    """Fit the mean of the candidates: first level."""
+    """Fit the mean of the candidates to the n counted rows: first level.
+
+    fit: a `Fit`; `mean_targets` is read, `mean_fits` and `mean_errors` are written.
+    """
     scale, targets = fit.scales[0], fit.mean_targets
     find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
     error = ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
@@ -124,7 +138,12 @@ def fit_mean(fit: Any, n: int) -> None:
 
 
 def fit_deviations(fit: Any, n: int, count: int) -> None:
-    """Fit the deviations of the candidates from their mean: second level."""
+    """Fit the deviations of the candidates from their mean: second level.
+
+    fit: a `Fit`; `targets` is read, `fits` and `errors` are written.
+    n: number of counted rows.
+    count: number of fitted candidates, the first columns of `targets`.
+    """
     scale = fit.scales[1]
     find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
     ridge(fit.targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, count)
@@ -136,7 +155,12 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
 
 @no_inline
 def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: int, count: int) -> None:
-    """Write the mean loss of the fitted candidates on every counted row, and the deviations from it."""
+    """Split the losses of every counted row into their mean and deviations from it.
+
+    losses, fitted: as in `Fit`.
+    mean_targets, targets: outputs, the mean (N, 1) and the deviations (N, k).
+    n, count: number of counted rows, and of fitted candidates.
+    """
     for i in range(n):
         total = 0.0
         for c in range(count):
@@ -150,7 +174,14 @@ def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: i
 def find_axes(
     components: Any, order: Any, scale: Any, centre: Any, gram: Any, axes: Any, values: Any, scores: Any, n: int
 ) -> None:
-    """Centre and scale the components of the counted rows, and rotate them so that they are uncorrelated."""
+    """Centre, scale and rotate the components of the counted rows.
+
+    The rotated ones, `scores`, are uncorrelated.
+
+    components, order: as in `Fit`; the first n rows of `order` are used.
+    scale: of each component, shape (q,).
+    centre, gram, axes, values, scores: outputs, as in `Fit`.
+    """
     q = centre.size
     for j in range(q):
         total = 0.0
@@ -178,7 +209,12 @@ def find_axes(
 
 @no_inline
 def subtract_prior(components: Any, order: Any, centre: Any, prior: Any, targets: Any, n: int, sign: float) -> None:
-    """Subtract the prediction by the prior loadings from the targets."""
+    """Subtract the prediction by the prior loadings from the targets, in place.
+
+    components, order, centre, prior: as in `Fit`.
+    targets: shape (N, 1); the first n rows are changed.
+    sign: 1 subtracts, -1 adds it again.
+    """
     for i in range(n):
         row, total = int(order[i]), 0.0
         for j in range(centre.size):
@@ -191,10 +227,15 @@ def ridge(
     targets: Any, scores: Any, values: Any, cross: Any, weights: Any, means: Any, line: Any, errors: Any,
     n: int, count: int,
 ) -> float:  # fmt: skip
-    """Regress targets on scores; penalty by exact leave-one-out, pooled over columns. Return the squared error.
+    """Regress targets on scores; return the sum of squared leave-one-out errors.
 
-    Writes means and weights of the columns, and their leave-one-out errors. "No prediction", a constant, is the first
-    choice: another one must be better.
+    The penalty is chosen by exact leave-one-out, pooled over columns. "No prediction", a constant, is the first choice:
+    another one must be better.
+
+    targets, scores, values: as in `Fit`.
+    weights, means, errors: outputs: coefficients and means of the columns, leave-one-out errors.
+    cross, line: workspace.
+    n, count: number of counted rows, and of columns.
     """
     q = values.size
     for c in range(count):
@@ -224,7 +265,14 @@ def leave_one_out(
     targets: Any, scores: Any, values: Any, cross: Any, weights: Any, means: Any, line: Any, errors: Any,
     n: int, count: int, penalty: float,
 ) -> float:  # fmt: skip
-    """Return the sum of squared leave-one-out errors of the ridge regression; write weights and errors."""
+    """Return the sum of squared leave-one-out errors for one penalty.
+
+    targets, scores, values, cross, means: as in `Fit`.
+    weights, errors: outputs.
+    line: workspace.
+    n, count: number of counted rows, and of columns.
+    penalty: of the ridge regression; infinite predicts a constant.
+    """
     total, q = 0.0, values.size
     for j in range(q):
         for c in range(count):
@@ -253,7 +301,14 @@ def predict(
     components: Any, centre: Any, scale: Any, axes: Any, weights: Any, loadings: Any, prior: Any, uses_prior: float,
     means: Any, fits: Any, count: int,
 ) -> None:  # fmt: skip
-    """Write the predictions of the last ridge regression for all rows; `loadings` is workspace."""
+    """Write the predictions of the last ridge regression for all rows.
+
+    components, centre, axes, weights, prior, means: as in `Fit`.
+    scale: of each component, shape (q,).
+    loadings: workspace, (q, k).
+    uses_prior: 1 adds the prediction by the prior loadings, 0 does not.
+    fits: output, (N, k); the first `count` columns are written.
+    """
     q = centre.size
     for j in range(q):
         for c in range(count):
@@ -272,9 +327,12 @@ def predict(
 
 @no_inline
 def limit_deviations(fits: Any, count: int) -> None:
-    """Limit the predicted deviations of every candidate to a few standard deviations of their own.
+    """Limit predicted deviations to a few standard deviations of their own.
 
     The largest predicted difference bounds the bets; rare large ones cost more than they explain.
+
+    fits: (N, k), changed in place.
+    count: number of columns.
     """
     rows = fits.shape[0]
     for c in range(count):
@@ -291,7 +349,12 @@ def limit_deviations(fits: Any, count: int) -> None:
 
 @no_inline
 def decompose(matrix: Any, axes: Any, values: Any) -> None:
-    """Write eigenvectors (columns of `axes`) and eigenvalues of a symmetric matrix by Jacobi's method."""
+    """Write the eigenvectors and eigenvalues of a symmetric matrix (Jacobi's method).
+
+    matrix: (q, q), destroyed.
+    axes: output, eigenvectors as columns.
+    values: output, eigenvalues, negative ones set to 0.
+    """
     q = values.size
     for j in range(q):
         for m in range(q):
@@ -314,7 +377,11 @@ def decompose(matrix: Any, axes: Any, values: Any) -> None:
 
 @no_inline
 def rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
-    """Rotate two axes so that matrix[j, m] becomes 0."""
+    """Rotate the axes j and m so that matrix[j, m] becomes 0 (a Jacobi rotation).
+
+    matrix: symmetric, changed in place.
+    axes: rotated with it, in place.
+    """
     theta = (matrix[m, m] - matrix[j, j]) / (2.0 * matrix[j, m])
     sign = 1.0 if theta >= 0.0 else -1.0
     tangent = sign / (abs(theta) + math.sqrt(theta * theta + 1.0))
@@ -331,7 +398,13 @@ def rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
 
 
 def components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
-    """Return components (rows, q) of variance 1, mean history, and mean and scales of the loadings of its columns."""
+    """Return the principal components of history, and the loadings of its columns.
+
+    Returns components (rows, q) of variance 1, mean of history (1/2 if it is not losses), mean of the loadings (q,),
+    and their scales (2, q): about 0, and about their mean.
+
+    history: shape (rows, h).
+    """
     rows, h = history.shape
     centred = history - history.sum(axis=0) / rows
     is_loss = bool(((history >= 0.0) & (history <= 1.0)).all())
@@ -367,9 +440,13 @@ def components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
 def principal_subspace(
     table: Floats, basis: Floats, products: Floats, gram: Floats, axes: Floats, values: Floats, line: Floats
 ) -> None:
-    """Write the leading right and left singular vectors of a table by subspace iteration.
+    """Write the leading singular vectors of a table by subspace iteration.
 
     On return table @ basis = products, with orthogonal columns of squared length `values`.
+
+    table: (rows, h).
+    basis, products, values: outputs, (h, q), (rows, q) and (q,).
+    gram, axes, line: workspace.
     """
     h, q = basis.shape
     if h > q:
@@ -391,7 +468,7 @@ def principal_subspace(
 
 @no_inline
 def multiply(table: Any, right: Any, product: Any) -> None:
-    """Write table @ right."""
+    """Write table @ right into `product`."""
     for i in range(table.shape[0]):
         for j in range(right.shape[1]):
             product[i, j] = 0.0
@@ -402,7 +479,7 @@ def multiply(table: Any, right: Any, product: Any) -> None:
 
 @no_inline
 def multiply_transposed(table: Any, right: Any, product: Any) -> None:
-    """Write table.T @ right."""
+    """Write table.T @ right into `product`."""
     for m in range(product.shape[0]):
         for j in range(product.shape[1]):
             product[m, j] = 0.0
@@ -414,7 +491,10 @@ def multiply_transposed(table: Any, right: Any, product: Any) -> None:
 
 @no_inline
 def orthonormalise(basis: Any) -> None:
-    """Make the columns orthonormal (Gram-Schmidt, twice); columns in the span of earlier ones become 0."""
+    """Make the columns of a matrix orthonormal, in place (Gram-Schmidt, twice).
+
+    Columns in the span of earlier ones become 0.
+    """
     for _ in range(2):
         for j in range(basis.shape[1]):
             for m in range(j):
@@ -433,7 +513,7 @@ def orthonormalise(basis: Any) -> None:
 
 @no_inline
 def turn(table: Any, axes: Any, line: Any) -> None:
-    """Replace every row x of a table by x @ axes; `line` is workspace."""
+    """Replace every row x of a table by x @ axes, in place; `line` is workspace."""
     for i in range(table.shape[0]):
         for j in range(line.size):
             line[j] = 0.0

@@ -16,17 +16,21 @@ from tombola._types import Floats
 from tombola.confidence.base import Confidence, intersect
 from tombola.confidence.betting import finite_gain
 
-# Sample size at which Robbins' mixture is tightest.
+# Sample size near which `HoeffdingSequence` is tightest; it is little wider at other sizes.
 TUNING_COUNT = 100.0
-# A Bernstein bet must stay below 1, where its cost is infinite.
+# Largest bet of `BernsteinSequence`; bets must stay below 1, where their cost is infinite.
 MAX_BERNSTEIN_BET = 0.5
 
 
 class SequenceState(NamedTuple):
-    """Sums of every action; numerator / denominator is the centre of the interval.
+    """State of the sequences in closed form, one entry per action.
 
-    squares, gain_squares: sums of squared errors, and of squared gains.
-    cost: sum of the costs of all bets.
+    counts, total: number and sum of values.
+    low, high: the interval.
+    squares, gain_squares: sums of squared errors, and of squared gains (`finite_gain`).
+    numerator, denominator: weighted sums; their ratio is the centre of the interval.
+    cost: sum of the costs of all bets; it widens the interval.
+    population: number of rows, or infinite.
     log_level: ln(2 / level).
     """
 
@@ -44,7 +48,7 @@ class SequenceState(NamedTuple):
 
 
 class ClosedForm(Confidence):
-    """Base class of the confidence sequences in closed form."""
+    """Base class of the confidence sequences in closed form; see `Confidence`."""
 
     anytime_valid: ClassVar[bool] = True
 
@@ -68,10 +72,12 @@ class ClosedForm(Confidence):
 def next_bet(state: Any, action: int, variance: float) -> float:
     """Return the next bet for this variance, and add its gain to the sum.
 
-    state: a `SequenceState`, changed in place.
-
     The optimal bet for count n is g_i sqrt(2 log_level / (variance (g_1^2 + ... + g_n^2))) with g = `finite_gain`.
     Here n is the current count; the extra logarithm keeps the sum of the costs finite.
+
+    state: a `SequenceState`, changed in place.
+    action: its index.
+    variance: estimated from the earlier values.
     """
     i = state.counts[action] + 1.0
     g = finite_gain(state.population, state.counts[action])
@@ -85,8 +91,10 @@ def add_weighted(state: Any, action: int, value: float, bet: float, cost: float)
     """Add a value with this bet and cost, and write the interval.
 
     state: a `SequenceState`, changed in place.
+    action: its index.
     value: in [0, 1].
-    bet, cost: chosen from the past only.
+    bet: weight of the value, chosen from the past only.
+    cost: of the bet; it widens the interval.
     """
     left = state.population - state.counts[action]
     state.numerator[action] += bet * (value + state.total[action] / left)
@@ -102,6 +110,7 @@ def add_weighted(state: Any, action: int, value: float, bet: float, cost: float)
 class HoeffdingSequence(ClosedForm):
     """Hoeffding confidence sequence with Robbins' mixture over all constant bets.
 
+    Parameters as in `Confidence`. Valid at all sample sizes simultaneously.
     With g = `finite_gain` and V = (g_1^2 + ... + g_n^2) / 4, the half width at count n is
     sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V), where r makes it tightest near a count of 100.
 
@@ -130,6 +139,7 @@ class HoeffdingSequence(ClosedForm):
 class BernsteinSequence(ClosedForm):
     """Empirical Bernstein confidence sequence, narrow for a small variance.
 
+    Parameters as in `Confidence`. Valid at all sample sizes simultaneously.
     The cost of value i is (x_i - guess_i)^2 (-ln(1 - b_i) - b_i), guess_i being the regularised mean of the past.
 
     >>> sequence = BernsteinSequence(population=2000)

@@ -15,11 +15,11 @@ from tombola import _validate
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
 
-# Columns of cells by name.
+# Some rows of a table: columns of cells by name, each a sequence of numbers or texts.
 Batch = Mapping[str, Any]
-# Smallest and largest possible number of a column.
+# Smallest and largest possible number of a column, not the ones that were seen.
 Span = tuple[float, float]
-# The default span.
+# The default span, of columns in [0, 1].
 UNIT_SPAN: Span = (0.0, 1.0)
 
 # Regular expression of a number, as one group.
@@ -42,7 +42,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 class Inequality(NamedTuple):
     """Compare the mean of a quantity with a threshold, both in [0, 1].
 
-    values: computes the quantity of every row, shape (rows,).
+    values: computes the quantity of every row from columns by name, shape (rows,).
     threshold: the number compared with.
     above: whether the mean must be above the threshold, else below it.
     strict: whether equality violates it.
@@ -67,7 +67,8 @@ class Inequality(NamedTuple):
     def holds(self, mean: float, rows: int) -> bool:
         """Return whether a mean satisfies the inequality, up to rounding errors.
 
-        The mean is over `rows` rows.
+        mean: in [0, 1].
+        rows: number of rows of the mean, which bounds its rounding error.
         """
         rounding = 2.0**-52 * (rows + 4) * max(self.threshold, abs(self.origin) / self.unit)
         margin = mean - self.threshold if self.above else self.threshold - mean
@@ -76,7 +77,11 @@ class Inequality(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """Hold a statement about a list: text, inequalities, and columns it reads.
+    """A statement about a list; built by `parse_statement` or `mean_above`.
+
+    text: the statement as it was written.
+    inequalities: all of them must hold.
+    columns: names of the columns it reads.
 
     >>> print(parse_statement("share(grade = pass) >= 0.9"))
     share(grade = pass) >= 0.9
@@ -98,6 +103,8 @@ class Statement:
 def mean_above(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Statement:
     """Return the statement "the mean of a column is above a threshold".
 
+    column: its name.
+    threshold: in the units of the column.
     span: smallest and largest possible number of the column.
 
     >>> mean_above("score", 70, span=(0, 100)).text
@@ -109,6 +116,8 @@ def mean_above(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Stat
 def mean_below(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Statement:
     """Return the statement "the mean of a column is below a threshold".
 
+    column: its name.
+    threshold: in the units of the column.
     span: smallest and largest possible number of the column.
     """
     return _mean("mean_below", column, "<", threshold, span)
@@ -117,7 +126,9 @@ def mean_below(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Stat
 def share_at_least(column: str, sign: str, value: Any, share: float) -> Statement:
     """Return the statement "this share of rows satisfies `column sign value`".
 
+    column: its name.
     sign: one of =, !=, <, <=, > and >=.
+    value: compared as a number if it is one, else as text, with = and != only.
     share: in [0, 1].
 
     >>> share_at_least("grade", "=", "pass", 0.9).text
@@ -130,6 +141,7 @@ def differ_at_most(first: str, second: str, most: float, *, span: Span = UNIT_SP
     """Return the statement "the means of two columns differ by at most `most`".
 
     first, second: names of the columns.
+    most: in the units of the columns, at least 0.
     span: smallest and largest possible number of both columns.
 
     >>> differ_at_most("old", "new", 0.02).text
@@ -139,8 +151,11 @@ def differ_at_most(first: str, second: str, most: float, *, span: Span = UNIT_SP
 
 
 def parse_statement(text: str, *, span: Span = UNIT_SPAN) -> Statement:
-    """Parse a statement such as "mean(score) > 70".
+    """Parse a statement such as "mean(score) > 70"; ParameterError if malformed.
 
+    text: "mean(COLUMN) > 0.7", "share(COLUMN = VALUE) >= 0.9" or "|mean(FIRST) - mean(SECOND)| <= 0.02", in the units
+        of
+        the columns. The first two take >, >=, < and <=.
     span: smallest and largest possible number of its columns.
 
     >>> [len(parse_statement(text).inequalities) for text in ("mean(a) < 0.2", "|mean(a) - mean(b)| <= 0.1")]
@@ -229,9 +244,12 @@ def _comparison(rows: Batch, column: str, sign: str, value: str) -> Floats:
 
 
 def numbers(rows: Batch, column: str, span: Span = UNIT_SPAN) -> Floats:
-    """Return the numbers of a column, rescaled from `span` to [0, 1].
+    """Return the numbers of a column, rescaled from `span` to [0, 1], shape (rows,).
 
-    Cells outside of `span` are rejected.
+    TableError if the column is missing, or a cell is not a number in `span`.
+
+    rows: columns of cells by name.
+    column: its name.
     """
     cells, (low, high) = _column(rows, column), span
     parsed = np.array([np.nan if (value := _number(cell)) is None else value for cell in cells], np.float64)
