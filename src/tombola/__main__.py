@@ -9,11 +9,15 @@ from typing import Any
 
 from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM
 
-RETRY_DELAY = 0.05  # seconds
+# Seconds until a dropped Ctrl-C is raised again; by then Python has left the code that drops exceptions.
+RETRY_DELAY = 0.05
 
 
 def main() -> None:
-    """Import and run the command line; after an interrupt, exit without waiting."""
+    """Import and run the command line; after an interrupt, exit without waiting.
+
+    The exit status is `EXIT_SIGINT` or `EXIT_SIGTERM` then.
+    """
     sys.unraisablehook = reraise_interrupt
     try:
         from tombola.cli.app import main as run

@@ -28,10 +28,13 @@ from tombola.pool import Pool, as_pool, is_frame
 from tombola.rng import RngStreams, repetition_seeds
 from tombola.runs import Cell, Entry, Runs, slice_ends
 
+# A pool of losses, or of labelled rows.
 AnyPool: TypeAlias = Pool | LabelledPool
-# A pool, or an array of losses.
+# A pool, or an array of losses, shape (rows, actions).
 PoolLike: TypeAlias = AnyPool | ArrayLike
-LearnerLike: TypeAlias = AnyLearner | Callable[[int], AnyLearner]  # a function of the horizon
+# A learner, or a function that returns one for a horizon.
+LearnerLike: TypeAlias = AnyLearner | Callable[[int], AnyLearner]
+# Learners of `compare`: by name, in a sequence, or a single one.
 Learners: TypeAlias = Mapping[str, LearnerLike] | Sequence[LearnerLike] | LearnerLike
 # One or several input models.
 Orders: TypeAlias = Sequence[OrderLike] | OrderLike
@@ -138,12 +141,14 @@ class Comparison:
 
     @property
     def amounts(self) -> tuple[float, ...]:
-        """The budget of each resource; empty without a budget."""
+        """The budget of each resource, in cost units; empty without a budget."""
         budget_run = self.budget_runs[0]
         return () if budget_run is None else tuple(budget_run.limits.amounts.tolist())
 
     def play(self, blocks: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
         """Yield the runs of each block of repetitions when it is done.
+
+        The results do not depend on the blocks or workers.
 
         blocks: first repetition and number of repetitions of each block.
         workers: number of threads.
@@ -211,8 +216,11 @@ def _play_all(comparison: Comparison, pool_index: int, model_index: int, seed: S
 def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price: float) -> float | None:
     """Return the proved bound on expected regret in random order, or None.
 
+    None means that no bound is proved for these arguments.
+
+    actions, horizon: number of actions and of rounds.
     delay: constant delay, in rounds.
-    price: cost of a switch, in losses.
+    price: cost of a switch, in losses; 0 without one.
 
     >>> from tombola import FollowTheLeader
     >>> round(regret_bound(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)

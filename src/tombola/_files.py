@@ -10,7 +10,7 @@ from typing import BinaryIO, TypeAlias
 
 from tombola.errors import FileError
 
-# A path of a file.
+# A path of a file or folder, as text or path object.
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _FILE_TYPES = {
@@ -28,7 +28,10 @@ _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY
 def write_atomic(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
     """Write a file atomically: it never holds a part of the content.
 
-    inputs: files that must not be overwritten.
+    Raises FileError if it cannot be written.
+
+    content: text is encoded as UTF-8.
+    inputs: files that must not be overwritten; FileError if `path` is one of them.
     """
     with atomic_writer(path, *inputs) as file:
         file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
@@ -36,9 +39,11 @@ def write_atomic(path: PathLike, content: str | bytes, *inputs: PathLike) -> Non
 
 @contextmanager
 def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
-    """Open a binary file that replaces `path` if no error occurs.
+    """Open a binary file that replaces `path` if no error occurs in the block.
 
-    `inputs` are files that must not be overwritten. Owner and mode of an existing file are kept.
+    Owner and mode of an existing file are kept.
+
+    inputs: files that must not be overwritten; FileError if `path` is one of them.
     """
     target = resolve_target(path, *inputs)
     # A short random name: prefixing a name of maximal length would exceed the limit of the file system.
@@ -115,9 +120,10 @@ def file_type_text(mode: int) -> str:
 
 
 def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
-    """Raise early if --out cannot be written, or is one of the inputs.
+    """Raise FileError early if --out cannot be written, or is one of the inputs.
 
     out: None is accepted.
+    inputs: files that must not be overwritten.
     """
     try:
         if out is not None:

@@ -74,7 +74,9 @@ def is_encodable(text: str) -> bool:
 
 
 def csv_cell(text: str) -> str:
-    """Quote the text of a CSV cell if a spreadsheet would evaluate it.
+    """Return the text of a CSV cell, with a quote before it if it could be a formula.
+
+    Spreadsheets would evaluate a formula.
 
     >>> csv_cell("=1+1"), csv_cell("x=1"), csv_cell("-0.5")
     ("'=1+1", 'x=1', '-0.5')
@@ -83,9 +85,10 @@ def csv_cell(text: str) -> str:
 
 
 def csv_cell_matches(written: str, name: str) -> bool:
-    """Return whether a cell is blank, or holds this name, quoted or not.
+    """Return whether a cell is blank, or holds this name, quoted by `csv_cell` or not.
 
     written: text of the cell.
+    name: the expected name.
 
     >>> csv_cell_matches("'=1+1", "=1+1"), csv_cell_matches("", "a"), csv_cell_matches("b", "a")
     (True, True, False)
@@ -94,7 +97,9 @@ def csv_cell_matches(written: str, name: str) -> bool:
 
 
 def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
-    """Format rows as CSV, safe to open in a spreadsheet.
+    """Format rows as CSV, safe to open in a spreadsheet; see `csv_cell`.
+
+    rows: cells of each row; they are converted to text.
 
     >>> csv_text([["a", "=b"], [1, None]]).splitlines()
     ["a,'=b", '1,']
@@ -184,6 +189,8 @@ def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
 def command_text(name: str, value: str) -> str:
     """Return the user's command with one more option; in Python the argument.
 
+    name, value: of the option, such as "seed" and "1".
+
     >>> with cli_style(["tombola", "compare", "t.csv"]):
     ...     command_text("kind", "losses")
     'tombola compare t.csv --losses'
@@ -196,7 +203,11 @@ def option_text(
 ) -> str:
     """Return an option as a Python argument, or as a command line option.
 
-    `value` is the value to show (two numbers are a range), `on` the state of a flag; without both, the name alone.
+    The style is that of the innermost `cli_style` block; Python outside of any.
+
+    name: of the parameter, as in Python.
+    value: the value to show (two numbers are a range); None for the name alone.
+    on: the state of a flag; None if it is not a flag.
 
     >>> option_text("missing", "drop"), option_text("rescale", on=True), option_text("actions", ["a", "b"])
     ("missing='drop'", 'rescale=True', "actions=['a', 'b']")
@@ -222,7 +233,9 @@ def option_text(
 
 
 def assignment_text(name: str, value: str) -> str:
-    """Return a value of a parameter as Python argument or command line option.
+    """Return a parameter with its value, as Python argument or command line option.
+
+    name, value: such as "seed" and "1"; the style is that of `option_text`.
 
     >>> assignment_text("within", "0.5")
     'within=0.5'
@@ -259,7 +272,9 @@ def html_block(
 ) -> str:
     """Return HTML of a title, facts, tables and sentences; all text is escaped.
 
+    title: heading of the block.
     facts: names with values.
+    tables: at most `MAX_ROWS` rows of each are shown.
     notes: sentences below the tables.
 
     >>> html_block("a < b", [("rows", "2")])
@@ -334,7 +349,10 @@ def _is_numeric(text: str) -> bool:
 def to_frame(owner: str, columns: Mapping[str, Sequence[Any]]) -> Any:
     """Return columns as a data frame: pandas if it is installed, else polars.
 
-    owner: named in the error message.
+    Raises ParameterError if neither is installed.
+
+    owner: function of the user, named in the error message.
+    columns: values by column name, all of the same length.
 
     >>> to_frame("Runs", {"a": [1, 2]}).shape
     (2, 1)

@@ -103,18 +103,19 @@ def play(
 def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> tuple[str, ...]:
     """Return the names of the actions, an added null action last.
 
-    budget_run: resolved budget, None without one.
+    budget_run: resolved budget, which has the null action; None without one.
     """
     names = pool.actions if isinstance(pool, Pool) else ("0", "1")
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
 
 def comparator_losses(learner: AnyLearner, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
-    """Return the loss of the comparator per round.
+    """Return the loss of the comparator in every round, shape (rounds,).
 
     It is the best action, the best mix within the budget, or the best hypothesis.
 
     rows: row of each round.
+    budget: None without one.
     """
     if not isinstance(pool, Pool):
         return best_losses(cast(LabelLearner, learner), pool, rows)
@@ -179,7 +180,7 @@ def resolve_budget(
     """Return the budget of a pool with its stop rule; None without a budget.
 
     stop, mixed: as in `play`.
-    best: whether to compute the loss of the best fixed mix too.
+    best: whether to compute the loss of the best fixed mix too, for the regret.
     """
     if budget is None:
         if mixed:
@@ -195,8 +196,9 @@ def resolve_budget(
 def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = None, repetitions: int = 1) -> Workload:
     """Return the estimated work of plays on each pool.
 
-    By it, kernels are compiled or interpreted.
+    It decides whether kernels are compiled or interpreted.
 
+    budget: None without one.
     repetitions: plays on each pool.
     """
     actions = max(pool.k if isinstance(pool, Pool) else 2 for pool in pools)
@@ -209,6 +211,8 @@ def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = 
 
 def log_spaced(horizon: int) -> Rounds:
     """Return about twelve rounds per power of ten, including the first and the last.
+
+    Rounds count from 1 and increase.
 
     >>> log_spaced(10).tolist()
     [1, 2, 3, 4, 5, 6, 7, 8, 10]

@@ -10,7 +10,12 @@ from tombola.errors import ParameterError
 
 
 class Estimate(NamedTuple):
-    """Hold an estimate from independent repetitions, with its interval."""
+    """Hold an estimate from independent repetitions, with its confidence interval.
+
+    value: the estimate.
+    low, high: ends of the interval.
+    repetitions: their number.
+    """
 
     value: float
     low: float
@@ -24,6 +29,8 @@ class Estimate(NamedTuple):
 
     def additional_repetitions(self, half_width: float) -> int:
         """Estimate the further repetitions needed for this half width.
+
+        half_width: half the length of the interval that is wanted.
 
         >>> Estimate(10.0, 8.0, 12.0, 25).additional_repetitions(half_width=1.0)
         75
@@ -47,6 +54,7 @@ class Estimate(NamedTuple):
 def mean(values: Floats, level: float = 0.95) -> Estimate:
     """Return the mean of independent repetitions with its Student interval.
 
+    values: one per repetition.
     level: coverage of the interval.
 
     >>> mean(np.array([1.0, 2.0, 3.0]))
@@ -63,9 +71,10 @@ def mean(values: Floats, level: float = 0.95) -> Estimate:
 
 
 def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """Return mean, low and high of each column of (repetitions, points).
+    """Return mean, low and high of each column, each of shape (points,).
 
-    level: coverage of the intervals.
+    values: shape (repetitions, points).
+    level: coverage of the Student intervals, for each point by itself.
 
     >>> [ends.tolist() for ends in mean_band(np.array([[1.0, 2.0], [1.0, 4.0]]))]
     [[1.0, 3.0], [1.0, -9.706...], [1.0, 15.706...]]
@@ -84,11 +93,12 @@ def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floa
 def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estimate:
     """Return the slope of log mean regret on log horizon, with its interval.
 
-    regrets: repetitions at each horizon.
-    level: coverage of the interval.
-
     The weight of a point is the inverse variance of its log mean (delta method). If the points scatter more than these
     variances explain (the curve is not a straight line), the interval is widened by the square root of the ratio.
+
+    horizons: x-values, positive.
+    regrets: repetitions at each horizon; their means must be positive.
+    level: coverage of the interval.
 
     >>> slope(np.array([10.0, 100.0, 1000.0]), [np.full(5, x) for x in (1.0, 10.0, 100.0)]).value
     1.0

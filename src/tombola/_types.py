@@ -5,15 +5,17 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+# Array of float64, of any shape.
 Floats: TypeAlias = NDArray[np.float64]
-# Tables of losses or costs.
+# Table of losses or costs, one row per row of a pool.
 Rows: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 # Integers: rounds, actions or counts.
 Rounds: TypeAlias = NDArray[np.int64]
 # Row index of each round.
 Order: TypeAlias = NDArray[np.uint32]
-# Four 64-bit words; see `tombola.rng`.
+# State of a random generator: four 64-bit words, changed in place by each draw (`tombola.rng`).
 RngState: TypeAlias = NDArray[np.uint64]
+# Source of randomness of a call: equal seeds give equal results.
 Seed: TypeAlias = int | np.random.SeedSequence
 
 

@@ -66,6 +66,7 @@ def integer_array(owner: str, name: str, values: Any) -> Rounds:
     """Return `values` as a flat array of integers; fractions are rejected.
 
     owner, name: of the parameter, for the message.
+    values: array, list or other sequence of numbers.
 
     >>> integer_array("certify", "actions", [[0, 2], [1, 0]]).tolist()
     [0, 2, 1, 0]
@@ -101,7 +102,8 @@ def _inside(above: float, least: float, most: float, below: float) -> float:
 def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
     """Return a new SeedSequence, so that spawning twice gives the same streams.
 
-    owner: named in the error message.
+    owner: function of the user, named in the error message.
+    seed: an integer, 0 or more, or a SeedSequence, which is copied.
 
     >>> seed_sequence("play", 7).entropy
     7

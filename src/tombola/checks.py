@@ -37,7 +37,8 @@ from tombola.trace import Trace
 Check: TypeAlias = Callable[[Any], None]
 
 ROUNDS, ACTIONS = 60, 3
-N_POINTS = 7  # distinct values of a feature, for hypothesis classes on a finite domain
+# Number of distinct values of a feature in the pools of the checks, for hypothesis classes on a finite domain.
+N_POINTS = 7
 # Rounds of the easy pool, and the share of the loss of uniform play that counts as clearly better. The margin is at
 # least five standard deviations of the mean loss of uniform play.
 EASY_ROUNDS, EASY_SHARE = 400, 0.75

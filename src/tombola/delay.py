@@ -14,20 +14,24 @@ from tombola import _validate
 from tombola._types import Order, Rounds
 from tombola.errors import DelayError, ParameterError
 
-# One delay, one per round, or a function of the round.
+# Delay of feedback in rounds: one for all rounds, one per round, or a function of the round (from 1).
 DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
 
 
 @dataclass(frozen=True, eq=False)
 class RowDelays:
-    """One delay per row of the pool, in whichever round the row arrives."""
+    """One delay per row of the pool, in whichever round the row arrives.
+
+    values: delays in rounds, shape (rows,), integers of 0 or more.
+    """
 
     values: NDArray[Any]
 
 
 def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
-    """Return the delays of the rounds of an order.
+    """Return the delays of the rounds of an order: one number, or one per round.
 
+    delay: of rounds, or of rows (`RowDelays`).
     order: row of each round.
 
     >>> round_delays(RowDelays(np.array([5, 0, 7])), np.array([2, 0, 1], np.uint32)).tolist()
@@ -47,7 +51,10 @@ def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
 def resolve_delays(delay: DelayLike, horizon: int) -> int | Rounds:
     """Return one delay for all rounds, or an array with the delay of every round.
 
-    A callable is called with every round 1..horizon.
+    Raises DelayError unless delays are integers of 0 or more.
+
+    delay: a callable is called with every round 1..horizon.
+    horizon: number of rounds.
 
     >>> resolve_delays(3, 10), resolve_delays(lambda t: t % 2, 4).tolist()
     (3, [1, 0, 1, 0])

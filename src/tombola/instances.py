@@ -29,7 +29,8 @@ __all__ = [
     "three_actions",
 ]
 
-MAX_LITTLESTONE_ROUNDS = 20  # there are 2^rounds actions
+# Largest number of rounds of `littlestone`, whose pool has 2^rounds actions.
+MAX_LITTLESTONE_ROUNDS = 20
 
 
 def birthday(horizon: int) -> Pool:
@@ -90,6 +91,8 @@ def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
     Nothing can be learned, and all regret is noise.
 
+    horizon, actions: number of rows and of actions.
+
     >>> balanced(10, 3, seed=0).losses.sum(axis=0).tolist()
     [5.0, 5.0, 5.0]
     """
@@ -102,6 +105,8 @@ def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
 
     The differences are the same in every row, so full feedback shows them in one round; bandit feedback, which never
     shows a difference, has to see them through the noise of the rows.
+
+    horizon, actions: number of rows and of actions.
 
     >>> correlated(4, 2, gap=0.25, seed=0).losses.sum(axis=0).tolist()
     [2.5, 1.5]
@@ -159,7 +164,9 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
 def mistake_tree(labels: list[int]) -> Floats:
     """Return the rows of a binary search over thresholds with these labels.
 
-    There are 2^len(labels) thresholds.
+    The result has shape (n, 2^n) for n labels: the 0/1 loss of each of the 2^n thresholds on each point.
+
+    labels: label 0 or 1 of each point.
 
     >>> mistake_tree([1, 0]).tolist()
     [[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0]]

@@ -30,8 +30,9 @@ ROWS_PER_CALL = 1 << 21
 class OrderModel(ABC):
     """Base class of input models, which draw the row of every round.
 
-    name: in the argument `order`.
-    exchangeable: whether rows seen allow conclusions about the others.
+    name: text of the argument `order` that selects it.
+    exchangeable: whether all orders of the rows drawn are equally likely, so that rows seen allow conclusions about the
+        others.
     """
 
     name: ClassVar[str]
@@ -39,15 +40,18 @@ class OrderModel(ABC):
 
     @abstractmethod
     def arrange(self, rows: int, rng: RngState) -> Order:
-        """Return the row of every round.
+        """Return the row index of every round, shape (rounds,).
 
         rows: number of rows of the pool.
+        rng: random generator, changed in place.
         """
 
     def population(self, rows: int) -> float:
-        """Return the population size for sampling without replacement.
+        """Return the population size for confidence intervals without replacement.
 
-        It is infinite for draws with replacement.
+        It is the number of rows, or infinite for draws with replacement.
+
+        rows: number of rows of the pool.
         """
         return float(rows)
 
@@ -82,7 +86,10 @@ class IidOrder(OrderModel):
 
 @dataclass(frozen=True, eq=False)
 class GivenOrder(OrderModel):
-    """Take the rows as listed, or in the order of `permutation`."""
+    """Take the rows as listed, or in the order of `permutation`.
+
+    permutation: row index of each round, every row once; None for the order of the list.
+    """
 
     name: ClassVar[str] = "given"
     exchangeable: ClassVar[bool] = False
@@ -92,13 +99,17 @@ class GivenOrder(OrderModel):
         return np.arange(rows, dtype=np.uint32) if self.permutation is None else _permutation(self.permutation, rows)
 
 
-OrderLike: TypeAlias = str | OrderModel | NDArray[Any] | list[int] | None  # None is rejected with a message
-# Name -> class.
+# Input model: its name ("random", "iid" or "given"), an `OrderModel`, or an array with the row of each round. None is
+# rejected with a message.
+OrderLike: TypeAlias = str | OrderModel | NDArray[Any] | list[int] | None
+# Input model by name.
 ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (RandomOrder, IidOrder, GivenOrder)}
 
 
 def as_order_model(order: OrderLike) -> OrderModel:
     """Return the input model of a name or of an array of row indices.
+
+    Raises OrderError for an unknown name. Row indices are checked when the order is drawn.
 
     >>> as_order_model("random").exchangeable, str(as_order_model([1, 0]))
     (True, 'given')
@@ -116,10 +127,11 @@ def as_order_model(order: OrderLike) -> OrderModel:
 
 
 def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
-    """Return the row of every round.
+    """Return the row index of every round, shape (rounds,).
 
-    order: input model.
+    order: input model, its name, or an array of row indices.
     rows: number of rows of the pool.
+    rng: random generator of the order, changed in place.
 
     >>> from tombola.rng import new_rng
     >>> rng = new_rng(np.random.SeedSequence(0))
@@ -140,7 +152,10 @@ def random_order(rows: int, rng: RngState) -> Order:
 
 
 def iid_order(rounds: int, rows: int, rng: RngState) -> Order:
-    """Return independent uniform draws from the rows."""
+    """Return independent uniform draws from the rows, shape (rounds,).
+
+    rounds, rows: number of draws, and of rows of the pool.
+    """
     order = np.zeros(rounds, np.uint32)
     with expected_rounds(rounds, actions=0):
         compile_loop(iid_indices, (order, rows, rng))(order, rows, rng)

@@ -72,6 +72,7 @@ class Pool:
     ) -> "Pool":
         """Return the pool of losses 1 - rewards; the same as kind="scores".
 
+        rewards: in [0, 1], one row per round, one column per action.
         actions, ids, costs: as in `Pool`.
 
         >>> Pool.from_rewards([[1.0, 0.25]]).losses.tolist()
@@ -113,7 +114,7 @@ class Pool:
 
     @cached_property
     def totals(self) -> Floats:
-        """The loss of every action over the whole pool."""
+        """The total loss of every action over the whole pool, shape (k,)."""
         totals = np.zeros(self.k)
         for chunk in _chunks(self.losses):
             totals += chunk.sum(axis=0, dtype=np.float64)
@@ -121,7 +122,7 @@ class Pool:
 
     @property
     def means(self) -> Floats:
-        """The mean loss of every action."""
+        """The mean loss of every action, shape (k,)."""
         return self.totals / self.rows
 
     @property
@@ -164,11 +165,10 @@ class Pool:
 def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> Any:
     """Return a pool unchanged; convert an array, lists or a data frame.
 
-    kind: "losses" or "scores"; required for data frames, see `Pool`.
+    Raises PoolError for values that do not form a pool.
 
-    `kind` is required for data frames; see `Pool`.
-
-    given: anything that `Pool` accepts.
+    given: a Pool, a LabelledPool, or anything that `Pool` accepts.
+    kind: "losses" (lower is better) or "scores"; required for data frames, see `Pool`.
 
     >>> as_pool([[0.0, 1.0], [0.5, 0.0]])
     Pool(2 rows, 2 actions)

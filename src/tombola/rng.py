@@ -16,7 +16,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, Order, RngState, Seed
 
-# 64-bit words of a state.
+# Number of 64-bit words of the state of a generator (xoshiro256++).
 WORDS = 4
 _7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
 _41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
@@ -31,7 +31,7 @@ def new_rng(seed: np.random.SeedSequence) -> RngState:
 
 
 def bits(rng: RngState) -> Any:
-    """Return 64 random bits and advance the state."""
+    """Return 64 random bits as np.uint64, and advance the state in place; a kernel."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     total = s0 + s3
     result = ((total << _23) | (total >> _41)) + s0
@@ -61,9 +61,11 @@ def integers(rng: RngState, count: int) -> int:
 
 
 def choice(mix: Floats, rng: RngState) -> int:
-    """Return an action drawn from `mix`, its distribution.
+    """Return an action drawn from a distribution; a kernel.
 
     If the shares sum to slightly less than 1, the last action with a positive share gets the rest.
+
+    mix: probability of each action, shape (k,).
     """
     point = uniform(rng)
     last = 0
@@ -98,7 +100,9 @@ def gamma(rng: RngState, shape: float) -> float:
 def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
     """Extend a uniform permutation of `start` rows to one of `stop` rows, in place.
 
-    Inside-out Fisher-Yates; order[:start] is the permutation so far.
+    Inside-out Fisher-Yates; a kernel. Calls with start = 0, n, 2n, .. shuffle in parts.
+
+    order: row indices; order[:start] is the permutation so far.
     """
     for t in range(start, stop):
         swap = integers(rng, t + 1)
@@ -113,7 +117,13 @@ def iid_indices(order: Order, rows: int, rng: RngState) -> None:
 
 
 class RngStreams:
-    """Random generators of one repetition, derived from one seed."""
+    """Random generators of one repetition, derived from one seed.
+
+    Each method returns a new generator in its first state. The streams are independent, so a change of the learner does
+    not change the order of the rows.
+
+    seed: of the repetition.
+    """
 
     def __init__(self, seed: Seed) -> None:
         self._root = _validate.seed_sequence("seed", seed)
@@ -139,6 +149,9 @@ class RngStreams:
 
 def repetition_seeds(seed: Seed, count: int) -> list[np.random.SeedSequence]:
     """Return one seed per repetition; earlier seeds do not depend on `count`.
+
+    seed: of the whole comparison.
+    count: number of repetitions.
 
     >>> repetition_seeds(1, 2)[0].spawn_key == repetition_seeds(1, 5)[0].spawn_key
     True

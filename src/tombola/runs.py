@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tombola.report.chart import Band, Chart, Line
 
-# Parts of the horizon in which the share of each action is measured.
+# Number of parts of the horizon in which `Runs.shares` measures the share of each action.
 N_SLICES = 40
 
 
@@ -82,7 +82,8 @@ class Runs:
     def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
         """Return the repetitions of one learner in one input model.
 
-        order, horizon: the first one and the largest one if None.
+        learner: its name.
+        order, horizon: the first order and the largest horizon if None.
         """
         return self.cells[self._entry(learner, order, horizon)]
 
@@ -107,6 +108,8 @@ class Runs:
     ) -> tuple[Rounds, Floats]:
         """Return recorded rounds, and regrets of shape (repetitions, rounds).
 
+        learner: its name.
+        order, horizon: the first order and the largest horizon if None.
         expected: use expected losses, over the learner's own randomness.
         """
         cell = self.cell(learner, order, horizon)
@@ -120,8 +123,10 @@ class Runs:
     def regrets(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Floats:
-        """Return the regret of every repetition at the end.
+        """Return the regret of every repetition at the end, shape (repetitions,).
 
+        learner: its name.
+        order, horizon: the first order and the largest horizon if None.
         expected: use expected losses, over the learner's own randomness.
         """
         if expected:
@@ -135,23 +140,41 @@ class Runs:
     def regret(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Estimate:
-        """Return the mean regret with its 95 % interval.
+        """Return the mean regret at the end with its 95 % interval.
 
+        learner: its name.
+        order, horizon: the first order and the largest horizon if None.
         expected: use expected losses, over the learner's own randomness.
         """
         return _statistics.mean(self.regrets(learner, order, horizon, expected=expected))
 
     def difference(self, learner: str, other: str, order: str | None = None, horizon: int | None = None) -> Estimate:
-        """Return the paired mean of regret(learner) - regret(other)."""
+        """Return the mean of regret(learner) - regret(other), with its 95 % interval.
+
+        Regrets are paired: both learners play the same orders.
+
+        learner, other: their names.
+        order, horizon: the first order and the largest horizon if None.
+        """
         return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
     def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
-        """Return recorded rounds, and costs (repetitions, rounds, resources)."""
+        """Return recorded rounds, and cumulative costs (repetitions, rounds, resources).
+
+        learner: its name.
+        order, horizon: the first order and the largest horizon if None.
+        """
         cell = self.cell(learner, order, horizon)
         return cell.rounds, cell.sums[:, :, SPENT:]
 
     def shares(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
-        """Return last rounds of slices, and action shares (slices, actions)."""
+        """Return last rounds of slices, and action shares (slices, actions).
+
+        A share is the fraction of the rounds of a slice in which the action is played, averaged over the repetitions.
+
+        learner: its name.
+        order, horizon: the first order and the largest horizon if None.
+        """
         cell = self.cell(learner, order, horizon)
         ends = slice_ends(int(cell.rounds[-1]))
         plays = np.vstack([np.zeros(cell.shares.shape[1]), cell.shares[np.searchsorted(cell.rounds, ends)]])
@@ -160,13 +183,18 @@ class Runs:
     def slope(self, learner: str, order: str | None = None, *, expected: bool = False) -> Estimate:
         """Return the slope of log mean regret on log horizon, with its 95 % interval.
 
+        learner: its name.
+        order: the first one if None.
         expected: use expected losses, over the learner's own randomness.
         """
         regrets = [self.regrets(learner, order, T, expected=expected) for T in self.horizons]
         return _statistics.slope(np.array(self.horizons, dtype=np.float64), regrets)
 
     def ranking(self, order: str | None = None, horizon: int | None = None) -> list[str]:
-        """Return the learners from the smallest mean regret to the largest."""
+        """Return the names of the learners, from the smallest mean regret to the largest.
+
+        order, horizon: the first order and the largest horizon if None.
+        """
         return sorted(self.learners, key=lambda name: self.regret(name, order, horizon).value)
 
     def columns(self) -> dict[str, Sequence[Any]]:
@@ -196,12 +224,14 @@ class Runs:
         learners: Sequence[str] | None = None,
         bound: bool = False,
     ) -> "Chart":
-        """Return a chart of mean regret with bands.
+        """Return a chart of mean regret with bands of 95 % intervals.
 
         The x-axis has horizons if there are three or more, else rounds.
 
-        `orders` draws several orders into one chart; `learners` selects learners and their sequence; `bound` adds the
-        proved bounds on the expected regret.
+        order: the first one if None.
+        orders: draw several orders into one chart.
+        learners: names of the learners to draw, in this sequence; all if None.
+        bound: add the proved bounds on the expected regret.
         """
         from tombola.report.chart import Chart
 
@@ -259,8 +289,11 @@ class Runs:
     ) -> "Figure":
         """Draw `chart(...)` into Matplotlib axes or a new figure; return the figure.
 
-        A new figure displays in notebooks; `figure.save("regret.pdf")` writes it as PDF, SVG or PNG. `size` is its
-        width and height in inches.
+        A new figure displays in notebooks; `figure.save("regret.pdf")` writes it as PDF, SVG or PNG.
+
+        order, orders, learners, bound: as in `chart`.
+        ax: axes to draw into; None for a new figure.
+        size: width and height of a new figure in inches; None for the default.
 
         >>> from tombola import UCB2, compare, instances
         >>> runs = compare(instances.gap(100, 2, 0.2, seed=0), [UCB2()], ["random", "given"], repetitions=3, seed=1)
@@ -327,6 +360,8 @@ class Runs:
 
 def slice_ends(horizon: int) -> Rounds:
     """Return the last rounds of at most `N_SLICES` slices of equal length.
+
+    horizon: number of rounds.
 
     >>> slice_ends(3).tolist()
     [1, 2, 3]

@@ -145,7 +145,9 @@ class Session(ProcessBound):
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round and return its ticket.
 
-        features: of the row, for routers and learners of labels.
+        Raises SessionError after the last round.
+
+        features: of the row, for routers and learners of labels; None for others.
         """
         self._acquire()
         try:
@@ -270,7 +272,7 @@ class Session(ProcessBound):
 
     @property
     def state(self) -> Any:
-        """The learner state by name; read-only."""
+        """The learner state by name, as returned by its `init`; read-only."""
         return self._live.runner.state if self._live.runner else None
 
     @property
@@ -310,9 +312,11 @@ class Session(ProcessBound):
     ) -> "Figure":
         """Draw the share of each action, or the mean loss, over rounds; return the figure.
 
-        curve: "shares" or "loss".
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches.
+        curve: "shares" or "loss".
+        ax: axes to draw into; None for a new figure.
+        size: width and height in inches; None for the default.
 
         >>> from tombola import UCB1
         >>> session = Session(UCB1(), ["call", "write"], horizon=10, seed=0)
@@ -362,7 +366,10 @@ class Session(ProcessBound):
     def load(cls, path: str | os.PathLike[str], learner: AnyLearner | None = None) -> "Session":
         """Restore a saved session to the bit by replaying its events.
 
-        A learner of tombola is restored from the file; one of your own must be given, with the same parameters.
+        Raises SessionError if the file is not a session, or the learner is another one.
+
+        learner: None for a learner of tombola, which is restored from the file; one of your own must be given, with the
+            same parameters.
         """
         from tombola.persistence.session_json import load
 

@@ -94,7 +94,7 @@ class Trace:
 
     @cached_property
     def comparator_losses(self) -> Floats:
-        """The loss of the comparator in every round."""
+        """The loss of the comparator in every round, shape (rounds,)."""
         return self.comparator()
 
     @cached_property
@@ -103,12 +103,15 @@ class Trace:
         return float(self.comparator_losses.sum())
 
     def regret_against(self, losses: Floats) -> float:
-        """Return the regret against another comparator with these losses per round."""
+        """Return the regret against another comparator, switches included.
+
+        losses: of the comparator in each round, such as those of `best_each_round`.
+        """
         return self.loss + self.switching_price * self.switches - float(np.sum(losses))
 
     @cached_property
     def curve(self) -> Floats:
-        """The regret after every round, switches not included."""
+        """The regret after every round, switches not included, shape (rounds,)."""
         return np.cumsum(self.losses - self.comparator_losses)
 
     @property
@@ -209,7 +212,7 @@ class Trace:
 
 
 def best_action(pool: Pool, order: Order) -> Floats:
-    """Return the loss of the best fixed action of the pool, round by round.
+    """Return the loss of the best fixed action of the pool in every round.
 
     order: row of each round.
 
@@ -221,6 +224,8 @@ def best_action(pool: Pool, order: Order) -> Floats:
 
 def best_each_round(pool: Pool, order: Order) -> Floats:
     """Return the smallest loss of every row: the comparator of dynamic regret.
+
+    The result has shape (rounds,).
 
     order: row of each round.
 
