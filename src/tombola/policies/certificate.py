@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 class RouterCertificate:
     """Lower bounds of the gain of a router over every single action.
 
-    block: number of the block, from 1.
+    A gain is the mean over rows of loss(action) - loss(router), of the action for which it is least.
+
+    block: number of the block, from 1; a block is the rounds between two trainings.
     rows: answered rows of the block; `left`: rows to come.
-    gain: over all rows from the start of the block on; `gain_left`: over the rows to come.
+    gain: bound over all rows from the start of the block on.
+    gain_left: bound over the rows to come; NaN without any.
     level: probability that a statement of any block fails.
     """
 
@@ -61,7 +64,8 @@ def certify_rows(
     losses: of the answered rows since the start of the block, in their order of play, rows x actions.
     choices: the policy's action on each of them.
     population: rows from the start of the block to the end of the list.
-    block: number of the block, from 1.
+    block: number of the block, from 1; later blocks get a smaller part of `level`.
+    level: probability that a statement of any block fails.
 
     >>> losses = np.tile([[0.0, 1.0], [1.0, 0.0]], (200, 1))
     >>> found = certify_rows(losses, losses.argmin(axis=1), population=1000, block=1)
@@ -82,7 +86,9 @@ def certify_rows(
 def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> RouterCertificate | None:
     """Return the certificate after `rows` rows of a play without delay.
 
-    None if no router is in use.
+    None if no router is in use then.
+
+    level: probability that a statement of any block fails.
     """
     blocks = [(number, one) for number, one in enumerate(trace.blocks, 1) if one.start < rows]
     if not blocks or blocks[-1][1].model is None:
@@ -101,6 +107,8 @@ def certify_session(session: "Session", level: float = 0.05) -> RouterCertificat
     None if no router is in use.
 
     Rows of the present block are used up to the first without an answer, so that delays may depend on the rows.
+
+    level: probability that a statement of any block fails.
     """
     router: Any = session._live.runner
     first = router.block_rounds[-1] if router.block_rounds else 0

@@ -18,26 +18,38 @@ from tombola.pool import Pool
 
 # Share of the rows on which importance is measured, and at most so many: they must not be among the training rows.
 TEST_SHARE, MAX_TEST_ROWS, MAX_TRAINING_ROWS = 1 / 3, 2_000, 6_000
-SHUFFLES = 3  # of each feature; their mean is less noisy
-MIN_LEAF_SHARE = 0.05  # of the rows in a leaf of the tree in words
+# Shuffles of each feature in a measure of importance; their mean is less noisy than one.
+SHUFFLES = 3
+# Share of all rows that a leaf of the tree in words must have: smaller ones say little.
+MIN_LEAF_SHARE = 0.05
 
 
 class Importance(NamedTuple):
-    """A feature, and the loss a row that a router gains from it on rows it was not trained on."""
+    """A feature, and the loss per row that a router saves with it.
+
+    gain: rise of the mean loss, on rows it was not trained on, when the feature is shuffled.
+    """
 
     name: str
     gain: float
 
 
 def block_means(trace: RoutedTrace) -> Floats:
-    """Return the mean loss of the unguarded router in each block: the learning curve at the starts of the blocks."""
+    """Return the mean loss of the unguarded router in each block.
+
+    It is the learning curve at the starts of the blocks; shape (blocks,).
+    """
     return np.array([trace.router_losses[block.start : block.end].mean() for block in trace.blocks])
 
 
 def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows: int) -> float:
-    """Return the expected fall of the mean loss between `rows` and 2 `rows` training rows.
+    """Return the expected fall of the mean loss from `rows` to 2 `rows` training rows.
 
     Extrapolates c(n) = c + C / sqrt(n), fitted to the blocks by least squares; a rising curve gives 0.
+
+    starts: training rows of each block.
+    curve: mean loss in each block, see `block_means`.
+    lengths: rows of each block, its weight.
 
     >>> starts = np.array([16.0, 64.0, 256.0])
     >>> round(gain_of_twice_the_rows(starts, 0.2 + 1 / np.sqrt(starts), starts, 400), 4)
@@ -50,10 +62,13 @@ def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows:
 
 
 def feature_importance(pool: Pool, models: tuple[Model, ...], seed: int = 0) -> tuple[Importance, ...]:
-    """Return how much the loss of a router rises when a feature is shuffled, largest first.
+    """Return how much the loss of a router rises if a feature is shuffled.
 
-    The router is trained on part of the rows and tested on others. Columns of one category or one text are shuffled
-    together. Empty if no model beats the best fixed action.
+    The largest rise comes first. The router is trained on part of the rows and tested on others. Columns of one
+    category or one text are shuffled together. Empty if no model beats the best fixed action.
+
+    pool: with features.
+    models: families to fit; the best by out-of-bag loss is used.
     """
     rng = np.random.default_rng(seed)
     order, features = rng.permutation(pool.rows), np.asarray(pool.features, np.float64)
@@ -80,7 +95,11 @@ def feature_importance(pool: Pool, models: tuple[Model, ...], seed: int = 0) -> 
 
 
 def tree_in_words(pool: Pool) -> tuple[str, ...]:
-    """Return a tree of two levels as sentences: a condition on features, the best action, and its rows.
+    """Return a decision tree of two levels as sentences, one per leaf.
+
+    A sentence has conditions on features, the best action there, and the number of rows.
+
+    pool: with features.
 
     >>> size = np.repeat([1000.0, 9000.0], 100)
     >>> losses = np.stack([size > 4000, size < 4000], axis=1)

@@ -30,11 +30,11 @@ CAPITAL, GAIN, SQUARES, ACCOUNT, PENDING = 0, 1, 2, 3, 4
 
 
 class Stakes(NamedTuple):
-    """Hold the accounts of the guard, round by round.
+    """Hold the accounts of the guard, round by round; each field has shape (T,).
 
     probabilities: of playing the router.
-    capital: before the round.
-    reserve: the second account.
+    capital: rows at risk before the round.
+    reserve: the second account, for the limit `worst`, less the stakes of rows not yet answered; infinite without it.
     """
 
     probabilities: Floats
@@ -45,6 +45,8 @@ class Stakes(NamedTuple):
 @dataclass(frozen=True)
 class Guard:
     """Limit the cost of a router: `risk` rows on average, `worst` rows at most.
+
+    The cost is the loss above that of a safe learner, which ignores features.
 
     risk: rows at risk, averaged over the guard's draws.
     worst: rows that routing may cost on every order; None for no such limit.
@@ -63,11 +65,16 @@ class Guard:
             _validate.real("Guard", "worst", self.worst, least=0)
 
     def new_state(self) -> Floats:
-        """Return the accounts before the first round, indexed by `CAPITAL` to `PENDING`."""
+        """Return the accounts before the first round, indexed by `CAPITAL` to `PENDING`.
+
+        The array has shape (5,); the functions of this module change it in place.
+        """
         return np.array([self.risk, 0.0, 0.0, np.inf if self.worst is None else self.worst, 0.0])
 
     def stakes(self, settled: Floats, played: Floats, delay: int = 0) -> Stakes:
-        """Return the probability of the router in every round.
+        """Return the probability of the router in every round, with the accounts.
+
+        b and a are the losses of the safe learner and of the router.
 
         settled: b - a on row n + 1 with the policies after n answers, for n = 0, 1, ...; shape (T,).
         played: b - a on the row of round t with the policies it was played with; equal to `settled` without delay.
@@ -86,10 +93,10 @@ class Guard:
 
 
 def stake_of(state: Floats, reserved: float) -> float:
-    """Return the probability of the router now.
+    """Return the stake: the probability with which the router is played now.
 
     state: accounts, see `Guard.new_state`.
-    reserved: part of the capital that is at stake already.
+    reserved: part of the capital that is at stake already, on rows without an answer.
     """
     rate = min(max((PRIOR_GAIN + state[GAIN]) / (PRIOR_SQUARES + state[SQUARES]), MIN_RATE), MAX_RATE)
     stake = min(1.0, rate * (state[CAPITAL] - reserved))
@@ -102,8 +109,8 @@ def settle(state: Floats, stake: float, difference: float) -> None:
     """Add safe loss - router loss of a row to the capital, times its stake.
 
     state: accounts, changed in place.
-    stake: with which the row is settled.
-    difference: safe loss minus router loss.
+    stake: probability of the router with which the row counts.
+    difference: safe loss minus router loss, in [-1, 1].
     """
     state[CAPITAL] += stake * difference
     state[GAIN] += difference
@@ -111,12 +118,13 @@ def settle(state: Floats, stake: float, difference: float) -> None:
 
 
 def answer(state: Floats, stake: float, difference: float) -> None:
-    """Release the stake of a row that was really played.
+    """Release the stake of a row that was really played, once it is answered.
 
-    Its difference is added to the second account.
+    Its difference is added to the second account, that of the limit `worst`.
 
     state: accounts, changed in place.
-    stake, difference: of the row.
+    stake: probability with which the router was played.
+    difference: safe loss minus router loss, in [-1, 1].
     """
     state[PENDING] -= stake
     state[ACCOUNT] += stake * difference
@@ -125,7 +133,7 @@ def answer(state: Floats, stake: float, difference: float) -> None:
 def run_guard(stakes: Any, state: Floats, settled: Floats, played: Floats, delay: int) -> None:
     """Fill in the stakes of all rounds; round t (from 0) uses t - delay answers.
 
-    stakes: output.
+    stakes: `Stakes`, the output.
     state: accounts, changed in place.
     settled, played, delay: as in `Guard.stakes`.
     """

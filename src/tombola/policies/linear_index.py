@@ -35,16 +35,22 @@ from tombola.policies.routed import as_features, short_repr_of
 from tombola.pool import Pool
 from tombola.rng import RngStreams
 
-# Two pseudo-rows with loss 0: an action with few rows looks good. With one, an unlucky first row can end an action.
+# Penalty of the intercept, in rows. Two pseudo-rows with loss 0: an action with few rows looks good. With one, an
+# unlucky first row can end an action.
 INTERCEPT_PENALTY = 2.0
-FIRST_BLOCK = 4  # answered rows before features are standardised for the first time
-MAX_SCORE = 3.0  # standardised features are clipped: run times and sizes have long tails
+# Answered rows before features are standardised for the first time: fewer give no spread.
+FIRST_BLOCK = 4
+# Standardised features are clipped to [-3, 3]: run times and sizes have long tails.
+MAX_SCORE = 3.0
 
 
 class Ridges(NamedTuple):
-    """One regression for each action.
+    """One ridge regression for each of k actions, with p features and an intercept.
 
-    The fields are the inverse of the penalised Gram matrix, sums of z x loss, weights, and rows.
+    inverse: of the penalised Gram matrix, shape (k, p + 1, p + 1).
+    target: sums of z x loss, where z is 1 and the standardised features; shape (k, p + 1).
+    weights: inverse x target, shape (k, p + 1).
+    counts: answered rows of each action, shape (k,).
     """
 
     inverse: Floats
@@ -83,9 +89,11 @@ class IndexFeedback(BanditFeedback):
 class LinearIndex:
     """A ridge regression for each action, with optimism; for bandit feedback.
 
+    Play a list with `play`, or give it to `Session` as learner.
+
     penalty: of slopes, in rows.
     bonus: standard errors by which an index is below the prediction.
-    growth: of the rows answered, after which features are standardised again.
+    growth: factor of the rows answered, after which features are standardised again.
     risk: rows that its turns may cost against the best fixed action, or None for no guard.
     safe: with `risk`, the learner over fixed actions that plays the other turns.
     level: probability that the promise of `risk` fails.
@@ -126,6 +134,10 @@ class LinearIndex:
         """Play the whole list once.
 
         The loss of the action played is seen `delay` rounds later.
+
+        features: shape (rows, features); None for those of the pool.
+        order: input model: "random", "iid" or "given".
+        delay: rounds until the loss is seen.
         """
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
@@ -145,7 +157,10 @@ class LinearIndex:
 class IndexTrace:
     """Hold one pass over the list.
 
-    `own` marks the rounds that the index played; the others are of the safe learner.
+    order: row number of each round.
+    losses: of all actions, in the order of play, rounds x actions.
+    actions: the action of each round.
+    own: marks the rounds that the index played; the others are of the safe learner.
     """
 
     order: Order
@@ -155,14 +170,15 @@ class IndexTrace:
 
     @property
     def loss(self) -> float:
-        """The total loss."""
+        """The total loss of the actions played."""
         return float(self.losses[np.arange(len(self.losses)), self.actions].sum())
 
     @property
     def excess(self) -> float:
-        """Rows that the turns of the index cost more than the best fixed action.
+        """Loss of the index on its turns above that of the best fixed action.
 
-        Both are on as many average rows.
+        The fixed action counts with its mean loss over the list for each of these turns. The promise of `risk` is
+        about this number.
         """
         own = self.losses[self.own, self.actions[self.own]]
         return float(own.sum() - own.size * self.losses.mean(axis=0).min())
@@ -174,7 +190,10 @@ class IndexTrace:
 class IndexState(NamedTuple):
     """Hold the guard of an index.
 
-    The fields are rows answered, turns of the index, their losses, and a lower bound of the best mean loss.
+    answered: rows with a loss.
+    turns: rounds played by the index.
+    loss: their total loss so far.
+    low: lower bound of the mean loss of the best fixed action.
     """
 
     answered: int
@@ -184,7 +203,13 @@ class IndexState(NamedTuple):
 
 
 class LiveIndex:
-    """An index in play, with the safe learner and the lower bound of the guard."""
+    """An index in play, with the safe learner and the lower bound of the guard.
+
+    Call `choose` for each round and `learn` for each answer; sessions call `act` and `observe`.
+
+    actions, horizon, n_features: numbers of actions, rounds and features.
+    rng: of the safe learner.
+    """
 
     mix, workspace = None, None
 
@@ -218,7 +243,9 @@ class LiveIndex:
     def choose(self, features: Floats) -> tuple[int, float]:
         """Return the action of the next round and its probability.
 
-        The turn is decided before the features are read.
+        Whether the index or the safe learner plays is decided before the features are read.
+
+        features: of the row, NaN where missing.
         """
         own = self._is_own_turn()
         self.own.append(own)
@@ -235,6 +262,9 @@ class LiveIndex:
         """Add an answered row.
 
         The safe learner and its bounds see the rows of their turns only.
+
+        round: from 1.
+        action, features, loss: of that round.
         """
         if self.own[round]:
             self.pending -= 1
@@ -251,7 +281,13 @@ class LiveIndex:
             self._update(self.ridges, self.scores, action, loss)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
-        """Choose an action and write its ticket."""
+        """Choose an action and write its ticket; return round, action and probability.
+
+        The round is TABLE_FULL, and nothing is written, if the table has no free row.
+
+        cells: of the ticket table, changed in place.
+        features: of the row.
+        """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
         action, probability = self.choose(features)
@@ -260,11 +296,15 @@ class LiveIndex:
         return round_, action, probability
 
     def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-        """Leave all feedback to `observe`."""
+        """Return False: all feedback is left to `observe`."""
         return False
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Observe an encoded outcome."""
+        """Learn from an encoded outcome; False if the ticket is not pending.
+
+        cells, index: cells of the ticket table, and the row of the ticket.
+        outcome: the loss, as its first number.
+        """
         action, probability = ticket_cells(cells, index)
         if not is_pending(cells, index, action, probability) or not 0.0 <= outcome[0] <= 1.0:
             return False
@@ -308,7 +348,12 @@ class LiveIndex:
 
 
 def least_index(ridges: Any, scores: Floats, bonus: float) -> int:
-    """Return the action with the least index; one without an answered row first."""
+    """Return the action with the least index; one without an answered row first.
+
+    ridges: `Ridges`.
+    scores: 1 and the standardised features.
+    bonus: standard errors by which an index is below the prediction.
+    """
     best, least = 0, math.inf
     for action in range(ridges.counts.size):
         if ridges.counts[action] == 0.0:
@@ -327,7 +372,11 @@ def least_index(ridges: Any, scores: Floats, bonus: float) -> int:
 
 
 def add_row(ridges: Any, scores: Floats, action: int, loss: float) -> None:
-    """Update the regression of an action by one row (Sherman and Morrison 1950)."""
+    """Update the regression of an action by one row (Sherman and Morrison 1950).
+
+    ridges: `Ridges`, changed in place.
+    scores: 1 and the standardised features.
+    """
     inverse, target, weights = ridges.inverse[action], ridges.target[action], ridges.weights[action]
     scale = 1.0
     for i in range(scores.size):

@@ -44,14 +44,17 @@ if TYPE_CHECKING:
 # settles the row; it differs from `ROUTER` if models were trained while the row was in flight. A choice of NO_ROUTER
 # is that of the safe learner.
 STAKE, ROUTER, SAFE, CAPITAL_BEFORE, SETTLED, DECISION_WIDTH = 0, 1, 2, 3, 4, 5
-# Choice of the router while there is none.
+# Choice of the router, in a decision, while no model beats the best fixed action.
 NO_ROUTER = -1
-LOGGED = 4  # numbers of a decision in a log; further ones are the choices of new models for the rows in flight
+# Leading numbers of a decision in a log: stake, choices of router and safe learner, capital. Further ones are the
+# choices of new models for the rows in flight.
+LOGGED = 4
 
 
 class RouterState(NamedTuple):
-    """Hold capital of the guard and the model in use.
+    """Hold the capital of the guard and the model in use.
 
+    capital: rows that the guard may still risk.
     answered: rows with an outcome.
     trained_on: rows of the last training, 0 before it.
     model: its name, None without a router.
@@ -66,7 +69,7 @@ class RouterState(NamedTuple):
 def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
     """Return the seed of the safe learner, and the guard's generator.
 
-    No model and no learner sees the guard's generator.
+    No model and no learner sees the guard's generator: otherwise a router could lose without limit.
     """
     safe, guard = np.random.SeedSequence([int(word) for word in rng]).spawn(2)
     return safe, new_rng(guard)
@@ -103,7 +106,12 @@ class RoutedFeedback(FullFeedback):
 
 
 def as_feature_row(count: int, given: Any) -> Floats:
-    """Return the features of a row; a missing one is NaN or None."""
+    """Return the features of a row as an array, shape (count,).
+
+    Raises FeedbackError for another number of them, and for infinite ones.
+
+    given: numbers, NaN or None for a missing one; a single number if `count` is 1.
+    """
     try:
         row = np.atleast_1d(np.array(given, dtype=np.float64))
     except (TypeError, ValueError):
@@ -117,7 +125,14 @@ def as_feature_row(count: int, given: Any) -> Floats:
 
 
 class LiveRouter:
-    """Play one router; tickets and decisions go into the cells of a ticket table."""
+    """Play one router in a session; tickets and decisions go into its ticket table.
+
+    Raises ParameterError if the safe learner does not see whole rows.
+
+    routed: the policy.
+    model: numbers of actions, features and rounds.
+    rng: of the safe learner and the guard.
+    """
 
     mix, workspace = None, None
 
@@ -154,9 +169,10 @@ class LiveRouter:
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
         """Decide on a row; return round, action and probability.
 
-        The round is TABLE_FULL if there is no free row.
+        It trains the models first at the start of a block. The round is TABLE_FULL if there is no free row.
 
-        cells: of the ticket table.
+        cells: of the ticket table, changed in place.
+        features: of the row.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
@@ -170,11 +186,11 @@ class LiveRouter:
     def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
         """Decide as `act` did, with the router's choices of a record.
 
-        No trained model is needed.
+        No trained model is needed. A malformed record raises ValueError.
 
-        cells: of the ticket table.
+        cells: of the ticket table, changed in place.
         features: of the row.
-        decision: the record.
+        decision: the record, from `decision`.
         force: take stake, safe choice and capital from the record too, because an answer was amended since.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
@@ -192,7 +208,7 @@ class LiveRouter:
         return type(number) is float and number.is_integer() and NO_ROUTER <= number < len(self.losses)
 
     def decision(self, cells: Floats, round: int) -> list[float]:
-        """Return the record of a round.
+        """Return the record of a round, for the event log.
 
         It has stake, choices of router and safe learner, capital, and new choices for rows in flight.
 
@@ -202,14 +218,21 @@ class LiveRouter:
         return logged + self.choices.get(round, [])
 
     def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-        """Observe the losses of a row if the arguments are of the expected types."""
+        """Observe the losses of a row if the arguments are of the expected types.
+
+        Returns False, and changes nothing, otherwise, or if the ticket is not pending.
+
+        cells: of the ticket table, changed in place.
+        loss: a number for each action; `cost` and `label` must be None.
+        """
         is_exact = has_native_types(ticket) and cost is label is None and copy_into(self.losses, loss)
         return is_exact and self._learn(cells, *ticket)
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Observe an encoded outcome.
+        """Observe an encoded outcome; False if the ticket is not pending.
 
         cells, index: cells of the ticket table, and the row of the ticket.
+        outcome: a loss for each action.
         """
         self.losses[:] = outcome
         return self._learn(cells, index, *ticket_cells(cells, index))

@@ -15,33 +15,42 @@ from tombola._types import Floats, Rows
 from tombola.errors import ParameterError
 from tombola.policies.trees import FlatTrees, flatten_trees
 
-RELATIVE_RANK = 1e-10  # of squared singular values
-PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)  # of ridge, times the mean square of a standardised feature
+# Squared singular values below this share of the largest are dropped: the least penalty shrinks them to nothing.
+RELATIVE_RANK = 1e-10
+# Penalties of ridge to choose from, from 0.01 to 10,000 in half powers of ten, times the mean square of a standardised
+# feature.
+PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)
 
 
 class Fitted(Protocol):
-    """A fitted model: predictions of centred losses, shape (rows, actions)."""
+    """A fitted model: predictions of centred losses, shape (rows, actions).
+
+    Centred losses are losses minus the mean of their row: only differences between actions count.
+    """
 
     @property
     def out_of_bag(self) -> Floats:
-        """The out-of-bag predictions for the training rows.
+        """The out-of-bag predictions for the training rows, shape (rows, actions).
 
         They come from parts of the model that did not see the row.
         """
 
     def predict(self, features: Floats) -> Floats:
-        """Return the predicted centred losses of rows with these features."""
+        """Return the predicted centred losses, shape (rows, actions).
+
+        features: shape (rows, features), NaN where missing.
+        """
 
 
 class Model(Protocol):
-    """A model family with its parameters."""
+    """A model family with its parameters; any object with this `fit` can be used."""
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
-        """Fit the model.
+        """Fit the model and return the fitted one.
 
-        features: shape (rows, features).
+        features: shape (rows, features), NaN where missing.
         centred: losses minus their row means, shape (rows, actions).
-        seed: of the model.
+        seed: of the model's random numbers.
         """
 
 
@@ -52,7 +61,11 @@ class Trees:
     Geurts, Ernst and Wehenkel 2006.
 
     Fitted trees are flattened into arrays and walked by one compiled kernel, because scikit-learn takes milliseconds
-    for one row. `min_leaf` is the smallest number of rows in a leaf.
+    for one row.
+
+    min_leaf: smallest number of rows in a leaf.
+    trees: number of trees.
+    max_features: share of the features that are tried at each split.
     """
 
     min_leaf: int = 3
@@ -84,7 +97,12 @@ class Trees:
 
 @dataclass(frozen=True, eq=False)
 class FittedTrees:
-    """Flattened trees with the medians that replace missing features."""
+    """Flattened trees with the medians that replace missing features.
+
+    flat: the trees.
+    filler: median of each feature in the training rows.
+    out_of_bag: predictions for the training rows, each by the trees that did not see it.
+    """
 
     flat: FlatTrees
     filler: Floats
@@ -132,7 +150,13 @@ class Ridge:
 
 @dataclass(frozen=True, eq=False)
 class FittedRidge:
-    """Weights of standardised features, and leave-one-out predictions."""
+    """Weights of standardised features, and leave-one-out predictions.
+
+    filler: median of each feature, which replaces missing values.
+    shift, scale: mean and standard deviation of each feature.
+    weights, intercept: shapes (features, actions) and (actions,).
+    out_of_bag: leave-one-out predictions for the training rows, shape (rows, actions).
+    """
 
     filler: Floats
     shift: Floats
@@ -149,7 +173,11 @@ class FittedRidge:
 
 @dataclass(frozen=True, eq=False)
 class FittedMean:
-    """The mean of several fitted models."""
+    """The mean of several fitted models.
+
+    parts: the models.
+    out_of_bag: mean of theirs.
+    """
 
     parts: tuple[Fitted, ...]
     out_of_bag: Floats
@@ -176,32 +204,31 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def fit_models(models: tuple[Model, ...], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
-    """Fit all models, and their mean if there are several, to centred losses.
+    """Fit all models to centred losses; return them, and their mean if several.
 
     features: shape (rows, features).
     losses: shape (rows, actions); centred here.
+    seed: of every model.
     """
     centred = losses - losses.mean(axis=1, keepdims=True)
     return with_mean([model.fit(features, centred, seed) for model in models])
 
 
 def with_mean(fitted: list[Fitted]) -> list[Fitted]:
-    """Return the fitted models, and their mean if there are several."""
+    """Return the fitted models, followed by their mean if there are several."""
     if len(fitted) < 2:
         return fitted
     return [*fitted, FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0))]
 
 
 def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
-    """Return the model with the least out-of-bag loss, and that loss.
+    """Return the model with the least mean out-of-bag loss, and that loss.
 
-    The model is None if none beats the best fixed action.
-
-    losses: of the training rows, shape (rows, actions).
-
-    Predictions that are not finite count as the largest possible loss.
+    The model is None, and the loss that of the best fixed action, if none beats it. Predictions that are not finite
+    count as the largest possible loss.
 
     fitted: models fitted to the same rows.
+    losses: of the training rows, shape (rows, actions).
     """
     best, least = None, float(losses.mean(axis=0).min())
     rows = np.arange(len(losses))
@@ -213,9 +240,11 @@ def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
 
 
 def actions_of(predictions: Floats) -> "np.typing.NDArray[np.int64]":
-    """Return the action with the smallest prediction in each row.
+    """Return the action with the smallest prediction in each row, shape (rows,).
 
     A NaN never wins against a number.
+
+    predictions: shape (rows, actions).
     """
     return np.asarray(np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64)
 
@@ -251,14 +280,18 @@ def _fill(features: Floats, filler: Floats) -> Floats:
 
 
 def fill_missing(features: Floats) -> Floats:
-    """Return features with medians in place of missing values."""
+    """Return features with the median of their column in place of missing values.
+
+    features: shape (rows, features), NaN where missing.
+    """
     return _fill(features, _medians(features))
 
 
 def check_models(owner: str, models: Any) -> tuple[Model, ...]:
-    """Return the models as a tuple; raise if one has no `fit`.
+    """Return the models as a tuple; ParameterError if empty or one has no `fit`.
 
     owner: named in the error message.
+    models: objects like `Model`.
     """
     found = tuple(models)
     _validate.integer(owner, "number of models", len(found), least=1)

@@ -27,8 +27,9 @@ from tombola.policies.models import Model, Ridge, Trees, actions_of, check_model
 from tombola.pool import Pool
 from tombola.rng import RngStreams, uniform
 
-FIRST_BLOCK = 16  # rows before the first training: fewer say nothing about features
-# Two sizes of leaves, and a linear model.
+# Answered rows before the first training: fewer say nothing about features.
+FIRST_BLOCK = 16
+# Models that compete in each block: trees with two sizes of leaves, and a linear model.
 DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(10), Ridge())
 
 
@@ -90,6 +91,8 @@ class Routed:
         """Play the whole list once; the safe learner meets the same order.
 
         features: shape (rows, features); None for those of the pool.
+        order: input model: "random", "iid" or "given".
+        delay: rounds until the losses of a row are seen.
         """
         table = as_features("Routed", features, pool)
         streams = RngStreams(seed)
@@ -140,9 +143,11 @@ class Routed:
 
 @dataclass(frozen=True)
 class Block:
-    """Hold one training: rows answered at its start, model, out-of-bag loss.
+    """Hold one training, and the rows for which its router is in use.
 
-    model: None without a router.
+    start: rows answered when the models are trained; `end`: at the next training.
+    model: name of the best model; None if none beats the best fixed action, so that there is no router.
+    out_of_bag_loss: mean loss of the model on its training rows, by parts that did not see them.
     """
 
     start: int
@@ -156,6 +161,13 @@ class RoutedTrace:
     """Hold one pass over the list: losses of safe learner, router and mixture.
 
     `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
+
+    order: row number of each round.
+    losses: of all actions, in the order of play, rounds x actions.
+    safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
+    stakes: probability of the router in each round, with the accounts of the guard.
+    routed: the rounds in which the router was played.
+    blocks: the trainings.
     """
 
     order: Order
@@ -178,23 +190,23 @@ class RoutedTrace:
 
     @property
     def safe_loss(self) -> float:
-        """The loss of the safe learner over the list."""
+        """The total loss of the safe learner over the list."""
         return float(self.safe_losses.sum())
 
     @property
     def router_loss(self) -> float:
-        """The loss of the unguarded router over the list."""
+        """The total loss of the unguarded router over the list."""
         return float(self.router_losses.sum())
 
     @property
     def expected_loss(self) -> float:
-        """The loss averaged over the guard's random draws."""
+        """The total loss, averaged over the guard's random draws."""
         p = self.stakes.probabilities
         return float((p * self.router_losses + (1.0 - p) * self.safe_losses).sum())
 
     @property
     def loss(self) -> float:
-        """The realised loss."""
+        """The total loss of the actions really played."""
         return float(np.where(self.routed, self.router_losses, self.safe_losses).sum())
 
     @property
@@ -204,7 +216,7 @@ class RoutedTrace:
 
     @property
     def share_of_gap(self) -> float:
-        """The part of the gap that was closed.
+        """The part of the gap that `expected_loss` closes; 1 is perfect, 0 without a gap.
 
         The gap is between the best fixed action and the best action of every row.
         """
@@ -221,7 +233,9 @@ class RoutedTrace:
 def block_starts(rounds: int, growth: float) -> list[int]:
     """Return the numbers of answered rows at which models are trained.
 
-    They are 16, 24, 36, ... below `rounds`.
+    They start at FIRST_BLOCK and end below `rounds`.
+
+    growth: factor from one to the next, above 1.
 
     >>> block_starts(60, 1.5)
     [16, 24, 36, 54]
@@ -234,7 +248,9 @@ def block_starts(rounds: int, growth: float) -> list[int]:
 
 
 def short_repr_of(policy: Any) -> str:
-    """Return the repr with the parameters that differ from their defaults.
+    """Return the repr of a policy with the parameters that differ from their defaults.
+
+    policy: a dataclass in which every field has a default.
 
     >>> Routed(), Routed(risk=2.0)
     (Routed(), Routed(risk=2.0))
@@ -245,10 +261,7 @@ def short_repr_of(policy: Any) -> str:
 
 
 def fill_uniform(draws: Floats, rng: RngState) -> None:
-    """Fill an array with uniform numbers.
-
-    draws: output.
-    """
+    """Fill an array with uniform random numbers in [0, 1), in place."""
     for t in range(draws.size):
         draws[t] = uniform(rng)
 
@@ -259,6 +272,8 @@ def _ordered(pool: Pool, rows: Order) -> Pool:
 
 def as_features(owner: str, features: Any, pool: Pool) -> Floats:
     """Return features as an array, shape (rows, features).
+
+    Raises ParameterError if there are none, or not as many rows as in the pool.
 
     owner: named in the error message.
     features: None for those of the pool; a single column may be given flat.

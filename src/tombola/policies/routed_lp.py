@@ -42,15 +42,21 @@ from tombola.policies.routed import FIRST_BLOCK, as_features
 from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
 
-BISECTIONS = 40  # halvings of the price interval; the two last prices differ by less than 1e-9 of the largest
-# Models are trained again when the rows seen have grown by this factor.
+# Halvings of the price interval on a logarithmic scale; the two last prices differ by less than 1e-9 of the largest.
+BISECTIONS = 40
+# Models are trained again when the rows seen have grown by this factor, as in `Routed`.
 TRAINING_GROWTH = 1.5
-# Trees, and a linear model.
+# Models of losses and costs that compete: trees, and a linear model.
 DEFAULT_MODELS: tuple[Model, ...] = (Trees(10), Ridge())
 
 
 class Router(NamedTuple):
-    """A model at one price, and the mean loss and cost of its out-of-bag choices."""
+    """A model at one price, and the mean loss and cost of its out-of-bag choices.
+
+    It plays the action with the least predicted loss + price x predicted cost.
+
+    price: of one unit of cost, in losses.
+    """
 
     model: Fitted
     price: float
@@ -88,7 +94,15 @@ class RoutedLP:
     def play(
         self, pool: Pool, features: Any = None, budget: Budget | None = None, *, order: str = "random", seed: Seed
     ) -> "BudgetedRoutedTrace":
-        """Play the whole list once within the budget, or at the least cost for its target."""
+        """Play the whole list once within the budget, or at the least cost for its target.
+
+        Raises ParameterError unless pool and budget have exactly one resource.
+
+        pool: with costs.
+        features: shape (rows, features); None for those of the pool.
+        budget: required.
+        order: input model: "random", "iid" or "given".
+        """
         if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
             raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")
         streams = RngStreams(seed)
@@ -150,19 +164,23 @@ class RoutedLP:
 def fit_with_costs(
     models: tuple[Model, ...], features: Floats, losses: Floats, costs: Floats, seed: int
 ) -> list[Fitted]:
-    """Fit each model, and their mean, to losses and costs, shape (rows, 2k).
+    """Fit each model, and their mean, to losses and costs side by side.
 
-    They are not centred, because null has a known loss.
+    Predictions have shape (rows, 2k). They are not centred, because null has a known loss.
+
+    features: shape (rows, features).
+    losses, costs: shape (rows, k), with the null action.
+    seed: of every model.
     """
     return with_mean([model.fit(features, np.concatenate([losses, costs], axis=1), seed) for model in models])
 
 
 def route(predictions: Floats, price: float, fits: Floats) -> Rounds:
-    """Return argmin of loss + price x cost over the actions that fit.
+    """Return the action of each row: argmin of loss + price x cost over fitting ones.
 
     predictions: losses first, then costs, shape (rows, 2k).
     price: of one unit of cost, in losses.
-    fits: 1 for each affordable action.
+    fits: 1 for each affordable action, else 0; shape (k,).
     """
     k = predictions.shape[1] // 2
     total = predictions[:, :k] + price * predictions[:, k:]
@@ -170,9 +188,13 @@ def route(predictions: Floats, price: float, fits: Floats) -> Rounds:
 
 
 def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fits: Floats) -> list[Router]:
-    """Return the routers at the two prices around the rate.
+    """Return the routers at the two prices around the rate; one if cost is no limit.
 
     They are measured by their out-of-bag choices.
+
+    losses, costs: true ones of the training rows of the model, shape (rows, k).
+    rates: limits per row to come.
+    fits: 1 for each affordable action, else 0.
     """
     index = np.arange(len(losses))
 
@@ -192,23 +214,30 @@ def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fit
 
 
 class Rates(NamedTuple):
-    """The limits of a row to come: mean cost, and mean loss with a target.
+    """The limits per row to come: budget left, and loss that still reaches the target.
 
-    Without a target, the latter is infinite.
+    cost: budget left / rows left.
+    loss: mean loss that reaches the target; infinite without one.
     """
 
     cost: float
     loss: float
 
     def may_save(self, router: Router) -> bool:
-        """Return whether a higher price is of use.
+        """Return whether a higher price of cost is of use for a router.
 
-        It is if the budget is exceeded, or the target is reached.
+        It is if the budget is exceeded or, with a target, if the target is reached.
         """
         return router.loss < self.loss if self.loss < math.inf else router.cost > self.cost
 
     def best_mix(self, losses: Floats, costs: Floats) -> Floats:
-        """Return the cheapest mix that reaches the target, else the best affordable one."""
+        """Return the probability of each column in the best mix.
+
+        It is the cheapest mix that reaches the target; without a target, or if none reaches it, the one with the least
+        loss within the budget.
+
+        losses, costs: mean loss and cost of each column, an action or a router.
+        """
         if self.loss < math.inf:
             try:
                 return best_mix(*target_as_budget(losses, costs[:, None], np.array([self.cost]), self.loss)[0])[0]
@@ -256,10 +285,12 @@ def play_columns(
     A round draws a column, reserves the largest cost of its action, and charges the true one. The number is that of the
     block, or of the rounds before an action stopped fitting.
 
-    tracker: of the budget.
-    columns: action of each column, per round.
+    tracker: of the budget, changed in place.
+    fits: 1 for each action that was affordable at the start of the block.
+    columns: action of each column, rounds x columns.
     mix: probability of each column.
-    fits, costs, actions: affordable actions, true costs, and output: actions played.
+    costs: true ones, rounds x actions.
+    actions: output, the action of each round.
     one_hot, played, reserved: scratch space.
     """
     for t in range(actions.size):
@@ -283,7 +314,11 @@ def play_columns(
 class BudgetedRoutedTrace:
     """Hold one pass under a budget.
 
-    With an added null action, the last column of `losses` is 1 and of `costs` 0.
+    order: row number of each round.
+    losses, costs: of all actions, in the order of play, rounds x actions. With an added null action, the last column of
+        `losses` is 1 and of `costs` 0.
+    actions: the action of each round.
+    balance: the budget at the end.
     """
 
     order: Order
@@ -294,12 +329,12 @@ class BudgetedRoutedTrace:
 
     @property
     def loss(self) -> float:
-        """The total loss."""
+        """The total loss of the actions played."""
         return float(self.losses[np.arange(len(self.losses)), self.actions].sum())
 
     @property
     def spent(self) -> float:
-        """The total cost."""
+        """The total cost of the actions played."""
         return float(self.costs[np.arange(len(self.costs)), self.actions].sum())
 
     def __repr__(self) -> str:

@@ -12,16 +12,17 @@ import numpy as np
 from tombola._types import Floats, Rounds
 from tombola.engine.compiler import compile_loop
 
-LEAF = -1  # the mark of a leaf in `left`
+# Child of a leaf, in the fields left and right of `Nodes`.
+LEAF = -1
 
 
 class Nodes(NamedTuple):
     """All nodes of all trees, as arrays.
 
     roots: first node of each tree.
-    left, right: children, LEAF in `left` for a leaf.
+    left, right: children, `LEAF` for a leaf. Rows with feature <= threshold go left.
     feature, threshold: of a split.
-    value: of a leaf.
+    value: of a leaf, nodes x outputs.
     """
 
     roots: Rounds
@@ -34,7 +35,7 @@ class Nodes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FlatTrees:
-    """A forest that predicts the mean of its trees."""
+    """A forest that predicts the mean of its trees; `flatten_trees` builds it."""
 
     nodes: Nodes
 
@@ -42,6 +43,8 @@ class FlatTrees:
         """Return the predictions, shape (rows, outputs).
 
         Features are compared as float32, as scikit-learn does.
+
+        features: shape (rows, features), without missing values.
         """
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
         out = np.zeros((rows.shape[0], self.nodes.value.shape[1]))
@@ -50,9 +53,12 @@ class FlatTrees:
         return out
 
     def sum_unseen(self, features: Any, unseen: Any) -> tuple[Floats, Floats]:
-        """Return sum and number of the predictions by trees that did not draw a row.
+        """Return sum and number of the predictions by trees not trained on a row.
 
-        unseen: trees x rows, True where the tree did not draw the row.
+        The sum has shape (rows, outputs), the number (rows,). Their quotient is the out-of-bag prediction.
+
+        features: of the training rows, shape (rows, features).
+        unseen: shape (trees, rows), True where the tree was not trained on the row.
         """
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
         total, count = np.zeros((rows.shape[0], self.nodes.value.shape[1])), np.zeros(rows.shape[0])
@@ -62,12 +68,12 @@ class FlatTrees:
 
 
 def walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Floats) -> None:
-    """Add the leaf values of the trees that did not draw a row; a kernel.
+    """Add the leaf values of the trees that were not trained on a row; a kernel.
 
-    rows: features.
-    unseen: shape (trees, rows).
+    nodes: `Nodes` of all trees.
+    rows: features, shape (rows, features).
+    unseen: shape (trees, rows), True where the tree was not trained on the row.
     total, count: output, sum and number of values.
-    nodes: of all trees.
     """
     for i in range(rows.shape[0]):
         for tree in range(nodes.roots.size):
@@ -82,10 +88,11 @@ def walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Flo
 
 
 def walk_trees(nodes: Any, rows: Floats, out: Floats) -> None:
-    """Write the mean leaf value of all trees for each row into `out`.
+    """Write the mean leaf value of all trees for each row into `out`; a kernel.
 
-    nodes: of all trees.
-    rows: features.
+    nodes: `Nodes` of all trees.
+    rows: features, shape (rows, features).
+    out: zeros, shape (rows, outputs).
     """
     for i in range(rows.shape[0]):
         for tree in range(nodes.roots.size):
@@ -99,7 +106,10 @@ def walk_trees(nodes: Any, rows: Floats, out: Floats) -> None:
 
 
 def flatten_trees(forest: Any) -> FlatTrees:
-    """Copy the trees of a fitted scikit-learn forest into arrays."""
+    """Copy the trees of a fitted scikit-learn forest into arrays.
+
+    forest: a regressor with `estimators_`, such as ExtraTreesRegressor.
+    """
     roots, parts, start = [], [], 0
     for estimator in forest.estimators_:
         tree = estimator.tree_
