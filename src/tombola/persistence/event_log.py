@@ -40,13 +40,13 @@ from typing import Any, Literal, NamedTuple
 from tombola._formatting import escape_control
 from tombola.errors import MALFORMED_DATA_ERRORS, SessionError, TombolaError
 
-# Identifies the file type: SQLite stores both numbers in the file header.
+# Number in the header of an SQLite file that marks it as a file of tombola.
 APPLICATION_ID = int.from_bytes(b"tomb", "big")
-# Version of the tables; files of other versions are rejected.
+# Version of the tables, also in the header; files of other versions are rejected.
 FORMAT = 4
-# Seconds to wait for the lock of another process.
+# Seconds to wait for the lock of another process before SessionError; a transaction takes far less.
 LOCK_TIMEOUT = 60.0
-# Row ids requested in one query; SQLite limits the number of parameters.
+# Row ids requested in one query, with one more row each for the digest; old SQLite allows 999 parameters.
 IDS_PER_QUERY = 400
 # Events verified at a time: bounds the memory of a replay.
 EVENTS_PER_CHUNK = 1000
@@ -59,7 +59,7 @@ SCHEMA = {
     "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key INTEGER NOT NULL, "
     "value TEXT NOT NULL, digest BLOB NOT NULL)",
 }
-# Names in `about` that are not part of the configuration.
+# Names in `about` that are not part of the configuration: its digest, and number and digest of the last event.
 DIGEST, END = "digest", "end"
 
 
@@ -69,7 +69,7 @@ class LogEvent(NamedTuple):
     number: position in the log, from 1.
     kind: such as "ticket" or "outcome".
     key: the ticket it belongs to.
-    value: plain data.
+    value: plain data, as JSON has it; its form depends on the kind.
     """
 
     number: int
@@ -79,18 +79,23 @@ class LogEvent(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A position in the log: the number of an event, and its digest."""
+    """A position in the log: the number of the last event before it, and its digest.
+
+    Number 0 is the start.
+    """
 
     number: int
     digest: bytes
 
 
 class EventLog:
-    """Hold one open event log.
+    """An open event log; made by `EventLog.create` or `EventLog.open`.
 
     - `path`: the file.
+    - `owner`: the class named in error messages.
     - `about`: the configuration, as given to `create`, with the number of `rows`.
     - `length`: the number of row ids.
+    - `mode`: of SQLite: "rw" opens an existing file, "rwc" creates one.
     """
 
     def __init__(self, path: Path, owner: str, mode: Literal["rw", "rwc"]) -> None:
@@ -115,14 +120,14 @@ class EventLog:
         views: Sequence[str] = (),
         cells: Iterable[Sequence[str]] | None = None,
     ) -> "EventLog":
-        """Create the file atomically; an existing file is never overwritten.
+        """Create the file atomically; SessionError if it exists already.
 
         - `path`: the file to create.
         - `owner`: the class named in error messages.
         - `about`: the configuration, plain data; `kind` names the type of the log.
         - `ids`: row ids in their order.
         - `views`: SQL of views for people who open the file with other programs.
-        - `cells`: for each row, the texts of the list's own columns.
+        - `cells`: for each row, the texts of the list's own columns; None: no columns.
         """
         log = cls(path, owner, "rwc")
         with log._closed_on_error():
@@ -135,9 +140,11 @@ class EventLog:
 
     @classmethod
     def open(cls, path: Path, owner: str, kind: str) -> "EventLog":
-        """Open a file that `create` has written with this `kind`.
+        """Open a file that `create` has written; SessionError if it is another file.
 
+        path: the file.
         owner: the class named in error messages.
+        kind: type of the log, as in `about`: "session" or "race".
         """
         if not path.is_file():
             raise SessionError(f"{owner}: expected the file of a {kind}, found none at {path}; check the path.")
@@ -154,7 +161,10 @@ class EventLog:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Exclude other writers; append all events of the block, or none if it raises."""
+        """Exclude other writers; append all events of the block, or none if it raises.
+
+        A context manager. Read all of `unread` inside before the first `append`.
+        """
         try:
             with self._transaction("IMMEDIATE"):
                 self._read_end()
@@ -165,14 +175,17 @@ class EventLog:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read a consistent snapshot."""
+        """Read a consistent snapshot inside the block; a context manager."""
         with self._transaction("DEFERRED"):
             self._read_end()
             yield
 
     @contextmanager
     def malformed_as_damage(self) -> Iterator[None]:
-        """Raise SessionError if plain data of the file does not have the expected form."""
+        """Turn errors of malformed data inside the block into SessionError.
+
+        A context manager around code that reads plain data of the file.
+        """
         try:
             yield
         except TombolaError:
@@ -183,7 +196,7 @@ class EventLog:
     def unread(self) -> Iterator[LogEvent]:
         """Yield the events after the position, in order, and advance the position.
 
-        The chain of digests is verified.
+        Only inside `reading` or `writing`. SessionError if the chain of digests is broken.
         """
         query = "SELECT * FROM events WHERE number > ? AND number <= ? ORDER BY number"
         cursor = self._connection.execute(query, (self._position.number, self._end.number))
@@ -227,7 +240,9 @@ class EventLog:
         self._position = self._start
 
     def append(self, kind: str, key: int, value: Any) -> None:
-        """Append an event; only inside `writing`, and when no event is unread.
+        """Append an event; on the disk when the block of `writing` ends.
+
+        Only inside `writing`; SessionError while events are unread.
 
         kind, key, value: as in `LogEvent`.
         """
@@ -240,7 +255,7 @@ class EventLog:
         self._position = self._end = Position(number, digest)
 
     def flush(self) -> None:
-        """Write the appended events to the open transaction.
+        """Write the appended events to the open transaction, before the block ends.
 
         `unread` then returns them after `rewind`.
         """
@@ -254,7 +269,7 @@ class EventLog:
         return next(self.ids_of([place]))
 
     def ids_of(self, places: Sequence[int]) -> Iterator[str]:
-        """Yield the row ids at these places, counted from 1."""
+        """Yield the row ids at these places, counted from 1; SessionError if one is missing."""
         return (id_ for id_, _ in self._pool_at(places))
 
     def cells_of(self, places: Sequence[int]) -> Iterator[list[str]]:
@@ -276,7 +291,7 @@ class EventLog:
                 yield self._checked_row(found[place - 1][3] if place > 1 else b"", found[place])
 
     def ids(self) -> Iterator[str]:
-        """Yield all row ids in their order."""
+        """Yield all row ids in their order; SessionError if the list was changed."""
         place, digest = 0, b""
         for place, row in enumerate(self._connection.execute("SELECT * FROM pool ORDER BY place"), start=1):
             if row[0] != place:
@@ -287,7 +302,7 @@ class EventLog:
             raise self.damage("the list of rows has changed")
 
     def place_of(self, id: str) -> int | None:
-        """Return the place of a row id, or None if it is unknown."""
+        """Return the place of a row id, counted from 1, or None if it is unknown."""
         found = self._rows("SELECT place FROM pool WHERE id = ?", id)
         place = int(found[0][0]) if found else None
         is_known = place is not None and self.id_of(place) == id
@@ -301,7 +316,7 @@ class EventLog:
         self._connection.close()
 
     def damage(self, reason: str) -> SessionError:
-        """Return the error for a damaged file.
+        """Return, not raise, the SessionError for a damaged file.
 
         reason: part of the message.
         """

@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 from tombola.errors import ConflictError, ParameterError
 
-# Longest idempotency key and worker name, in characters: they are stored with every request.
+# Longest idempotency key and worker name, in characters: a UUID has 36, and both are stored with every request.
 MAX_NAME_LENGTH = 100
 
 
 class Lease(NamedTuple):
     """Tickets issued for one request of one worker.
 
-    request: idempotency key.
-    worker: name of the worker.
-
-    `time` is in Unix seconds and never decreases in a log, also if the clock is set back.
+    request: idempotency key, chosen by the client; the same key returns the same tickets.
+    worker: name of the worker; may be empty.
+    time: Unix seconds; never decreases in a log, also if the clock is set back.
+    tickets: their numbers.
 
     >>> Lease("k1", "Ann", 0.0, (1, 2)).to_json()
     {'request': 'k1', 'worker': 'Ann', 'time': 0.0, 'tickets': [1, 2]}
@@ -35,12 +35,15 @@ class Lease(NamedTuple):
     tickets: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the value of the event."""
+        """Return the value of the lease event, as plain data."""
         return {**self._asdict(), "tickets": list(self.tickets)}
 
 
 class LeaseTable:
     """All leases of a log: by request, and the last one of each ticket.
+
+    A lease is the record of tickets issued for one request. `new` makes one, `add` stores it, `replay` reads it from a
+    log.
 
     >>> table = LeaseTable()
     >>> table.add(table.new("k1", "Ann", 5.0, [1, 2]))
@@ -56,11 +59,12 @@ class LeaseTable:
         self._latest = 0.0
 
     def find(self, request: str, worker: str, count: int) -> Lease | None:
-        """Return the lease of a request, or None; raise if its key has another request.
+        """Return the lease of a request, or None if the request is new.
 
-        ConflictError is raised if worker or count differ.
+        ConflictError if the key belongs to a request of another worker, or for fewer tickets.
 
         request: idempotency key.
+        worker: name of the worker.
         count: number of tickets requested.
         """
         lease = self.by_request.get(request)
@@ -73,19 +77,19 @@ class LeaseTable:
         return lease
 
     def new(self, request: str, worker: str, now: float, tickets: Iterable[int]) -> Lease:
-        """Return a lease that starts now, or at the latest start so far.
+        """Return a lease that starts now; it is not stored (`add`).
 
-        The latter holds if the clock was set back.
+        If the clock was set back, it starts at the latest start so far.
 
         request: idempotency key.
-        now: Unix seconds.
         worker: name of the worker.
-        tickets: issued for the request.
+        now: Unix seconds.
+        tickets: numbers of the tickets issued for the request.
         """
         return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
 
     def add(self, lease: Lease) -> None:
-        """Store a lease."""
+        """Store a lease made by `new`."""
         self.by_request[lease.request] = lease
         self.by_ticket.update(dict.fromkeys(lease.tickets, lease))
         self._latest = lease.time
@@ -111,7 +115,9 @@ class LeaseTable:
     def expired(self, pending: Iterable[int], now: float, after: float) -> list[int]:
         """Return the pending tickets leased at least `after` seconds ago, or never.
 
+        pending: numbers of the tickets without an outcome.
         now: Unix seconds.
+        after: seconds.
         """
         return [
             ticket
@@ -121,9 +127,13 @@ class LeaseTable:
 
 
 def check_request(owner: str, request: Any, worker: Any) -> None:
-    """Reject idempotency keys and worker names that are empty, long or unprintable.
+    """Raise ParameterError if an idempotency key or worker name is not a short text.
+
+    Both must be printable, with at most MAX_NAME_LENGTH characters; only the worker name may be empty.
 
     owner: named in the error message.
+    request: idempotency key.
+    worker: name of the worker.
     """
     for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
         if not (type(text) is str and least <= len(text) <= MAX_NAME_LENGTH and text.isprintable()):

@@ -18,11 +18,11 @@ from tombola.readers.columns import MISSING
 from tombola.readers.names import without_kind_word
 from tombola.readers.units import UNIT_LOSSES, Units
 
-# Values of the column `failed`, in lower case; pandas writes 1.0 and 0.0.
+# Values of the column `failed` for a failed call, in lower case; pandas writes 1.0.
 FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
-# Values of the column `failed` for an answer that did not fail.
+# Values of the column `failed` for an answer that did not fail; others raise TableError.
 NOT_FAILED_VALUES = ("", "0", "0.0", "false", "no")
-# Columns of all answers, with their Arrow types.
+# Columns of an exported table of answers, with their Arrow types.
 ANSWER_TYPES = {
     "ticket": "int64", "candidate": "string", "row": "string", "loss": "float64", "cost": "float64", "failed": "int8",
 }  # fmt: skip
@@ -36,11 +36,13 @@ def read_answers(
 ) -> list[Event]:
     """Return the answers in a table of any format that `read_table` reads.
 
-    `tickets` has the issued calls by (candidate, row). `call_of` returns the call of a ticket, with which the columns
-    candidate and row must agree; None if it is not known here. `range` has the smallest and the largest possible value.
-
     Columns: ticket, or candidate and row; loss or score; optionally cost and failed. A row with neither
-    loss, score nor failed has no answer yet and is skipped.
+    loss, score nor failed has no answer yet and is skipped. TableError names the line of a malformed one.
+
+    path: the table.
+    tickets: the issued calls, (candidate, row) -> ticket.
+    call_of: returns the call of a ticket, with which the columns candidate and row must agree; None if not known here.
+    range: the smallest and the largest possible value; they become losses 0 and 1, for scores 1 and 0.
     """
     table = read_cells(path)
     header = table.names
@@ -76,18 +78,16 @@ def read_answers(
 def read_known(
     path: Path, candidates: Sequence[str], rows: Sequence[str], column: str | None = None, units: Units = UNIT_LOSSES
 ) -> Floats:
-    """Return the answers on file in a table, NaN where blank.
+    """Return the answers on file in a table, (rows, candidates), NaN where blank.
 
-    Any format that `read_table` reads is accepted.
+    Any format that `read_table` reads is accepted. Columns that are not called like a candidate are ignored, so that
+    the list itself may have the answers. Rows and candidates may be left out; every row that is there must belong to
+    the race, else TableError.
 
-    The result has shape (rows, candidates).
-
-    candidates, rows: of the race.
+    path: the table.
+    candidates, rows: names, of the race.
     column: the column of row ids; None: `id`, or the only column with a usual name for ids.
-    units: direction and range of the numbers.
-
-    Columns that are not called like a candidate are ignored, so that the list itself may have the answers. Rows and
-    candidates may be left out; every row that is there must belong to the race.
+    units: direction and range of the numbers; the result has losses.
     """
     table = read_cells(path)
     place = id_place(table, column)
@@ -116,9 +116,9 @@ def read_known(
 
 
 def answer_table(file: RaceFile) -> list[list[Any]]:
-    """Return all answers in order of arrival, with a header.
+    """Return all answers of a race as lines of cells, a header first.
 
-    `read_answers` reads it back.
+    They are in order of arrival; the columns are ANSWER_TYPES. `read_answers` reads it back.
     """
     race = file.race
     lines: list[list[Any]] = [[*ANSWER_TYPES]]
@@ -130,7 +130,10 @@ def answer_table(file: RaceFile) -> list[list[Any]]:
 
 
 def export_answers(file: RaceFile, path: Path) -> int:
-    """Write all answers to a .csv or .parquet table; return their number."""
+    """Write all answers of a race to a table; return their number.
+
+    path: ends in .csv or .parquet, else TableError.
+    """
     columns = [list(column) for column in zip(*answer_table(file)[1:], strict=True)] or [[] for _ in ANSWER_TYPES]
     return write_columns(path, ANSWER_TYPES, lambda: iter([columns]), file.path)
 

@@ -27,7 +27,7 @@ from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings, distinct_names
 from tombola.racing.strata import Strata
 
-# For people who open the file with SQLite tools.
+# SQL of views in the file, for people who open it with SQLite tools.
 VIEWS = (
     """CREATE VIEW answers AS
         SELECT key AS ticket, json_extract(value, '$.loss') AS loss, json_extract(value, '$.cost') AS cost,
@@ -35,12 +35,15 @@ VIEWS = (
         FROM events WHERE kind = 'answer'""",
 )
 
-# Types of the fields of an answer.
+# Fields of the value of an answer event, with their types in JSON.
 ANSWER_FIELDS: dict[str, tuple[type, ...]] = {"loss": (float, type(None)), "cost": (float,), "failed": (bool,)}
 
 
 class RaceFile(ProcessBound):
     """A race in a file; several processes may open it, each with its own object.
+
+    Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. `race` uses it
+    as its event log.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -85,12 +88,16 @@ class RaceFile(ProcessBound):
         side: SideInformation | None = None,
         strata: Strata | None = None,
     ) -> "RaceFile":
-        """Create a new file; an existing one is never overwritten.
+        """Create a new file; SessionError if it exists already.
 
-        settings, rows: of the race.
-        evaluator_config: how calls are made, as plain data; fixed from here on.
-        side: the answers on file; fixed from here on.
-        strata: the groups of the rows; fixed from here on.
+        Everything is fixed from here on.
+
+        path: the file to create.
+        settings: of the race; a missing seed is drawn and stored.
+        rows: names of the rows, all different.
+        evaluator_config: how calls are made, as plain data (`SubprocessEvaluator.to_json`); None if unknown.
+        side: answers on file and history; None if there are none.
+        strata: groups of the rows; None if there are none.
         """
         names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
@@ -110,7 +117,7 @@ class RaceFile(ProcessBound):
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> "RaceFile":
-        """Open an existing race file."""
+        """Open an existing race file; SessionError if it is missing or damaged."""
         log = EventLog.open(Path(path), "Race", "race")
         try:
             return cls(log)
@@ -130,9 +137,9 @@ class RaceFile(ProcessBound):
     ) -> "RaceFile":
         """Open the file of this race, or start it; SessionError if it is another race.
 
-        settings, rows, evaluator_config, side: as in `start`.
-
         Settings without a seed accept the seed of the file.
+
+        path, settings, rows, evaluator_config, side, strata: as in `start`.
         """
         if not Path(path).exists():
             return cls.start(path, settings, rows, evaluator_config, side, strata)
@@ -162,14 +169,14 @@ class RaceFile(ProcessBound):
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """All events in order."""
+        """All events in order, those of other processes included."""
         with self._reading():
             return tuple(self._events)
 
     def calls(self, count: int | None = None) -> list[Call]:
         """Issue the next calls, as `Race.calls` does; no call is issued twice.
 
-        count: largest number of calls; None for all.
+        count: largest number of calls; None: all that the next row needs.
         """
         with self._writing():
             calls = self._current_race().calls(count)
@@ -187,6 +194,8 @@ class RaceFile(ProcessBound):
         now: float | None = None,
     ) -> list[Call]:
         """Issue calls for a request; the same request again returns the same calls.
+
+        ConflictError if the key belongs to another request.
 
         - `request`: the idempotency key, stored with the calls; it survives a kill.
         - `count`: the number of calls; None: all that the next row needs. Fewer if fewer are possible now, none at
@@ -222,21 +231,30 @@ class RaceFile(ProcessBound):
             return calls
 
     def lease_of_ticket(self) -> dict[int, Lease]:
-        """Return the last lease of each leased call."""
+        """Return the last lease of each leased call, by ticket.
+
+        A lease records which worker got a call, and when.
+        """
         with self._reading():
             return dict(self._leases.by_ticket)
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record an answer, as `Race.record` does; it is on the disk on return.
 
+        Returns False if the same answer was recorded before; ConflictError if another one was.
+
         ticket: of the call.
-        loss: in [0, 1].
-        failed: the call failed, which counts as loss 1.
+        loss: in [0, 1]; None if the call failed.
+        cost: of the call, at least 0.
+        failed: whether the call failed.
         """
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     def record_all(self, answers: Iterable[Event]) -> int:
-        """Record many answers, all or none, and return how many are new."""
+        """Record many answers, all or none, and return how many are new.
+
+        answers: events of kind "answer", such as those of `read_answers`.
+        """
         count = 0
         with self._writing():
             race = self._current_race()
@@ -249,7 +267,7 @@ class RaceFile(ProcessBound):
     def append(self, event: Event) -> None:
         """Store an event of the race of a driver; on return, it is on the disk.
 
-        An answer that another process has recorded meanwhile is ignored if it is the same, else FeedbackError.
+        An answer that another process has recorded meanwhile is ignored if it is the same, else ConflictError.
         """
         with self._writing():
             before = self._answers.get(event.ticket)
@@ -373,7 +391,7 @@ def _to_event(stored: LogEvent) -> Event:
 def is_race_event(stored: LogEvent) -> bool:
     """Return whether a stored event has the form of a call or an answer.
 
-    `Race.apply` checks its values.
+    Only types are checked; `Race.apply` checks the values.
 
     >>> is_race_event(LogEvent(1, "call", 3, None)), is_race_event(LogEvent(1, "answer", 3, [0.5]))
     (True, False)
@@ -398,10 +416,10 @@ def open_log(
     """Return the settings with a seed, and the event log of a race.
 
     given: a log is used as given, a path opens or starts a race file, None keeps events in memory.
-    rows: ids of the rows.
-    side: the answers on file.
-
-    A log is used as given, a path opens or starts a race file, None keeps events in memory.
+    settings: of the race; without a seed, that of the file or a drawn one is used.
+    rows: names of the rows.
+    side: answers on file and history; None if there are none.
+    strata: groups of the rows; None if there are none.
     """
     if isinstance(given, str | PathLike):
         file = RaceFile.at(given, settings, rows, side=side, strata=strata)

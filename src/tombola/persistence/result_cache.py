@@ -36,11 +36,11 @@ from tombola.runs import Cell, Entry, Runs
 BLOCK_REPETITIONS = 4
 # Rows of an array that are copied at a time while it is hashed: a memory-mapped table may not fit into memory.
 HASHED_ROWS = 1 << 16
-# SHA-256, at the start of every file.
+# Length of the SHA-256 at the start of every file.
 CHECKSUM_BYTES = 32
 
 Block: TypeAlias = tuple[int, int]  # first repetition, number of repetitions
-# Plays blocks of repetitions and yields their runs.
+# Function that plays blocks of repetitions and yields the runs of each, in order.
 PlayBlocks: TypeAlias = Callable[[Sequence[Block]], Generator[Runs]]
 
 
@@ -48,6 +48,8 @@ class ResultCache(NamedTuple):
     """Folder of finished results; key `claim/hash` is file `claim/hash.result`.
 
     A result that cannot be written (read-only or full disk) is not cached, which costs time only.
+
+    folder: created when the first result is written.
     """
 
     folder: Path
@@ -62,8 +64,9 @@ class ResultCache(NamedTuple):
         return payload if checksum == _checksum(key, payload) else None
 
     def write(self, key: str, payload: bytes) -> None:
-        """Store content under a key, atomically.
+        """Store content under a key, atomically; a failure is ignored.
 
+        key: path below the folder, without suffix.
         payload: the content.
         """
         path = self.path(key)
@@ -72,7 +75,7 @@ class ResultCache(NamedTuple):
             write_atomic(path, _checksum(key, payload) + payload)
 
     def read_json(self, key: str) -> Any:
-        """Return the JSON value stored under a key, or None."""
+        """Return the JSON value stored under a key; None if missing or damaged."""
         payload = self.read(key)
         try:
             return None if payload is None else json.loads(payload)
@@ -91,7 +94,9 @@ class ResultCache(NamedTuple):
 
 
 def result_key(*parts: Any) -> str:
-    """Hash arrays, None and JSON values to 32 hexadecimal digits.
+    """Hash arrays and JSON values to a key of 32 hexadecimal digits.
+
+    parts: everything that the result depends on, in a fixed order.
 
     >>> result_key({"a": 1, "b": 2}, np.zeros(2)) == result_key({"b": 2, "a": 1}, np.zeros(2))
     True
@@ -110,7 +115,11 @@ def result_key(*parts: Any) -> str:
 
 
 def default_cache_dir(name: str) -> Path:
-    """Return the folder of a kind of result, in TOMBOLA_CACHE or the user cache.
+    """Return the folder of a kind of result, which need not exist.
+
+    It is below the environment variable TOMBOLA_CACHE, or the user's cache folder.
+
+    name: such as "compare".
 
     >>> default_cache_dir("compare").name
     'compare'
@@ -119,7 +128,7 @@ def default_cache_dir(name: str) -> Path:
 
 
 def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
-    """Play the repetitions that are not cached; return runs and number cached.
+    """Play the repetitions that are not cached; return all runs, and the number cached.
 
     Every block is stored as soon as it is played, so that an interrupted comparison continues, and one with more
     repetitions plays only the new ones.
@@ -127,7 +136,7 @@ def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, k
     play: yields the runs of each block it is given, in order.
     repetitions: number of repetitions in all.
     cache: None plays everything.
-    key: of the comparison.
+    key: of the comparison, from `result_key`.
     """
     blocks = [
         (first, min(BLOCK_REPETITIONS, repetitions - first)) for first in range(0, repetitions, BLOCK_REPETITIONS)
@@ -144,9 +153,10 @@ def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, k
 
 
 def read_runs(cache: ResultCache, key: str, block: Block) -> Runs | None:
-    """Return the runs of one block of a comparison, or None.
+    """Return the runs of one block of a comparison; None if missing or damaged.
 
     cache, key: of the comparison.
+    block: first repetition, and number of repetitions.
     """
     payload = cache.read(_block_key(key, block))
     try:
@@ -159,12 +169,14 @@ def write_runs(cache: ResultCache, key: str, block: Block, runs: Runs) -> None:
     """Store the runs of one block of a comparison.
 
     cache, key: of the comparison.
+    block: first repetition, and number of repetitions.
+    runs: of this block only.
     """
     cache.write(_block_key(key, block), _encode(runs))
 
 
 def concatenate(parts: Sequence[Runs]) -> Runs:
-    """Return the runs of consecutive repetitions of one comparison as one."""
+    """Join the runs of consecutive blocks of one comparison, in their order."""
     cells = {entry: _concatenate([part.cells[entry] for part in parts]) for entry in parts[0].cells}
     return replace(parts[0], cells=cells)
 

@@ -21,15 +21,17 @@ from tombola.errors import FeedbackError
 if TYPE_CHECKING:
     from tombola.session import Session
 
-# One loss, or one per action with full feedback.
+# Losses of one outcome: a single one, or one per action with full feedback.
 Losses = float | tuple[float, ...]
 
 
 class Outcome(NamedTuple):
     """Feedback for a ticket, as given to `SessionFile.record_all`.
 
-    Either `loss` or `reward` (1 - loss): one number, or one per action with full feedback. Under a budget also the
-    `cost`, one number per resource, unless it is on the price list. `source` names the line of a table in messages.
+    round: number of the ticket.
+    loss, reward: one of them (reward = 1 - loss), in [0, 1]: one number, or one per action with full feedback.
+    cost: under a budget, one number per resource; None if it is on the price list, or without a budget.
+    source: names the line of a table in error messages; "" without a table.
     """
 
     round: int
@@ -40,13 +42,18 @@ class Outcome(NamedTuple):
 
 
 class ReplayError(ValueError):
-    """Raised if the learner does not repeat the ticket of an event."""
+    """Raised if a replayed learner issues another ticket than the log has.
+
+    The learner or the version of tombola has changed.
+    """
 
 
 def ticket_value(ticket: Ticket, features: Sequence[float] = (), decision: list[float] | None = None) -> list[Any]:
-    """Return the value of a ticket event.
+    """Return the value of a ticket event, a list of plain data; NaN becomes None.
 
-    features: of the row, for learners of labels.
+    ticket: action and probability are stored.
+    features: of the row, for learners of labels, and for routers in a saved session.
+    decision: of a router (see `Session.decision_of`); None without a router.
 
     >>> ticket_value(Ticket(3, 1, math.nan)), ticket_value(Ticket(3, 1, 0.5), [0.25])
     ([1, None], [1, 0.5, 0.25])
@@ -66,7 +73,9 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
 
     ValueError if the event is malformed, ReplayError if the tickets differ.
 
+    session: changed in place.
     round, value: key and value of the event.
+    features: of the row; None if the event has them, or there are none.
     check: False replaces a different ticket by that of the event: after an amendment the learner would have acted
         otherwise, but the ticket was issued.
     """
@@ -109,6 +118,7 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
 
     ValueError if the event is malformed or the ticket is not pending.
 
+    session: changed in place.
     round, value: key and value of the event.
     """
     if not (type(value) is list and len(value) == session.feedback_model.outcome_width):
@@ -128,6 +138,10 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
     """Return the encoded outcome of an issued ticket; FeedbackError if invalid.
 
+    The result has `outcome_width` floats, as the learner gets them.
+
+    session: that issued the ticket.
+    outcome: as given by the user.
     owner: named in the error message.
     """
     action = int(session.book.cells[outcome.round, ACTION])
