@@ -269,7 +269,7 @@ class EventLog:
         return next(self.ids_of([place]))
 
     def ids_of(self, places: Sequence[int]) -> Iterator[str]:
-        """Yield the row ids at these places, counted from 1; SessionError if one is missing."""
+        """Yield the row ids at these places, from 1; SessionError if one is missing."""
         return (id_ for id_, _ in self._pool_at(places))
 
     def cells_of(self, places: Sequence[int]) -> Iterator[list[str]]:

@@ -61,7 +61,7 @@ class LeaseTable:
     def find(self, request: str, worker: str, count: int) -> Lease | None:
         """Return the lease of a request, or None if the request is new.
 
-        ConflictError if the key belongs to a request of another worker, or for fewer tickets.
+        ConflictError if the key belongs to a request of another worker, or for more than `count` tickets.
 
         request: idempotency key.
         worker: name of the worker.

@@ -128,7 +128,7 @@ def default_cache_dir(name: str) -> Path:
 
 
 def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
-    """Play the repetitions that are not cached; return all runs, and the number cached.
+    """Play the repetitions that are not cached; return all runs and the number cached.
 
     Every block is stored as soon as it is played, so that an interrupted comparison continues, and one with more
     repetitions plays only the new ones.

@@ -24,23 +24,23 @@ from tombola.readers.names import Kind
 if TYPE_CHECKING:
     from tombola.persistence.session_file import Assignment, SessionFile
 
-# Accepted names of the id column.
+# Accepted names of the id column of a table of outcomes, if the list has no other name for it.
 ID_COLUMNS = ("id", "ids", "row")
-# Names of the column of outcomes.
+# Accepted names of the column of outcomes; scores are better if higher.
 OUTCOME_COLUMNS = ("outcome", "loss", "score")
 # Exported decisions of a router: its probability, the actions of router (-1: none) and safe learner, and the capital.
 DECISION_COLUMNS = ("stake", "router", "safe", "capital")
-# Larger numbers are not exact in float64.
+# Largest ticket number that is read from a table: larger whole numbers are not exact in float64.
 MAX_TICKET = 1 << 53
 # Tickets converted to text at a time: bounds the memory of an export.
 TICKETS_PER_CHUNK = 20_000
 
-# Columns of cells.
+# Some rows of a table, as columns of cells.
 Columns = list[list[Any]]
 
 
 def cost_columns(budget: Budget | None) -> tuple[str, ...]:
-    """Return the names of the cost columns of a budget.
+    """Return the names of the cost columns of a budget; none without a budget.
 
     They are `cost`, or `cost:1`, `cost:2`, ... for several resources.
 
@@ -53,6 +53,9 @@ def cost_columns(budget: Budget | None) -> tuple[str, ...]:
 
 class OutcomeUnit(NamedTuple):
     """Unit of outcomes in a table: direction, smallest and largest value.
+
+    kind: "losses" (lower is better) or "scores" (higher is better).
+    low, high: smallest and largest possible value; for scores, `high` is loss 0.
 
     >>> OutcomeUnit("scores", 0, 10).loss("7,5"), OutcomeUnit("scores").loss("yes"), OutcomeUnit("losses").loss("?!")
     (0.25, 0.0, None)
@@ -93,12 +96,14 @@ def read_outcomes(
 ) -> list[Outcome]:
     """Return the outcomes in a table; rows with a blank outcome are skipped.
 
+    TableError or FeedbackError names the line of a malformed row.
+
     - `path`: a table with a column `ticket` or ids, and outcomes in a column `outcome`, `loss` or `score`.
-    - `actions`: with full feedback: the names of the actions, one column each.
-    - `round_of`: returns the ticket of an id.
-    - `assignment`: returns the ticket with a number; columns of ids and `action` must agree with it.
+    - `actions`: with full feedback: the names of the actions, one column each; else None.
+    - `round_of`: returns the ticket number of an id.
+    - `assignment`: returns the ticket with a number; columns of ids and `action` must agree with it. None: no check.
     - `costs`: names of the cost columns, read if present.
-    - `unit`: returns the unit of a column by its name. Default: losses in [0, 1], scores in the column `score`.
+    - `unit`: returns the unit of a column by its name. None: losses in [0, 1], scores in the column `score`.
     - `outcome`: the column of outcomes, if it has another name.
     - `id_column`, `own_columns`: the columns of the list itself, which hold no outcomes.
     """
@@ -138,7 +143,13 @@ def read_outcomes(
 
 
 class ListSource(Protocol):
-    """A session that knows the list's own columns: a file, or one behind HTTP."""
+    """A session that knows the list's own columns: a `SessionFile` or one behind HTTP.
+
+    names: of the actions.
+    columns: names of the list's own columns.
+    delimiter: separates the columns of a daily list.
+    feedback_model: what the learner observes; it decides which columns are blank.
+    """
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
@@ -150,15 +161,17 @@ class ListSource(Protocol):
         """The file, or the name at the server."""
 
     def rows_of(self, assignments: "Sequence[Assignment]") -> list[tuple[str, ...]]:
-        """Return the rows of the list that the tickets are for."""
+        """Return the list's own cells of the row of each ticket, one tuple per ticket."""
 
 
 def daily_list(file: ListSource, assignments: "Sequence[Assignment]") -> list[list[str]]:
-    """Return the rows of tickets as cells, with a blank column for the outcome.
+    """Return the rows of tickets as lines of cells, with blank cells for outcomes.
 
-    The columns are the list's own ones, ticket, action and outcome; the first line has their names. A column of the
-    list that is called ticket or action gets the prefix `list:`; one called outcome is used for the outcomes.
+    The columns are the list's own ones, ticket, action and outcome (with full feedback, one per action); the first line
+    has their names. A column of the list that is called ticket or action gets the prefix `list:`; one called outcome is
+    used for the outcomes.
 
+    file: the session.
     assignments: the tickets.
     """
     own = [f"list:{name}" if name.lower() in ("ticket", "action") else name for name in file.columns]
@@ -173,11 +186,13 @@ def daily_list(file: ListSource, assignments: "Sequence[Assignment]") -> list[li
 
 
 def write_daily_list(file: ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
-    """Write the rows of tickets to a .csv or .xlsx table, to be filled in.
-
-    assignments: the tickets.
+    """Write the rows of tickets to a table, whose outcomes people fill in.
 
     CSV has a byte order mark, without which Excel misreads letters outside ASCII, and the delimiter of the list.
+
+    file: the session.
+    assignments: the tickets.
+    path: a new file that ends in .csv or .xlsx, else TableError.
     """
     check_daily_list(path, file.path)
     lines = daily_list(file, assignments)
@@ -189,8 +204,9 @@ def write_daily_list(file: ListSource, assignments: "Sequence[Assignment]", path
 
 
 def check_daily_list(path: Path, *inputs: Path) -> None:
-    """Raise if a daily list cannot be written, before tickets are issued for it.
+    """Raise TableError if a daily list cannot be written, before tickets are issued.
 
+    path: must end in .csv or .xlsx, and not exist.
     inputs: files that must not be overwritten.
     """
     if path.suffix.lower() not in (".csv", ".xlsx"):
@@ -206,7 +222,8 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
 def export_tickets(file: "SessionFile", path: Path) -> int:
     """Write all tickets with their outcomes to a table; return the number of rows.
 
-    path: .csv or .parquet.
+    file: the session.
+    path: ends in .csv or .parquet, else TableError.
     """
     return write_columns(path, column_types(file), lambda: column_chunks(file), file.path)
 
@@ -214,9 +231,10 @@ def export_tickets(file: "SessionFile", path: Path) -> int:
 def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterator[Columns]], *inputs: Path) -> int:
     """Write chunks of columns to a .csv or .parquet table; return the number of rows.
 
-    - `path`: the table; never one of the `inputs`.
+    - `path`: the table; TableError if it has another ending.
     - `types`: names of the columns with their Arrow types.
     - `chunks`: returns the columns, some rows at a time; called after the path was checked.
+    - `inputs`: files that must not be overwritten.
     """
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise TableError(f"export: expected a path that ends in .csv or .parquet, got {path}; write --out run.csv.")
@@ -226,7 +244,7 @@ def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterat
 
 
 def column_types(file: "SessionFile") -> dict[str, str]:
-    """Return the names of the exported columns with their Arrow types."""
+    """Return the names of the columns of `export_tickets` with their Arrow types."""
     types = {"ticket": "int64", "id": "string", "action": "string", "probability": "float64", "loss": "float64"}
     types |= {"amended": "bool_", "cancelled": "bool_"}
     types |= dict.fromkeys(DECISION_COLUMNS, "float64") if file.feedback_model.n_decision else {}
@@ -235,9 +253,9 @@ def column_types(file: "SessionFile") -> dict[str, str]:
 
 
 def column_chunks(file: "SessionFile") -> Iterator[Columns]:
-    """Yield the exported columns, TICKETS_PER_CHUNK tickets at a time.
+    """Yield the columns of `export_tickets`, TICKETS_PER_CHUNK tickets at a time.
 
-    Unknown values are None.
+    They are in the order of `column_types`. Unknown values are None.
     """
     view = file.view()
     # Index of each ticket among the answered ones, -1 if it has no outcome.

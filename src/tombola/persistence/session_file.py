@@ -72,12 +72,12 @@ if TYPE_CHECKING:
 
 # Seconds to load Numba and cached kernels: a shorter replay is faster in plain Python.
 COMPILER_LOAD_SECONDS = 0.7
-# Rows whose features are read at a time.
+# Rows whose features are read from the file at a time: few queries, little memory.
 FEATURE_ROWS = 400
-# Name of an added null action, which costs nothing and has loss 1.
+# Name of the null action that a budget adds: it leaves the row alone, costs nothing and has loss 1.
 NULL = "null"
 
-# For people who open the file with SQLite tools.
+# SQL of views in the file, for people who open it with SQLite tools.
 VIEWS = (
     """CREATE VIEW tickets AS
         SELECT ticket.key AS ticket, pool.id, names.value AS action, json_extract(ticket.value, '$[1]') AS probability,
@@ -92,9 +92,9 @@ VIEWS = (
 class Assignment(NamedTuple):
     """A ticket with names: play this action on this row.
 
-    round: number of the ticket.
+    round: number of the ticket, from 1.
     id, action: names of row and action.
-    probability: of the action, NaN without a formula.
+    probability: with which the learner chose the action; NaN if it has no formula.
     """
 
     round: int
@@ -103,13 +103,16 @@ class Assignment(NamedTuple):
     probability: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; a probability without a formula is null."""
+        """Return plain data; the number is called "ticket", and NaN is None."""
         probability = None if math.isnan(self.probability) else self.probability
         return {"ticket": self.round, "id": self.id, "action": self.action, "probability": probability}
 
 
 class SessionFile(ProcessBound):
     """A session on a list of rows, in a file that several processes may open.
+
+    Made by `SessionFile.start` or `SessionFile.open`; a context manager that closes the file. `next` issues tickets,
+    `record` takes their outcomes.
 
     >>> import tempfile
     >>> from tombola import UCB1
@@ -173,19 +176,19 @@ class SessionFile(ProcessBound):
         range: tuple[float, float] = (0.0, 1.0),
         delimiter: str = ",",
     ) -> "SessionFile":
-        """Shuffle the rows and write a new file; an existing file is never overwritten.
+        """Shuffle the rows and write a new file; SessionError if it exists already.
 
         - `path`: the file to write.
         - `ids`: one id per row, all different.
         - `actions`: names of the actions.
         - `learner`: any learner but one of labels.
-        - `budget`: for a learner with a budget: amounts with worst costs, or prices.
+        - `budget`: for a learner with a budget: amounts with worst costs, or prices; else None.
         - `seed`: determines the order of the rows and the learner's random choices; drawn and stored if None.
-        - `features`: for a router: rows x features, NaN for a missing one; stored with the rows.
-        - `feature_names`: their names, for reports.
-        - `columns`: the list's own columns, one text per row, for the daily list.
+        - `features`: for a router: rows x features, NaN for a missing one; stored with the rows. None: no features.
+        - `feature_names`: their names, for reports; None: default names.
+        - `columns`: the list's own columns, one text per row, for the daily list; None: only the ids.
         - `id_column`: the name of the column of ids.
-        - `kind`: "losses" or "scores": the direction of outcomes on the command line.
+        - `kind`: "losses" or "scores": the direction of outcomes on the command line; None: not fixed.
         - `range`: the smallest and the largest possible outcome on the command line.
         - `delimiter`: separates the columns of the daily list.
         """
@@ -231,9 +234,9 @@ class SessionFile(ProcessBound):
 
     @classmethod
     def open(cls, path: str | Path, learner: "Learner | None" = None) -> "SessionFile":
-        """Open a file.
+        """Open a file; SessionError if it is missing or damaged.
 
-        learner: given again if it is not a learner of tombola; others are restored from the file.
+        learner: given again if it is not a learner of tombola; None: it is restored from the file.
         """
         log = EventLog.open(Path(path), "SessionFile", "session")
         try:
@@ -249,7 +252,10 @@ class SessionFile(ProcessBound):
         return self._log.path
 
     def next(self, count: int = 1) -> list[Assignment]:
-        """Issue the next `count` tickets, or as many as there are rows left."""
+        """Issue the next `count` tickets, or as many as there are rows left.
+
+        They are on the disk on return. ExhaustedError if no row is left.
+        """
         count = _validate.integer("SessionFile.next", "count", count, least=1)
         with self._writing() as session:
             return self._assignments(self._issue_next(session, count))
@@ -265,13 +271,14 @@ class SessionFile(ProcessBound):
     ) -> list[Assignment]:
         """Issue tickets for a request; the same request again returns the same tickets.
 
+        A reissued ticket stays one ticket: the learner counts it as pending, and its cost is reserved once.
+        ConflictError if the key belongs to another request, ExhaustedError if no row is left.
+
         - `request`: the idempotency key, stored with the tickets; it survives a kill.
         - `count`: the number of tickets; fewer if fewer rows are left.
         - `worker`: the name of the worker who gets them.
         - `reissue_after`: offer pending tickets leased this many seconds ago before new ones; None: never.
         - `now`: Unix seconds; the clock if None.
-
-        A reissued ticket stays one ticket: the learner counts it as pending, and its cost is reserved once.
         """
         check_request("SessionFile.lease", request, worker)
         count = _validate.integer("SessionFile.lease", "count", count, least=1)
@@ -295,40 +302,46 @@ class SessionFile(ProcessBound):
 
     @property
     def leases(self) -> list[Lease]:
-        """All leases, in the order of their requests."""
+        """All leases (tickets issued by `lease` for one request), in order."""
         with self._reading():
             return list(self._leases.by_request.values())
 
     def lease_of_ticket(self) -> dict[int, Lease]:
-        """Return the last lease of each leased ticket."""
+        """Return the last lease of each leased ticket, by ticket number.
+
+        A lease records which worker got a ticket, and when.
+        """
         with self._reading():
             return dict(self._leases.by_ticket)
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; return whether it is new.
 
-        It is on the disk on return.
+        It is on the disk on return. ConflictError if another outcome was recorded; FeedbackError if this one is
+        malformed.
 
         round: number of the ticket.
         loss, reward: one of them, in [0, 1]; one per action with full feedback.
-        cost: under a budget, unless it is on the price list.
+        cost: under a budget, one number per resource; None if it is on the price list, or without a budget.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
-        """Record many outcomes, all or none; return how many are new."""
+        """Record many outcomes, all or none; return how many are new.
+
+        Errors as in `record`.
+        """
         with self._writing() as session:
             return sum([self._record_from(session, outcome) for outcome in outcomes])
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
         """Replace a wrong outcome and return its old losses.
 
-        The learner replays everything with the new one.
+        The learner replays everything with the new one. Tickets issued in between stay as they are, and the wrong
+        outcome stays in the log. FeedbackError under a budget.
 
         round: number of the ticket.
-        loss, reward: one of them, in [0, 1].
-
-        Tickets issued in between stay as they are, and the wrong outcome stays in the log.
+        loss, reward: one of them, in [0, 1]; one per action with full feedback.
         """
         with self._writing() as session:
             if not self.feedback_model.supports_amend:
@@ -355,7 +368,9 @@ class SessionFile(ProcessBound):
         """Cancel a ticket that will never be answered; return whether that is new.
 
         Its row is not issued again, and the intervals of its action use no loss after it; if the action failed, record
-        the worst loss instead.
+        the worst loss instead. ConflictError if it has an outcome.
+
+        round: number of the ticket.
         """
         with self._writing() as session:
             number = self._issued(session, "SessionFile.cancel", round)
@@ -382,7 +397,7 @@ class SessionFile(ProcessBound):
     def round_of(self, id: str) -> int:
         """Return the number of the ticket of a row, issued or not.
 
-        id: of the row.
+        FeedbackError if no row has this id.
         """
         name = str(id)
         with self._locked(), self._log.reading():
@@ -394,13 +409,13 @@ class SessionFile(ProcessBound):
         return place
 
     def assignment(self, round: int) -> Assignment:
-        """Return the ticket with this number."""
+        """Return the ticket with this number; FeedbackError if it was not issued."""
         with self._reading() as session:
             number = self._issued(session, "SessionFile.assignment", round)
             return self._assignments([session.book.ticket(number)])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the rows of tickets, with the list's own columns in their order.
+        """Return the row of each ticket: the cells of the list's own columns, in order.
 
         assignments: the tickets.
         """
@@ -412,9 +427,9 @@ class SessionFile(ProcessBound):
         ]
 
     def status(self, level: float = 0.05) -> "Status":
-        """Return progress and estimates.
+        """Return progress, estimates of the actions and pending tickets.
 
-        level: all confidence intervals hold with probability 1 - level.
+        level: all confidence intervals hold simultaneously with probability 1 - level.
         """
         from tombola.persistence.session_status import status_of
 
@@ -439,7 +454,7 @@ class SessionFile(ProcessBound):
 
     @property
     def state(self) -> Any:
-        """The learner state by name; read-only."""
+        """The learner's state, fields by name; read-only."""
         with self._reading() as session:
             return session.state
 
@@ -462,7 +477,14 @@ class SessionFile(ProcessBound):
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the share of each action, or the mean loss; see `Session.plot`."""
+        """Draw the share of each action, or the mean loss, over rounds; return the figure.
+
+        ParameterError if there is nothing to draw yet. See `Session.plot`.
+
+        curve: "shares" or "loss".
+        ax: where to draw; None: a new figure.
+        size: of a new figure, in inches; None: the default.
+        """
         from tombola.persistence.session_page import plot_view
 
         return plot_view(self.view(), curve, axes=ax, size=size)
@@ -742,9 +764,10 @@ def _feature_table(features: Any, names: Sequence[str] | None, rows: int) -> tup
 
 
 def check_names(owner: str, what: str, names: list[str]) -> None:
-    """Reject names that are empty, repeated, or not valid Unicode.
+    """Raise ParameterError if names are empty, repeated, or not valid Unicode.
 
-    owner, what: named in the error message.
+    owner, what: named in the error message, such as "rows".
+    names: to check; at least one is needed.
     """
     if not names or not all(name.strip() for name in names):
         raise ParameterError(f"{owner}: expected a name for each of the {what}, got none or an empty one; name them.")

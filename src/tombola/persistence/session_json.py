@@ -24,12 +24,15 @@ from tombola.persistence.session_events import ReplayError, replay_outcome, repl
 if TYPE_CHECKING:
     from tombola.session import Session
 
-# Version of the file; others are rejected.
+# Version of the file; SessionError for others.
 FORMAT = 3
 
 
 def save(session: "Session", path: str | os.PathLike[str]) -> None:
-    """Write a session to a file atomically."""
+    """Write configuration and events of a session to a JSON file, atomically.
+
+    An existing file is replaced. `load` reads it.
+    """
     budget = session.budget
     about: dict[str, Any] = {
         "tombola session": "written by tombola.Session.save",
@@ -70,7 +73,10 @@ def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
 def load(path: str | os.PathLike[str], learner: AnyLearner | None, start: "type[Session]") -> "Session":
     """Start a session with the saved configuration, and replay its events.
 
-    learner: None restores a learner of tombola from the file.
+    SessionError if the file is damaged, of another format, or the learner does not repeat its tickets.
+
+    path: written by `save`.
+    learner: given again if it is not a learner of tombola; None: it is restored from the file.
     start: the class `Session`.
     """
     try:

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from tombola.persistence.session_file import SessionFile
     from tombola.persistence.session_status import ActionStatus, Status, TicketView
 
-# Points of a curve.
+# Points of a curve at most: more are not visible, and make the page heavy.
 CHART_POINTS = 200
-# Pending tickets listed, and actions with a count of pending tickets.
+# Pending tickets that the page lists at most, and actions whose pending tickets it counts; the rest is left out.
 LISTED_TICKETS = 50
 LISTED_ACTIONS = 8
 
 
 def session_page(file: "SessionFile") -> str:
-    """Return the HTML page of a session file."""
+    """Return the self-contained HTML page of a session file."""
     now, view = file.status(), file.view()
     units = Units(*file.range, scores=file.kind == "scores")
     charts = (share_chart(view), loss_chart(view, units)) if now.answered else ()
@@ -130,10 +130,12 @@ def plot_view(
 ) -> "Figure":
     """Draw the share of each action, or the mean loss, over the rounds so far.
 
-    curve: "shares" or "loss".
-    axes: None draws a new figure.
-    size: in inches.
+    Returns the figure; ParameterError if there is nothing to draw yet.
+
     view: tickets and outcomes.
+    curve: "shares" or "loss".
+    axes: where to draw; None: a new figure.
+    size: of a new figure, in inches; None: the default.
     """
     charts = {"shares": share_chart, "loss": loss_chart}
     if curve not in charts:
@@ -145,9 +147,9 @@ def plot_view(
 
 
 def share_chart(view: "TicketView") -> Chart:
-    """Return the chart of the share of every action in the rounds so far.
+    """Return the chart of the share of every action over the rounds so far.
 
-    view: tickets and outcomes.
+    view: tickets and outcomes; at least one ticket.
     """
     actions = view.actions
     points = _chart_points(actions.size)
@@ -160,9 +162,10 @@ def share_chart(view: "TicketView") -> Chart:
 
 
 def loss_chart(view: "TicketView", units: Units = UNIT_LOSSES) -> Chart:
-    """Return the chart of the mean loss of the answered rounds, in the unit of the outcomes.
+    """Return the chart of the mean loss of the answered rounds, over rounds.
 
-    view: tickets and outcomes.
+    view: tickets and outcomes; at least one outcome.
+    units: the unit of the outcomes, in which the mean is drawn.
     """
     rounds, values = view.answered_rounds.astype(np.float64), view.losses
     points = _chart_points(values.size)

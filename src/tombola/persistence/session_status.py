@@ -20,18 +20,21 @@ if TYPE_CHECKING:
 
 # Losses converted to Python floats at a time: bounds the memory of an exact sum.
 CHUNK_SIZE = 10_000
-# Numbers of a router's decision in a log.
+# Numbers of a router's decision that a log has: stake, choice, safe choice, capital.
 N_LOGGED = 4
-# Smaller shares of a mix are not reported.
+# Smaller shares of a mix are not reported: they would be printed as 0 %.
 MIN_SHARE = 0.005
 
 
 class TicketView:
     """Read-only snapshot of the tickets and outcomes of a session.
 
-    An amended outcome is the amended one.
+    Later tickets and outcomes of the session do not appear in it. An amended outcome is the amended one. Arguments
+    `rounds` are ticket numbers, from 1. `SessionFile.view` returns it.
 
-    Later tickets and outcomes of the session do not appear in it. `rounds` arguments count from 1.
+    session: to take the snapshot of.
+    seed: of the session.
+    amended, cancelled: numbers of these tickets.
     """
 
     def __init__(self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]) -> None:
@@ -55,17 +58,17 @@ class TicketView:
 
     @property
     def actions(self) -> Rounds:
-        """The actions of all tickets."""
+        """The actions of all tickets as indices, shape (tickets,)."""
         return self._cells[:, ACTION].astype(np.int64)
 
     @property
     def probabilities(self) -> Floats:
-        """The probabilities of all tickets; NaN where there is no formula."""
+        """The probabilities of all tickets, (tickets,); NaN where there is no formula."""
         return self._cells[:, PROBABILITY]
 
     @property
     def tickets(self) -> list[Ticket]:
-        """All tickets issued."""
+        """All tickets issued, in order."""
         return list(map(Ticket, range(1, self.round + 1), self.actions.tolist(), self.probabilities.tolist()))
 
     @property
@@ -80,16 +83,19 @@ class TicketView:
 
     @property
     def answered_rounds(self) -> Rounds:
-        """The rounds of the tickets with an outcome."""
+        """The numbers of the tickets with an outcome, ascending."""
         return np.flatnonzero(self._answered) + 1
 
     @property
     def losses(self) -> Floats:
-        """The losses of the tickets with an outcome."""
+        """The losses of the tickets with an outcome, in the order of rounds."""
         return self.losses_of(self.answered_rounds)
 
     def losses_of(self, rounds: Rounds) -> Floats:
-        """Return the losses of rounds that have an outcome."""
+        """Return the losses of tickets that have an outcome, shape of `rounds`.
+
+        rounds: numbers of the tickets.
+        """
         losses: Floats = self._per_action(rounds, lambda action, outcome: (self.feedback_model.loss(action, outcome),))[
             0
         ]
@@ -110,7 +116,7 @@ class TicketView:
 
     @property
     def decisions(self) -> Floats:
-        """The decisions of a router: stake, its choice, safe choice, capital.
+        """The decisions of a router, (tickets, 4): stake, choice, safe choice, capital.
 
         The choice is -1 if there is none; without a router there are no columns.
         """
@@ -124,7 +130,7 @@ class TicketView:
         return int((actions[1:] != actions[:-1]).sum())
 
     def until_unanswered(self, rounds: Rounds) -> Rounds:
-        """Return these rounds up to the first without an outcome."""
+        """Return these ticket numbers up to the first without an outcome."""
         missing = np.flatnonzero(~self._answered[rounds - 1])
         return rounds[: missing[0]] if missing.size else rounds
 
@@ -149,11 +155,12 @@ class TicketView:
 class ActionStatus(NamedTuple):
     """Plays and losses of one action, with a confidence interval.
 
+    name: of the action.
     plays, known, used: numbers of plays, of known losses, and of losses in the interval.
-    mean: of the losses used; [low, high] is the interval.
+    mean: of the known losses; NaN without any.
+    low, high: confidence interval of the mean loss over all rows.
 
-    The interval is for the mean over all rows. It uses the losses up to the first pending ticket of the action: late
-    outcomes may differ from early ones.
+    The interval uses the losses up to the first pending ticket of the action: late outcomes may differ from early ones.
     """
 
     name: str
@@ -167,14 +174,22 @@ class ActionStatus(NamedTuple):
 
 @dataclass(frozen=True)
 class Status:
-    """Hold the progress and the estimates of a session at one moment.
-
-    rows, played, answered, cancelled, amended: numbers of rows and tickets.
-    best, within: best action so far, and bound on its distance from the best mean.
-    regret, worst_regret: bounds on the regret, without and with pending tickets.
-    left_out: known losses that no interval uses.
+    """Progress and estimates of a session at one moment.
 
     With probability 1 - `level` all intervals hold, and so do the bounds `within` and `regret`.
+
+    learner, seed: of the session.
+    rows, played, answered, cancelled, amended: numbers of rows, and of tickets issued, answered, cancelled and amended.
+    switches: changes of the action from one round to the next.
+    loss: total loss of the answered tickets.
+    actions: estimates of each action.
+    pending: the tickets without an outcome.
+    best, within: best action so far, and bound on its distance from the best mean.
+    regret, worst_regret: bounds on the regret of the answered tickets, and of all if the pending ones have loss 1.
+    balance: amounts of the budget; empty without one.
+    mix: under a budget, the shares of the current plan by action.
+    left_out: tickets of the null action, which leaves a row alone.
+    target: mean loss to reach under a budget; None without a target.
     """
 
     learner: str
@@ -197,7 +212,7 @@ class Status:
     mix: tuple[tuple[str, float], ...]
     left_out: int
     target: float | None = None
-    router: str = ""  # the guard and the certificate of a router, as a sentence
+    router: str = ""  # sentence about a router, its guard (limits the rows that routing may cost) and certificate
 
     @property
     def balance_text(self) -> str:
@@ -217,7 +232,7 @@ class Status:
 
     @property
     def mix_text(self) -> str:
-        """The current mix of a learner with a budget; empty without one."""
+        """The current mix (share of rows by action) of a budget learner; else empty."""
         shares = [f"{name} on {share:.0%}".replace("%", " %") for name, share in self.mix]
         return f"current plan: {', '.join(shares)} of the rows" if shares else ""
 
@@ -243,7 +258,7 @@ class Status:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; unknown values are null."""
+        """Return plain data; unknown values are None."""
         actions = [{name: _known(value) for name, value in action._asdict().items()} for action in self.actions]
         return {
             **vars(self),
@@ -259,13 +274,13 @@ class Status:
 def status_of(
     view: TicketView, pending: Sequence["Assignment"], level: float, balance: Balance, mix: Floats | None
 ) -> Status:
-    """Return the status of a session, under a budget with balance and mix.
+    """Return the status of a session.
 
     - `view`: tickets and outcomes.
     - `pending`: the tickets without an outcome.
     - `level`: probability that an interval or bound fails.
-    - `balance`: the balance of the budget.
-    - `mix`: the mix of the last ticket, one probability per action.
+    - `balance`: the balance of the budget; without amounts if there is none.
+    - `mix`: the mix of the last ticket, one probability per action; None without a budget.
     """
     certificate = certificate_of(view, level)
     plays = np.bincount(view.actions, minlength=len(view.names))
@@ -300,7 +315,11 @@ def status_of(
 
 
 def reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float], ...]:
-    """Return the shares of a mix that are at least MIN_SHARE, largest first."""
+    """Return (action, share) for shares of at least MIN_SHARE, largest first.
+
+    names: of the actions.
+    mix: one share per action.
+    """
     shares = [(name, share) for name, share in zip(names, mix.tolist(), strict=True) if share >= MIN_SHARE]
     return tuple(sorted(shares, key=lambda pair: -pair[1]))
 
@@ -308,7 +327,8 @@ def reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float
 def certificate_of(view: TicketView, level: float) -> Certificate:
     """Return the certificate of all outcomes of a view.
 
-    It equals that of an `ActionMonitor` or `RowMonitor` that followed the session.
+    It bounds the mean loss of every action, and equals that of an `ActionMonitor` or `RowMonitor` that followed the
+    session.
 
     level: error probability.
     """
