@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tombola.confidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
     from tombola.report.evidence_page import Figure, TextTable
 
+# Exit codes: a statement is refuted; it is undecided, so that more rows are needed.
 EXIT_REFUTED, EXIT_UNDECIDED = 1, 3
 # Charts on a page, and points of a curve: more do not fit on a screen.
 MAX_FIGURES, MAX_POINTS = 8, 240

@@ -23,6 +23,7 @@ from tombola.engine.compiler import compile_loop
 
 # Kelly's rate on the past, as if ten rows with a mean gain of 1/2 had been seen before.
 PRIOR_GAIN, PRIOR_SQUARES = 5.0, 10.0
+# Limits of Kelly's rate, the share of the capital that is staked: never stop, and never stake more than half.
 MIN_RATE, MAX_RATE = 0.02, 0.5
 # The accounts of the guard: capital, sums of differences and of their squares, the second account, stakes of rows not
 # yet answered.

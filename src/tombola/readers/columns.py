@@ -25,6 +25,7 @@ BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 # Notations of a number. AMBIGUOUS_COMMA: 1,234 has a decimal comma or a thousands separator. AMBIGUOUS_POINT: 1.234
 # is ambiguous in the same way where a comma is decimal.
 PLAIN, PERCENT, WORD, COMMA = "plain", "percent", "word", "decimal comma"
+# Notations that need the decimal mark to be known.
 AMBIGUOUS_COMMA, AMBIGUOUS_POINT = "comma", "point"
 _AMBIGUOUS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _AMBIGUOUS_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")

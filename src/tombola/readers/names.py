@@ -10,11 +10,15 @@ NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "labe
 # Direction of numbers: lower or higher is better.
 Kind: TypeAlias = Literal["losses", "scores"]
 
-# Names of arrays in an archive, and of columns in a long table, by role.
+# Names of arrays in an archive, and of columns in a long table, with losses.
 LOSSES = ("losses", "loss")
+# Names of arrays and columns with scores.
 SCORES = ("scores", "score", "rewards", "reward")
+# Names of arrays and columns with costs.
 COSTS = ("costs", "cost")
+# Names of arrays and columns with delays, in rounds.
 DELAYS = ("delays", "delay")
+# Names of arrays and columns with the ids of rows.
 IDS = ("ids", "id", "row", "row_id", "instance_id")
 # Each of these alone marks a long table: every line has one action.
 ACTION = ("action", "logged_action", "chosen_action")

@@ -20,6 +20,7 @@ from tombola.readers.to_pool import (
     value_range,
 )
 
+# Actions and rows in the sample of a table: as many as fit on a terminal.
 SAMPLE_ACTIONS, SAMPLE_ROWS = 6, 3
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
 # Markers of the curves, in the order of COLOURS.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Colours of text and axes, of grid lines, and of reference curves.
 INK, FAINT, REFERENCE = "#222222", "#dddddd", "#767676"
 # Characters of a name beside a curve; longer ones are cut. More would leave no room for the curves.
 MAX_LABEL_LENGTH = 48

@@ -34,6 +34,7 @@ LOG = logging.getLogger("tombola.service")
 # An address may send this many wrong tokens within WRONG_TOKEN_SECONDS; further ones are answered with status 429.
 # People mistype a few times; a program that guesses is stopped.
 MAX_WRONG_TOKENS = 10
+# Seconds for which a wrong token counts, see MAX_WRONG_TOKENS.
 WRONG_TOKEN_SECONDS = 60.0
 # Addresses whose wrong tokens are counted; the oldest is forgotten first. Bounds the memory under attack.
 MAX_ADDRESSES = 10_000

@@ -260,7 +260,7 @@ class Client(_SyncConnection):
         return self._run(api_requests.amend(round, loss, reward))
 
     def cancel(self, round: int) -> bool:
-        """Cancel a ticket that will never be answered; False if it was cancelled before.
+        """Cancel a ticket that will never be answered; return whether that is new.
 
         round: number of the ticket.
         """
@@ -268,7 +268,7 @@ class Client(_SyncConnection):
 
     @property
     def pending(self) -> list[Assignment]:
-        """The tickets without an outcome, issued to any worker."""
+        """The issued tickets without an outcome, of all workers."""
         return self._run(api_requests.pending_tickets())
 
     def ranking(self) -> dict[str, Any]:
@@ -336,7 +336,7 @@ class AsyncClient(_AsyncConnection):
         return await self._run(api_requests.amend(round, loss, reward))
 
     async def cancel(self, round: int) -> bool:
-        """Cancel a ticket that will never be answered; False if it was cancelled before.
+        """Cancel a ticket that will never be answered; return whether that is new.
 
         round: number of the ticket.
         """
@@ -344,7 +344,7 @@ class AsyncClient(_AsyncConnection):
 
     @property
     def pending(self) -> Awaitable[list[Assignment]]:
-        """The tickets without an outcome, issued to any worker; an awaitable."""
+        """The issued tickets without an outcome, of all workers; await it."""
         return self._run(api_requests.pending_tickets())
 
     async def ranking(self) -> dict[str, Any]:
@@ -419,8 +419,8 @@ class RaceClient(_SyncConnection):
     def verdict(self) -> dict[str, Any]:
         """Return the answer of the race so far, as plain data.
 
-        Keys: verdict and progress (sentences), proved (None while undecided), answer, done, active (candidates left),
-            leader, calls, calls_saved.
+        It has verdict and progress (sentences), proved (None while undecided), answer, done, active (candidates left),
+        leader, calls and calls_saved.
         """
         return self._run(api_requests.verdict())
 
@@ -468,16 +468,16 @@ class AsyncRaceClient(_AsyncConnection):
 
     @property
     def pending(self) -> Awaitable[list[Call]]:
-        """The issued calls without an answer; an awaitable.
+        """The issued calls without an answer; await it.
 
-        Calls of dropped candidates are left out.
+        Calls of candidates that were dropped are left out.
         """
         return self._run(api_requests.pending_calls())
 
     async def verdict(self) -> dict[str, Any]:
         """Return the answer of the race so far, as plain data.
 
-        Keys: verdict and progress (sentences), proved (None while undecided), answer, done, active (candidates left),
-            leader, calls, calls_saved.
+        It has verdict and progress (sentences), proved (None while undecided), answer, done, active (candidates left),
+        leader, calls and calls_saved.
         """
         return await self._run(api_requests.verdict())

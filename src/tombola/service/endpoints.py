@@ -56,19 +56,19 @@ def _finite(value: Any) -> Any:
 
 
 async def health(service: "Service", request: Request, identity: Identity) -> Response:
-    """Reply while the process runs."""
+    """Reply with status ok and the version while the process runs."""
     return json_reply({"status": "ok", "version": __version__})
 
 
 async def ready(service: "Service", request: Request, identity: Identity) -> Response:
-    """Reply 200 if every file can be read, else 503."""
+    """Reply 200 and the number of files if every file can be read, else 503."""
     for hosted in service.hosted():
         await hosted.read(lambda file: file.path.stat().st_size, hosted.file)
     return json_reply({"status": "ready", "files": len(service.hosted())})
 
 
 async def overview(service: "Service", request: Request, identity: Identity) -> Response:
-    """List the sessions and races."""
+    """Return name and role of the caller, and all sessions and races with settings."""
     sessions = [
         {
             "name": name,
@@ -106,7 +106,11 @@ async def openapi(service: "Service", request: Request, identity: Identity) -> R
 
 
 async def next_tickets(service: "Service", request: Request, identity: Identity) -> Response:
-    """Issue tickets; the same Idempotency-Key gives the same tickets."""
+    """Issue tickets; the same Idempotency-Key gives the same tickets.
+
+    A ticket is a row of the list with the action to play. With reissue_after, tickets that were issued so many seconds
+    ago and have no outcome are offered first.
+    """
     hosted = service.session(request)
     count, reissue_after, key = await read_lease(request, default=1)
 
@@ -154,9 +158,9 @@ def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
 
 
 async def record(service: "Service", request: Request, identity: Identity) -> Response:
-    """Record outcomes, all or none.
+    """Record outcomes of tickets, all or none.
 
-    The same outcome again is ignored, a different one is a conflict.
+    The same outcome again is ignored, a different one is a conflict (409). The reply counts new and known ones.
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["outcomes"])
@@ -166,7 +170,7 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def amend(service: "Service", request: Request, identity: Identity) -> Response:
-    """Replace a wrong outcome."""
+    """Replace a wrong outcome of a ticket; the reply has the old losses."""
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"], optional=["loss", "reward"])
     given = parsing.outcome(fields)
@@ -175,7 +179,7 @@ async def amend(service: "Service", request: Request, identity: Identity) -> Res
 
 
 async def cancel(service: "Service", request: Request, identity: Identity) -> Response:
-    """Cancel a ticket that will never be answered."""
+    """Cancel a ticket that will never be answered; new is false if it was before."""
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"])
     ticket = parsing.integer("ticket", fields["ticket"], 1, parsing.MAX_TICKET)
@@ -183,14 +187,17 @@ async def cancel(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return progress, pending tickets and estimates."""
+    """Return progress, pending tickets and estimates of a session."""
     hosted = service.session(request)
     now = await hosted.cached("status", hosted.file.status)
     return json_reply({**now.to_json(), "paused": hosted.paused})
 
 
 async def ranking(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the actions by mean loss, the best first, with intervals."""
+    """Return the actions by mean loss, the best first, with confidence intervals.
+
+    Actions without an outcome come last.
+    """
     hosted = service.session(request)
     now = await hosted.cached("status", hosted.file.status)
     known = sorted(now.actions, key=lambda action: action.mean if action.known else math.inf)
@@ -201,7 +208,7 @@ async def ranking(service: "Service", request: Request, identity: Identity) -> R
 
 
 async def ticket(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return one issued ticket."""
+    """Return one issued ticket: row, action, probability, and the cells of the row."""
     hosted = service.session(request)
     try:
         number = int(request.path_params["ticket"])
@@ -216,7 +223,7 @@ async def ticket(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return all tickets and outcomes as CSV or Parquet."""
+    """Return all tickets and outcomes of a session as CSV or Parquet."""
     return await table_reply(service.session(request), request.path_params["kind"], export_tickets)
 
 
@@ -242,7 +249,7 @@ async def table_reply(hosted: Hosted[Any], kind: str, write: Callable[[Any, Path
 
 
 async def backup(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return a copy of the file, made by SQLite while it is in use."""
+    """Return a copy of a session or race file, made by SQLite while it is in use."""
     hosted = service.hosted_at(request)
     path = _temporary_path(".backup")
     try:
@@ -262,7 +269,7 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 
 
 def event_reply(service: "Service", hosted: Hosted[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
-    """Return a stream of the counts of a file as server-sent events, one per change.
+    """Return a stream of the counts of a file: server-sent events, one per change.
 
     Raises ProblemError 503 if MAX_STREAMS are open.
 
@@ -296,7 +303,10 @@ async def _event_stream(
 
 
 def session_counts(file: SessionFile) -> dict[str, int]:
-    """Return the numbers of rows, and of tickets issued, answered, pending, cancelled."""
+    """Return the numbers of rows, and of tickets by state.
+
+    Keys: rows, issued, answered, pending, cancelled.
+    """
     view = file.view()
     answered, cancelled = view.answered, len(view.cancelled)
     pending = view.round - answered - cancelled
@@ -310,7 +320,10 @@ def session_counts(file: SessionFile) -> dict[str, int]:
 
 
 async def pause(service: "Service", request: Request, identity: Identity) -> Response:
-    """Stop issuing and recording until the list is resumed."""
+    """Pause a session or race, or resume it.
+
+    While it is paused, nothing is issued or recorded: 423. A pause ends with the server.
+    """
     hosted = service.hosted_at(request)
     fields = await parsing.read_json(request, required=["paused"])
     if type(fields["paused"]) is not bool:
@@ -325,7 +338,7 @@ async def tokens(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def add_token(service: "Service", request: Request, identity: Identity) -> Response:
-    """Create a token; it is shown only in this reply."""
+    """Create a token for a name and a role; it is shown only in this reply."""
     fields = await parsing.read_json(request, required=["name", "role"])
     name = parsing.text("name", fields["name"], MAX_NAME_LENGTH)
     role = parsing.text("role", fields["role"])
@@ -334,7 +347,7 @@ async def add_token(service: "Service", request: Request, identity: Identity) ->
 
 
 async def remove_token(service: "Service", request: Request, identity: Identity) -> Response:
-    """Remove the token of a name."""
+    """Remove the token of a name; 404 if there is none."""
     name = parsing.text("name", request.path_params["owner"], MAX_NAME_LENGTH)
     if not await service.call(service.tokens.remove, name):
         raise ProblemError(404, "not-found", f"token: expected the name of a token, got {name!r}; list them first.")

@@ -120,9 +120,12 @@ def _nullable(schema: Schema) -> Schema:
 
 # Schemas of single values.
 TEXT: Schema = {"type": "string"}
+# Schema of true or false.
 BOOLEAN: Schema = {"type": "boolean"}
+# Schema of a number of things.
 COUNT: Schema = {"type": "integer", "minimum": 0}
 NUMBER: Schema = {"type": "number"}
+# Schema of one loss or reward.
 LOSS: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 # Number of a ticket.
 TICKET: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
@@ -139,17 +142,18 @@ PATH_PARAMETERS: dict[str, Schema] = {
 }
 # Losses or rewards of a ticket: one number, or one per action with full feedback.
 LOSSES: Schema = {"anyOf": [LOSS, _list(LOSS, minItems=1)]}
-# Costs of a ticket: one number, or one for each resource of the budget.
+# Costs of a ticket: one number, or a list with several resources or full feedback.
 COSTS: Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
 
-# Body of an error reply (RFC 9457), and the reply itself, which all operations have in common.
+# Body of an error reply (RFC 9457).
 PROBLEM = _reply_object(type=TEXT, title=TEXT, status={"type": "integer"}, detail=TEXT)
+# Error reply, which all operations have in common.
 PROBLEM_REPLY: Schema = {
     "description": f"Problem ({', '.join(f'{status} {title.lower()}' for status, title in TITLES.items())})",
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
-# Bodies and replies of sessions. A lease issues tickets to a worker.
+# Request for tickets or calls: how many, and after how many seconds unanswered ones are offered again.
 LEASE_BODY = _object(
     {},
     {
@@ -157,18 +161,29 @@ LEASE_BODY = _object(
         "reissue_after": {"type": "number", "minimum": 0, "maximum": MAX_SECONDS},
     },
 )
+# An issued ticket: row id, action and its probability, cells of the row by column.
 ASSIGNMENT = _reply_object(
     ticket=TICKET, id=TEXT, action=TEXT, probability=_nullable(NUMBER), columns={"type": "object"}
 )
+# Reply with issued tickets, and the idempotency key under which they can be requested again.
 TICKETS = _reply_object(tickets=_list(ASSIGNMENT), key=TEXT)
+# Outcome of a ticket: loss or reward, and cost under a budget.
 OUTCOME = _object({"ticket": TICKET}, {"loss": LOSSES, "reward": LOSSES, "cost": COSTS})
+# Request that records outcomes.
 OUTCOMES_BODY = _object({"outcomes": _list(OUTCOME, minItems=1, maxItems=MAX_OUTCOMES)})
+# Reply to recorded outcomes: how many are new, and how many were known before.
 RECORDED = _reply_object(recorded=COUNT, known=COUNT)
+# Request that replaces the outcome of a ticket.
 AMEND_BODY = _object({"ticket": TICKET}, {"loss": LOSSES, "reward": LOSSES})
+# Reply to a replaced outcome, with the old losses.
 AMENDED = _reply_object(ticket=TICKET, loss_before=LOSSES)
+# Request that cancels a ticket.
 TICKET_BODY = _object({"ticket": TICKET})
+# Reply to a cancelled ticket; new is false if it was cancelled before.
 CANCELLED = _reply_object(ticket=TICKET, new=BOOLEAN)
+# Estimate of an action: plays, known losses, their mean (null without any), ends of the confidence interval.
 ACTION = _reply_object(name=TEXT, plays=COUNT, known=COUNT, mean=_nullable(NUMBER), low=NUMBER, high=NUMBER)
+# Status of a session: counts of tickets, total loss, estimates, pending tickets.
 SESSION_STATUS = _reply_object(
     rows=COUNT,
     played=COUNT,
@@ -181,14 +196,20 @@ SESSION_STATUS = _reply_object(
     best=TEXT,
     paused=BOOLEAN,
 )
+# Actions of a session, the best first.
 RANKING = _reply_object(actions=_list(ACTION), best=TEXT, within=_nullable(NUMBER), level=NUMBER, estimate=TEXT)
 
-# Bodies and replies of races.
+# A call of a race: the candidate to evaluate on a row.
 CALL = _reply_object(ticket=TICKET, candidate=TEXT, row=TEXT, row_index=COUNT)
+# Reply with issued calls, and the idempotency key under which they can be requested again.
 CALLS = _reply_object(calls=_list(CALL), key=TEXT, done=BOOLEAN)
+# Answer to a call: loss, or failed, and cost.
 ANSWER = _object({"ticket": TICKET}, {"loss": LOSS, "cost": {"type": "number", "minimum": 0}, "failed": BOOLEAN})
+# Request that records answers.
 ANSWERS_BODY = _object({"answers": _list(ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
+# Reply to recorded answers: how many are new, how many were known before, and whether the race is done.
 ANSWERED = _reply_object(recorded=COUNT, known=COUNT, done=BOOLEAN)
+# Fields of the answer of a race; proved is null while it is undecided.
 VERDICT_FIELDS: Schema = {
     "verdict": TEXT,
     "progress": TEXT,
@@ -200,8 +221,11 @@ VERDICT_FIELDS: Schema = {
     "calls": COUNT,
     "calls_saved": COUNT,
 }
+# Reply with the answer of a race.
 VERDICT = _reply_object(**VERDICT_FIELDS)
+# A candidate of a race: mean loss over its rows (null without any), and whether it is still in the race.
 STANDING = _reply_object(name=TEXT, mean_loss=_nullable(NUMBER), rows=COUNT, active=BOOLEAN)
+# Status of a race: answer, standings, pending calls, counts.
 RACE_STATUS = _reply_object(
     **VERDICT_FIELDS,
     candidates=_list(STANDING),
@@ -213,22 +237,33 @@ RACE_STATUS = _reply_object(
     paused=BOOLEAN,
 )
 
-# Replies and bodies of the server as a whole: overview, pauses, tokens.
+# Owner of a token.
 IDENTITY = _reply_object(name=TEXT, role={"enum": list(ROLES)})
+# Reply while the process runs.
 HEALTH = _reply_object(status=TEXT, version=TEXT)
+# Reply if all files can be read.
 READY = _reply_object(status=TEXT, files=COUNT)
+# Reply with the caller, and the sessions and races of the server.
 OVERVIEW = _reply_object(
     you=IDENTITY,
     sessions=_list(_reply_object(name=TEXT, rows=COUNT, actions=_list(TEXT), learner=TEXT, paused=BOOLEAN)),
     races=_list(_reply_object(name=TEXT, rows=COUNT, candidates=_list(TEXT), paused=BOOLEAN)),
 )
+# Request that pauses (true) or resumes (false) a session or race.
 PAUSE_BODY = _object({"paused": BOOLEAN})
+# Reply to a pause.
 PAUSED = _reply_object(name=TEXT, paused=BOOLEAN)
+# Reply with the owners of all tokens.
 TOKENS = _reply_object(tokens=_list(IDENTITY))
+# Request for a new token.
 TOKEN_BODY = _object({"name": NAME, "role": {"enum": list(ROLES)}})
+# Reply with a new token, the only one that shows it.
 NEW_TOKEN = _reply_object(name=TEXT, role=TEXT, token=TEXT)
+# Reply to a removed token.
 REMOVED = _reply_object(name=TEXT, removed=BOOLEAN)
-# Media types of replies that are not JSON.
+# Media types of a table that can be downloaded.
 TABLE = ("text/csv", "application/vnd.apache.parquet")
+# Media type of a stream of server-sent events.
 STREAM = ("text/event-stream",)
+# Media type of a backup, an SQLite file.
 DATABASE = ("application/vnd.sqlite3",)

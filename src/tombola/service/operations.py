@@ -3,6 +3,7 @@
 from tombola.service import endpoints, openapi, race_endpoints
 from tombola.service.openapi import Operation
 
+# Paths of a session and of a race.
 SESSION, RACE = "/v1/sessions/{name}", "/v1/races/{name}"
 
 # All operations: method, path, least role (None: public), handler, schema of the reply, and options.

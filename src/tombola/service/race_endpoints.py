@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 async def next_calls(service: "Service", request: Request, identity: Identity) -> Response:
-    """Issue calls; the same Idempotency-Key gives the same calls.
+    """Issue calls of a race; the same Idempotency-Key gives the same calls.
 
-    Without a count: all that the next row needs. An empty list means that the race is done, or waits for answers.
+    A call is a candidate to evaluate on a row. Without a count: all that the next row needs. An empty list means that
+    the race is done, or waits for answers.
     """
     hosted = service.race(request)
     count, reissue_after, key = await read_lease(request, default=None)
@@ -35,9 +36,9 @@ async def next_calls(service: "Service", request: Request, identity: Identity) -
 
 
 async def record(service: "Service", request: Request, identity: Identity) -> Response:
-    """Record answers, all or none.
+    """Record answers to calls, all or none.
 
-    The same answer again is ignored, a different one is a conflict.
+    The same answer again is ignored, a different one is a conflict (409). The reply counts new and known ones.
     """
     hosted = service.race(request)
     fields = await parsing.read_json(request, required=["answers"])
@@ -58,7 +59,7 @@ async def status(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def verdict(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the answer of the race with its confidence and the number of calls."""
+    """Return the answer of a race so far, whether it is proved, and the calls made."""
     hosted = service.race(request)
     now = await hosted.cached("status", lambda: race_status(hosted.file))
     names = ("verdict", "progress", "proved", "answer", "done", "active", "leader", "calls", "calls_saved")
@@ -66,7 +67,7 @@ async def verdict(service: "Service", request: Request, identity: Identity) -> R
 
 
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return all answers as CSV or Parquet."""
+    """Return all answers of a race as CSV or Parquet."""
     return await table_reply(service.race(request), request.path_params["kind"], export_answers)
 
 

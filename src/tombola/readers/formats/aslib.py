@@ -23,6 +23,7 @@ from tombola.readers.formats.delimited import text_lines
 from tombola.readers.long import read_long
 from tombola.readers.options import ParsedTable, ReadOptions
 
+# Files of an ASlib scenario: results of the algorithms, and features of the instances.
 RUNS, FEATURES = "algorithm_runs.arff", "feature_values.arff"
 # Expected form of algorithm_runs.arff, in error messages.
 RUN_ATTRIBUTES = "expected attributes instance_id, repetition, algorithm and a measure"
