@@ -17,6 +17,8 @@ def ucb1_iid(horizon: int, actions: int) -> float:
     times in expectation. So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if it is played n times, for every D. The
     counts add up to at most T (Cauchy and Schwarz).
 
+    horizon, actions: T and k, number of rounds and of actions.
+
     >>> round(ucb1_iid(10_000, 2), 1)
     862.7
     """
@@ -29,6 +31,8 @@ def ucb1(horizon: int, actions: int) -> float:
     r"""Bound the regret of UCB1 (scale 2) in random order: i.i.d. bound plus drift.
 
     .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1) + \mathrm{drift}(T, k)
+
+    horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(ucb1(10_000, 2), 1)
     941.2
@@ -46,6 +50,8 @@ def exp3(horizon: int, actions: int, rate: float | None = None) -> float:
 
     Bubeck and Cesa-Bianchi 2012, Theorem 3.1; Lattimore and Szepesvari 2020, Theorem 11.2.
 
+    horizon, actions: T and k, number of rounds and of actions.
+
     >>> round(exp3(10_000, 2), 1)
     166.5
     """
@@ -60,6 +66,8 @@ def tsallis_inf(horizon: int, actions: int) -> float:
     .. math:: 4 \sqrt{k T} + 1
 
     Zimmert and Seldin 2021, Theorem 1.
+
+    horizon, actions: T and k, number of rounds and of actions.
 
     >>> tsallis_inf(10_000, 4)
     801.0
@@ -77,6 +85,9 @@ def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> fl
     delay d, with H_k = 1 + 1/2 + .. + 1/k (docs/theory/transfer.md; the order d log k is that of Lancewicki, Segal,
     Koren and Mansour 2021).
 
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
+
     >>> round(successive_elimination_iid(10_000, 2), 1), round(successive_elimination_iid(10_000, 2, delay=100), 1)
     (1717.8, 1768.8)
     """
@@ -93,6 +104,9 @@ def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
     .. math:: \sqrt{32 (k-1) T \ln T} + (k-1) + \frac{2k}{T^2} + \mathrm{drift}(T, k)
 
     A delay adds the same as in `successive_elimination_iid`.
+
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
 
     >>> round(successive_elimination(10_000, 2), 1)
     1796.3
@@ -112,6 +126,8 @@ def explore_then_commit(horizon: int, actions: int, rounds: int) -> float:
     minus its mean over the rows seen. By Serfling 1974 X is sub-Gaussian with variance (F+m)(F+1) / (4 m F^2), so X_a
     - X_b with four times that (Cauchy-Schwarz), and the expected maximum of k of them is at most sqrt(2 ln k
     (F+m)(F+1) / m) / F. I.i.d. rows are a mixture of pools in random order, so the bound holds there too.
+
+    horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(explore_then_commit(10_000, 2, 500), 1)
     986.9

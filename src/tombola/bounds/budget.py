@@ -123,6 +123,8 @@ def lp_blocks(horizon: int, growth: float) -> list[int]:
 
     They grow by the factor `growth`, and are below T.
 
+    horizon: T, number of rounds.
+
     >>> lp_blocks(20, 2.0)
     [1, 2, 4, 8, 16]
     """
@@ -238,6 +240,10 @@ def budget_given_order(horizon: int) -> float:
     """Return a lower bound in given order on one of the pools `hindsight`.
 
     .. math:: T / 16
+
+    Every learner has at least this regret on one of them, with a budget of T / 2.
+
+    horizon: T, number of rounds.
 
     >>> budget_given_order(1600)
     100.0

@@ -14,6 +14,8 @@ def erm_printed(horizon: int, vc: int) -> float:
 
     vc: v, the VC dimension.
 
+    horizon: T, number of rows.
+
     >>> erm_printed(100, 100), round(erm_printed(100, 99), 1)
     (0.0, 79.8)
     """
@@ -28,6 +30,8 @@ def erm_corrected(horizon: int, vc: int) -> float:
     Erratum 45 (with the radius of erratum 41).
 
     vc: v, the VC dimension.
+
+    horizon: T, number of rows.
 
     >>> round(erm_corrected(10_000, 1))
     10570
@@ -44,6 +48,9 @@ def erm(horizon: int, vc: int, delay: int = 0) -> float:
     Serfling 1974; no ghost sample. With delay d it is follow the leader on the revealed rows.
 
     vc: v, the VC dimension.
+
+    horizon: T, number of rows.
+    delay: d, constant delay of the labels in rounds.
 
     >>> round(erm(10_000, 1))
     1421
@@ -64,6 +71,9 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
     labellings: N, of the rows of the pool.
 
+    horizon: T, number of rows.
+    delay: d, constant delay of the labels in rounds.
+
     >>> round(erm_by_growth(10_000, 10_001))
     1342
     """
@@ -79,6 +89,8 @@ def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
     seen: n, the number of rows.
     vc: v, the VC dimension.
 
+    delta: error probability.
+
     >>> round(uniform_convergence_printed(1000, 1, 0.05), 3)
     0.217
     """
@@ -93,6 +105,8 @@ def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
 
     seen: n, the number of rows.
     vc: v, the VC dimension.
+
+    delta: error probability.
 
     >>> round(uniform_convergence_corrected(1000, 1, 0.05), 3)
     0.228

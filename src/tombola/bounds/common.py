@@ -4,12 +4,16 @@ import math
 
 # zeta(1/2), the constant of the sum of 1/sqrt(n)
 ZETA_HALF = -1.4603545088095868
-# From here on the omitted terms of the asymptotic series are below 1e-14.
+# Number of terms from which on sums use the asymptotic series; its omitted terms are then below 1e-14.
 MIN_SERIES_TERMS = 64
 
 
 def capped(bound: float, horizon: float, actions: int) -> float:
     """Return min(T, bound), and 0 for a single action.
+
+    Losses are in [0, 1], so no regret exceeds T.
+
+    horizon, actions: T and k, number of rounds and of actions.
 
     >>> capped(250.0, 100, 2), capped(2.5, 100, 2), capped(2.5, 100, 1)
     (100.0, 2.5, 0.0)
@@ -61,6 +65,8 @@ def drift(horizon: int, actions: int) -> float:
     The means of the remaining rows differ from those of the pool by at most this much (Serfling 1974), for every
     choice of actions from the past (docs/theory/transfer.md, Lemma 2).
 
+    horizon, actions: T and k, number of rounds and of actions.
+
     >>> round(drift(10_000, 2), 1), round(drift(10_000, 10), 1)
     (78.5, 169.9)
     """
@@ -74,7 +80,9 @@ def drift_of_counts(horizon: int, counts: list[float], spreads: list[float] | No
 
     .. math:: \sum_a s_a \sqrt{h_T n_a}, \qquad h_T = \frac{T (H_T - 1)}{T - 1}
 
-    `counts` are the n_a. `spreads` are the standard deviations s_a over the pool of loss(a) - loss(best), at most 1.
+    horizon: T, number of rounds.
+    counts: n_a, bounds on the expected plays of each worse action.
+    spreads: s_a, standard deviation of loss(a) - loss(best) over the pool, at most 1; None is 1 for each.
 
     >>> round(drift_of_counts(10_000, [100.0]), 1)
     29.6

@@ -7,7 +7,8 @@ from typing import TypeAlias
 from tombola.bounds.common import capped, sum_of_inverse_roots
 from tombola.bounds.full_information import hedge
 
-RegretBound: TypeAlias = Callable[[int], float]  # regret on n i.i.d. rows, as a function of n
+# Bound on the regret of a learner on n i.i.d. rows, as a function of n.
+RegretBound: TypeAlias = Callable[[int], float]
 
 
 def follow_the_leader_iid(horizon: int, actions: int) -> float:
@@ -17,6 +18,8 @@ def follow_the_leader_iid(horizon: int, actions: int) -> float:
 
     After n rows the leader is worse than the best action by at most the largest error of k mean differences in
     [-1, 1], which is sqrt(2 ln k / n) in expectation (maximum of sub-Gaussian variables).
+
+    horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(follow_the_leader_iid(1000, 2), 2)
     73.73
@@ -31,6 +34,9 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: RegretB
 
     `base` bounds the regret R(n) of the trained learner on n i.i.d. rows; the default is follow the leader. The
     printed proof has gaps (errata 8 to 11); `simulation` is the proved bound.
+
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
 
     >>> round(simulation_printed(1024, 2))
     663
@@ -48,6 +54,9 @@ def simulation(horizon: int, actions: int, delay: int = 0, base: RegretBound | N
     with :math:`n = 2^i` and :math:`L_i = \min(n, T - n)`. The last term is below 4.18 sqrt(T ln k) for every T.
     `base` is R, as in `simulation_printed`. The proof covers LemmaSchedule(d) and GrowingSchedule(2), not
     PaperSchedule (docs/theory/delay.md).
+
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
 
     >>> round(simulation(2**16, 2))
     2285
@@ -67,6 +76,9 @@ def interleaved(horizon: int, actions: int, delay: int) -> float:
     .. math:: (d+1) \sqrt{T' \ln k / 2}, \qquad T' = \lceil T / (d+1) \rceil
 
     Weinberger and Ordentlich 2002; Joulani, Gyorgy and Szepesvari 2013. In every order, delay multiplies the regret.
+
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
 
     >>> round(interleaved(1000, 2, 9)), round(interleaved(1000, 2, 99))
     (59, 186)

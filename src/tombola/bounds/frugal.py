@@ -12,15 +12,15 @@ import numpy as np
 from tombola._types import Floats
 from tombola.bounds.common import capped, drift
 
-# Switching prices that the first block of an action must outweigh.
+# Length of the first block of an action, in switching prices, so that the block outweighs the switch.
 STRETCH = 16.0
-# Ratio of neighbouring grid points of R in `index_shortfall`.
+# Ratio of neighbouring grid points of R in `index_shortfall`: steps of 2 %.
 FINE = 1.02
-# Bisection steps: an error of 2^-14 in the point where the tail reaches 1.
+# Bisection steps for the point where a tail probability reaches 1: an error of 2^-14.
 HALVINGS = 14
 # Reciprocals of the growth of a count between two decisions.
 HALVES, EIGHTHS = 2, 8
-# Scale of the index in Thrifty.
+# Constant of the index in Thrifty, where FrugalUCB has 1.
 THRIFTY_SCALE = 0.7
 # Switching prices, per round left, that an index adds for a switch.
 FRUGAL_TOLL, THRIFTY_TOLL = 2.0, 8.0
@@ -30,6 +30,9 @@ def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
     r"""Return the length of the first block of an action in FrugalUCB.
 
     .. math:: \max \left(1, \left\lfloor \min (16 \, \mathrm{price}, 2 \sqrt{T / k}) \right\rfloor\right)
+
+    horizon, actions: T and k, number of rounds and of actions.
+    price: cost of a switch, in losses.
 
     >>> frugal_block(2**14, 2), frugal_block(2**14, 2, price=0.0)
     (16, 1)
@@ -42,6 +45,7 @@ def frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
 
     block: the first count, and the smallest step.
     parts: a count grows by 1/parts of itself.
+    horizon: T; counts stay below it.
 
     >>> frugal_counts(100, 16), frugal_counts(16, 1, parts=8)
     ([16, 32, 48, 72], [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15])
@@ -53,11 +57,12 @@ def frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
 
 
 def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) -> float:
-    """Bound the number of switches of a learner that plays in such blocks.
+    """Bound the number of switches of a learner that plays in growing blocks.
 
     An action played N times has begun at most one block more than there are counts below N, a concave function of N
     between these counts.
 
+    horizon, actions: T and k, number of rounds and of actions.
     block: the first count of an action.
     parts: a count grows by 1/parts of itself.
     """
@@ -68,6 +73,9 @@ def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) ->
 
 def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
     """Bound the number of switches of FrugalUCB by the number of its blocks.
+
+    horizon, actions: T and k, number of rounds and of actions.
+    price: cost of a switch, in losses.
 
     >>> round(frugal_switches(2**16, 2), 1)
     39.1
@@ -83,6 +91,10 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
     A is the shortfall of the index of the best action, B the excess of the indices of the others, b_0 the first block
     and S the bound `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last term it is at most
     T.
+
+    horizon, actions: T and k, number of rounds and of actions.
+    price: cost of a switch, in losses.
+    scale: the constant of the index.
 
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
     (2419, 6217)
@@ -102,6 +114,9 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     0.7, reconsidered at every eighth. S bounds the blocks (docs/theory/thrifty.md). Without the last term it is at
     most T.
 
+    horizon, actions: T and k, number of rounds and of actions.
+    price: cost of a switch, in losses.
+
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
     (13004, 24526)
     """
@@ -112,6 +127,10 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 
 def thrifty_exploration_budget(horizon: int, actions: int) -> float:
     """Return the exploration budget of Thrifty: the bound of its own indices.
+
+    It is in losses.
+
+    horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(thrifty_exploration_budget(2**16, 2)), round(thrifty_exploration_budget(500, 25))
     (6380, 589)

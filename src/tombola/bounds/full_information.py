@@ -23,6 +23,9 @@ def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
     .. math:: \sqrt{(1+d)^2 + c^2} + (k-2) c, \qquad
        c = \frac{T}{2 \sqrt{T-1}} \sum_{n=1}^{T-1-d} \frac{1}{\sqrt{n (T-n)}} \leq \frac{\pi}{2} \frac{T}{\sqrt{T-1}}
 
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
+
     >>> round(follow_the_leader(1000, 2), 1), round(follow_the_leader(1000, 10), 1), follow_the_leader(10, 2, delay=20)
     (48.2, 210.5, 10.0)
     """
@@ -46,6 +49,9 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2, for d = 0, where it holds in every order. In random order a delay is a
     shift: it repeats the first mix d times and costs no more (docs/theory/delay.md, Theorem 3).
 
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
+
     >>> round(hedge(1000, 2), 2), round(hedge(1000, 2, rate=0.1), 2), round(hedge(1000, 2, delay=10), 2)
     (18.62, 19.43, 23.62)
     """
@@ -63,6 +69,9 @@ def hedge_given_order(horizon: int, actions: int, rate: float | None = None, del
     A row moves a mix by at most rate / 4 in total variation (tilting by exp(-rate loss)), so d late rows add rate d /
     4 per round. In the worst order delay multiplies.
 
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
+
     >>> round(hedge_given_order(1000, 2, delay=10), 2)
     85.31
     """
@@ -75,6 +84,9 @@ def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
     .. math:: \sqrt{T \ln k} + d \left(1 - \frac{1}{k}\right)
 
     From ln k / rate_T + sum_t rate_t / 8 for decreasing rates (Gerchinovitz 2011; Bubeck 2011).
+
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
 
     >>> round(hedge_anytime(1000, 2), 2), round(hedge_anytime(1000, 2, delay=10), 2)
     (26.33, 31.33)
@@ -92,6 +104,10 @@ def ada_hedge(horizon: int, actions: int, kappa: float = 2.0, delay: int = 0) ->
     De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 6, with kappa kept and the quadratic solved exactly: the
     mixability gap D has D^2 <= kappa V ln k + b D, where V, the sum of the variances of the losses under the mixes, is
     at most T / 4. A delay adds `any_delay`, in random order only.
+
+    horizon, actions: T and k, number of rounds and of actions.
+    kappa: parameter of the learner.
+    delay: d, constant delay of the feedback in rounds.
 
     >>> round(ada_hedge(1000, 2, kappa=1.0), 2), round(ada_hedge(1000, 2), 2)
     (27.83, 29.41)
@@ -112,6 +128,9 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
     most T / 4. It is also at most 5.64 times the regret of follow the leader, plus 3.73. A delay adds `any_delay`, in
     random order only.
 
+    horizon, actions: T and k, number of rounds and of actions.
+    delay: d, constant delay of the feedback in rounds.
+
     >>> round(flip_flop(1000, 2), 1)
     110.2
     """
@@ -125,6 +144,8 @@ def first_mix(actions: int, delay: int) -> float:
     r"""Bound the cost of d rounds of the uniform mix.
 
     .. math:: d \left(1 - \frac{1}{k}\right)
+
+    actions, delay: k and d, number of actions and of rounds of delay.
 
     >>> first_mix(2, delay=10)
     5.0
@@ -140,6 +161,8 @@ def any_delay(actions: int, delay: int) -> float:
     It holds for mixes that depend on the revealed rows and rng alone; the second term is for the d mixes that are
     never played (docs/theory/delay.md, Theorem 3).
 
+    actions, delay: k and d, number of actions and of rounds of delay.
+
     >>> any_delay(2, delay=0), round(any_delay(2, delay=100), 1)
     (0.0, 62.5)
     """
@@ -153,6 +176,8 @@ def birthday_mean(horizon: int) -> float:
     .. math:: \sum_{t=0}^{T} \prod_{s<t} \left(1 - \frac{s}{T}\right)
 
     This is exact, and the largest over all i.i.d. inputs (paper L231, erratum 1).
+
+    horizon: T, number of rounds.
 
     >>> birthday_mean(1), birthday_mean(2), round(birthday_mean(365), 2)
     (2.0, 2.5, 24.62)
@@ -171,6 +196,8 @@ def birthday(horizon: int) -> float:
     .. math:: 2 \sqrt{T}
 
     Before that round the test costs at most 1 per round. In random order it may never fire.
+
+    horizon: T, number of rounds.
 
     >>> birthday(100)
     20.0

@@ -17,6 +17,8 @@ def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> 
 
     horizon, actions, resources: T, k and m.
 
+    delta: error probability.
+
     >>> round(optimistic_log(1024, 3, 1, 0.05), 3)
     12.7
     """

@@ -6,7 +6,12 @@ from tombola import _validate
 
 
 def training_rows(horizon: int, growth: float) -> list[int]:
-    """Return the numbers of rows at which the minimiser is computed: 1, 2, 3, 4, 6, 9, ... for growth 1.5.
+    """Return the numbers of rows at which the minimiser is computed.
+
+    They are 1, 2, 3, 4, 6, 9, ... for growth 1.5, and below T.
+
+    horizon: T, number of rows.
+    growth: factor between two of them.
 
     >>> training_rows(12, 1.5)
     [1, 2, 3, 4, 6, 9]

@@ -18,6 +18,8 @@ def elimination_counts(horizon: int, actions: int, delta: float | None = None) -
 
     delta: error probability; None is 1/T.
 
+    horizon, actions: T and k, number of rounds and of actions.
+
     >>> elimination_counts(1000, 2, delta=0.1)
     [11, 17, 26, 39, 59, 89, 134, 201, 302, 453]
     """
@@ -36,6 +38,8 @@ def elimination_depth(decisions: int, horizon: int, actions: int, delta: float |
     decisions: S, their number.
     delta: error probability; None is 1/T.
 
+    horizon, actions: T and k, number of rounds and of actions.
+
     >>> round(elimination_depth(10, horizon=1000, actions=2, delta=0.1), 3)
     5.298
     """
@@ -50,6 +54,8 @@ def elimination_switches(horizon: int, actions: int, delta: float | None = None)
     S is the number of its decisions.
 
     delta: error probability; None is 1/T.
+
+    horizon, actions: T and k, number of rounds and of actions.
 
     >>> elimination_switches(2**16, 2)
     19
@@ -68,6 +74,8 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
     price: cost of a switch, in losses.
     delta: error probability; None is 1/T.
 
+    horizon, actions: T and k, number of rounds and of actions.
+
     >>> round(elimination(10**6, 2))
     24674
     """
@@ -84,6 +92,8 @@ def simulation_elimination_switches(horizon: int, actions: int) -> int:
     .. math:: (2^{i_0} - 1) + k (\lceil \log_2 T \rceil - i_0), \qquad i_0 = \lceil \log_2 k \rceil
 
     It makes that many when nothing is dropped and every stretch fits into the horizon.
+
+    horizon, actions: T and k, number of rounds and of actions.
 
     >>> simulation_elimination_switches(2**16, 2)
     31
@@ -105,6 +115,8 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
 
     price: cost of a switch, in losses.
 
+    horizon, actions: T and k, number of rounds and of actions.
+
     >>> simulation_elimination(2**16, 2)
     65567.0
     """
@@ -122,6 +134,8 @@ def difference_needed(horizon: int, actions: int) -> float:
     Only actions that look worse by more are dropped within the horizon. It is twice the last radius that still
     matters; above 1 no action can be dropped, for any losses.
 
+    horizon, actions: T and k, number of rounds and of actions.
+
     >>> round(difference_needed(2**16, 2), 2)
     2.58
     """
@@ -136,6 +150,8 @@ def first_elimination(actions: int, gap: float = 1.0) -> int:
 
     gap: difference of the observed means.
 
+    actions: k, number of actions.
+
     >>> first_elimination(2, gap=0.5)
     2097153
     """
@@ -149,6 +165,9 @@ def exp3_block(horizon: int, actions: int, price: float = 1.0) -> int:
     r"""Return the length of the blocks of BatchedExp3.
 
     .. math:: \left\lceil (2 \, \mathrm{price})^{2/3} \left(\frac{T}{2 k \ln k}\right)^{1/3} \right\rceil
+
+    horizon, actions: T and k, number of rounds and of actions.
+    price: cost of a switch, in losses.
 
     >>> exp3_block(2**16, 2)
     46
@@ -170,6 +189,8 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
     price: cost of a switch, in losses.
     block: B; None is the best one for the bound.
 
+    horizon, actions: T and k, number of rounds and of actions.
+
     >>> round(batched_exp3(2**16, 2))
     4315
     """
@@ -187,6 +208,9 @@ def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
 
     number: n.
 
+    actions: k, number of actions.
+    price: cost of a switch, in losses.
+
     >>> [tsallis_block(n, actions=2) for n in (1, 4, 5, 400)]
     [2, 3, 3, 22]
     """
@@ -203,6 +227,8 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
     sqrt(k T) (Rouyer, Seldin and Cesa-Bianchi 2021; the constants are from our own proof).
 
     price: cost of a switch, in losses.
+
+    horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(tsallis_switching(2**16, 2))
     7680

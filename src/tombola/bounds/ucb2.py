@@ -13,7 +13,7 @@ import numpy as np
 from tombola._types import Floats
 from tombola.bounds.common import capped, drift
 
-# Number of gaps on the grid of `ucb2`.
+# Number of gaps on the grid over which `ucb2` takes the maximum.
 STEPS = 160
 # Shares y of the gap that are tried in `ucb2_plays`.
 SHARES = np.arange(0.05, 0.7, 0.05)
@@ -25,6 +25,9 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
     .. math:: \min_x \left(x T + (k-1) \max_D \, (D - x) \, n(D)\right) + \mathrm{drift}(T, k)
 
     n(D) is `ucb2_plays`; gaps below x cost at most x in every round. It is of order sqrt(k T ln T).
+
+    horizon, actions: T and k, number of rounds and of actions.
+    alpha: parameter of the learner.
 
     >>> round(ucb2(2**16, 2))
     818
@@ -38,6 +41,8 @@ def ucb2_counts(horizon: int, alpha: float) -> list[int]:
     r"""Return the counts at which UCB2 reconsiders an action.
 
     .. math:: \lceil (1 + \alpha)^r \rceil < T, \qquad r = 0, 1, 2, \ldots
+
+    horizon, alpha: T, and the parameter of the learner.
 
     >>> ucb2_counts(20, 0.5)
     [1, 2, 3, 4, 6, 8, 12, 18]
@@ -60,6 +65,9 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
 
     .. math:: P_a = e^{-2 m (\mathrm{gap} - y - r)^2}, \quad r = \sqrt{\frac{(1+\alpha) \ln (e T / m)}{2 m}}, \qquad
        P_b = \sum_s e^{-2 s y^2} \left(\frac{e (m+s)}{s}\right)^{-(1+\alpha)}
+
+    gap: difference of the mean losses of the action and the best one.
+    horizon, alpha: T, and the parameter of the learner.
 
     >>> round(ucb2_plays(0.3, 2**14)), ucb2_plays(0.0, 100)
     (241, 100.0)

@@ -19,7 +19,11 @@ from tombola.rng import RngStreams
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """Hold the result of an attack: rows in their order, and the predictions."""
+    """Hold the result of an attack on a learner of labels.
+
+    pool: the rows in their order, with labels that contradict the learner.
+    predictions: label that the learner predicted for each row.
+    """
 
     pool: LabelledPool
     predictions: Rounds
@@ -32,6 +36,8 @@ class Attack:
 
 def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Attack:
     """Force as many mistakes as the Littlestone dimension of a finite class.
+
+    The labels are chosen against the predictions, so the learner must be deterministic.
 
     learner: deterministic learner of labels.
     hypotheses: labels stay consistent with one of them.

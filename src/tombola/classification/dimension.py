@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 
 from tombola.errors import ParameterError
 
-# Larger classes are rejected.
+# Largest number of hypotheses of a class; larger ones raise, because the search is exponential.
 MAX_HYPOTHESES = 4096
-# The search gives up after this many steps, a few seconds.
+# Largest number of steps of a search, a few seconds; then it raises.
 MAX_STEPS = 1_000_000
 
 
 def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
     """Return a class as a 0/1 matrix, shape (hypotheses, points).
 
-    owner: named in the error message.
+    Raises ParameterError for anything else.
+
+    owner: function of the user, named in the error message.
+    matrix: array or nested lists of labels.
     """
     try:
         array = np.array(matrix)
@@ -92,7 +95,10 @@ def littlestone_dimension(matrix: Any) -> int:
 
 
 class MistakeTrees:
-    """Compute depths of the mistake trees of all subsets of a class, memoised."""
+    """Compute depths of the mistake trees of all subsets of a class, memoised.
+
+    A set of hypotheses is a bit set: bit i stands for hypothesis i.
+    """
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self.columns = columns
@@ -112,7 +118,7 @@ class MistakeTrees:
         return self._known[alive]
 
     def question(self, alive: int) -> int:
-        """Return the point with the largest guaranteed remaining depth.
+        """Return the point whose two answers leave the largest guaranteed depth.
 
         alive: bit set of hypotheses.
         """

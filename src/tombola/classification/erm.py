@@ -56,7 +56,12 @@ class ERM(LabelLearner):
 
 
 class ERMPredictor:
-    """Predict by a minimiser and its random generator."""
+    """Predict by a minimiser and its random generator.
+
+    erm: the minimiser.
+    probability: of each prediction; NaN if there is no formula.
+    rng: for random ties.
+    """
 
     def __init__(self, erm: OnlineERM, probability: float, rng: RngState) -> None:
         self._searcher, self._chance, self._coins = erm, probability, rng

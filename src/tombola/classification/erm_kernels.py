@@ -15,7 +15,7 @@ from tombola.classification.switch_dp import MIDDLE, STALE, SwitchDP, label_of, 
 from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
 
-# Levels of the tree that are prefetched.
+# Number of tree levels above a leaf that are prefetched; the upper ones stay in the cache.
 LEVELS = 10
 
 

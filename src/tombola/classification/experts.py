@@ -47,7 +47,11 @@ class Experts(LabelLearner):
 
 
 class ExpertsPredictor:
-    """Play a learner round by round with hypotheses as actions."""
+    """Play a learner round by round with hypotheses as actions.
+
+    hypotheses: the finite class.
+    live: plays the base one round at a time.
+    """
 
     def __init__(self, hypotheses: FiniteClass, live: StepRunner) -> None:
         self._class, self._live = hypotheses, live

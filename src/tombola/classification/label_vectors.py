@@ -13,7 +13,7 @@ from tombola._types import Floats, Rounds
 from tombola.classification.segment_tree import DEPTH, NONE, ROOT, Tree
 from tombola.classification.switch_dp import OUTDATED, SwitchDP
 
-# 64-bit keys.
+# Array of 64-bit keys, whose order is that of the numbers they stand for.
 Words: TypeAlias = NDArray[np.uint64]
 
 RULE, ENTRIES, SWITCHES, FEATURES, VALUES = 0, 1, 2, 3, 4

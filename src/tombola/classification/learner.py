@@ -10,10 +10,16 @@ from tombola.classification.label_feedback import LabelFeedback
 
 
 class Predictor(Protocol):
-    """Predict labels; true labels may be immediate, late or missing."""
+    """State of a learner of labels in play; a protocol.
+
+    True labels may be immediate, late or missing.
+    """
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the label of a row and its probability (NaN: no formula)."""
+        """Return the predicted label of a row and its probability (NaN: no formula).
+
+        row: features, shape (d,).
+        """
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
         """Update with the true label of a row.
@@ -26,7 +32,10 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True)
 class LabelLearner(ABC):
-    """Base class of learners of labels, compared with the best hypothesis."""
+    """Base class of learners of labels, compared with the best hypothesis.
+
+    Subclass it as a frozen dataclass with a field `hypotheses`, the class to compare with, and the method `start`.
+    """
 
     feedback: ClassVar[type[LabelFeedback]] = LabelFeedback
     plans: ClassVar[bool] = False
@@ -45,7 +54,10 @@ class LabelLearner(ABC):
         """
 
     def bound(self, horizon: int) -> float | None:
-        """Return the bound on the expected regret in random order, or None."""
+        """Return the bound on the expected regret in random order, or None if unknown.
+
+        horizon: number of rows.
+        """
         return None
 
 

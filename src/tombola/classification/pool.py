@@ -10,7 +10,7 @@ from tombola._types import Floats, Rounds
 from tombola.classification.segment_tree import ranks_of
 from tombola.errors import PoolError
 
-# Weights are multiples of this, so that sums of weights are exact.
+# Unit of weights: they are rounded to multiples of it, so that sums of weights are exact.
 GRID = 2.0**-20
 
 

@@ -60,6 +60,8 @@ def predict_all(
 def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Floats:
     """Return the loss of the best hypothesis of the whole pool, in every round.
 
+    The result has shape (rounds,).
+
     rows: row of each round.
     """
     best: Floats = (comparator(learner).best(pool) != pool.labels) * pool.weights

@@ -23,10 +23,11 @@ from tombola.engine.intrinsics import no_inline
 from tombola.rng import uniform
 
 FIRST, LAST, MIDDLE, RANDOM = 0, 1, 2, 3
-# Tie rule by name -> number in kernels.
+# Number of each tie rule in kernels, by name.
 RULES = {"first": FIRST, "last": LAST, "middle": MIDDLE, "random": RANDOM}
 FEATURE, LABEL, COUNT, STALE = 0, 1, 2, 3
-OUTDATED = np.array([0, 0, 0, 1])  # state of a minimiser that labels everything 0, and is out of date
+# First state of a minimiser: feature 0, first label 0, no cuts (all labels 0), and the stale flag set.
+OUTDATED = np.array([0, 0, 0, 1])
 
 
 class SwitchDP(NamedTuple):
@@ -135,14 +136,11 @@ def sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
 
     `context[depth]` summarises everything right of a node.
 
+    tree: rows seen.
     feature: index of its feature.
     rank: among the minimisers of the feature.
     error: of the minimisers.
     rng: for random cuts.
-
-    `context[depth]` summarises everything right of a node.
-
-    tree: rows seen.
     """
     stride, root = tree.switches + 1, tree.heads[feature, ROOT]
     node, depth, label, spent, cuts, low = root, 0, dp.place[LABEL], 0.0, 0, -np.inf
@@ -187,14 +185,11 @@ def sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
 
     Errors are `spent` left of a node and `after` right of it.
 
+    tree: rows seen.
     feature: index of its feature.
     rank: among the minimisers of the feature.
     error: of the minimisers.
     rng: for random cuts.
-
-    Errors are `spent` left of a node and `after` right of it.
-
-    tree: rows seen.
     """
     root, before, cuts = tree.heads[feature, ROOT], 2 * dp.place[LABEL], 0
     then, nodes, tops = 2 - before, tree.nodes[feature], tree.tops[feature]
@@ -236,6 +231,8 @@ def sample_cut(rule: int, low: float, high: float, rng: RngState) -> float:
     """Return a cut above `low` and not above `high`, by the tie rule.
 
     rule: one of RULES.
+    low, high: neighbouring values of the feature.
+    rng: for the rule "random".
     """
     if rule == LAST:
         return high

@@ -40,7 +40,10 @@ class AllLabellings(HypothesisClass):
 
 
 class MajorityERM:
-    """Count the labels of every point, and predict their majority."""
+    """Count the labels of every point, and predict their majority.
+
+    otherwise: label for ties and for points never seen.
+    """
 
     def __init__(self, otherwise: int) -> None:
         self._otherwise = otherwise

@@ -17,7 +17,10 @@ Ties: TypeAlias = Literal["first", "last", "middle", "random"]
 
 
 class OnlineERM(Protocol):
-    """Empirical risk minimiser that is updated row by row."""
+    """Empirical risk minimiser that is updated row by row; a protocol.
+
+    It is created by `HypothesisClass.online_erm`.
+    """
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
         """Add the true label of a row.
@@ -36,7 +39,10 @@ class OnlineERM(Protocol):
 
 @dataclass(frozen=True)
 class HypothesisClass(ABC):
-    """Base class of hypothesis classes: functions from features to labels 0 and 1."""
+    """Base class of hypothesis classes: functions from features to labels 0 and 1.
+
+    Subclasses are frozen dataclasses. `ties` has the tie rules that the class supports.
+    """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first",)
 
@@ -62,12 +68,14 @@ class HypothesisClass(ABC):
     def growth(self, points: int) -> int | None:
         """Return the largest number of labellings of n points, or its Sauer-Shelah bound.
 
-        points: n. None if the VC dimension is unknown.
+        None if the VC dimension is unknown.
+
+        points: n.
         """
         return None if self.vc is None else sauer_shelah(points, self.vc)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension, or None if unknown.
+        """Return the Littlestone dimension, which may be infinite, or None if unknown.
 
         points: size of the domain; None for all numbers.
         """
@@ -82,7 +90,10 @@ class HypothesisClass(ABC):
             )
 
     def best(self, pool: LabelledPool) -> Rounds:
-        """Return the labels of all rows of a pool by its best hypothesis, shape (rows,)."""
+        """Return the labels of all rows by the best hypothesis, shape (rows,).
+
+        The best one has the smallest total weight of errors on the pool.
+        """
         self.check(pool.dimensions)
         erm = self.online_erm("first", pool.rows, pool.dimensions)
         rng = new_rng(np.random.SeedSequence(0))

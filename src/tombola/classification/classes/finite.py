@@ -20,6 +20,8 @@ class FiniteClass(HypothesisClass):
 
     The only feature of a row is the index of its point.
 
+    matrix: labels 0 and 1, shape (hypotheses, points), as tuples, lists or an array.
+
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     >>> chain.vc, chain.littlestone(), chain.size
     (1, 2, 4)
@@ -78,7 +80,11 @@ class FiniteClass(HypothesisClass):
 
 
 class FiniteERM:
-    """Add up the errors of every hypothesis, and predict by a smallest one."""
+    """Add up the errors of every hypothesis, and predict by a smallest one.
+
+    hypotheses: the class.
+    ties: which of several minimisers predicts.
+    """
 
     def __init__(self, hypotheses: FiniteClass, ties: Ties) -> None:
         self._class, self._ties = hypotheses, ties

@@ -42,10 +42,10 @@ class Halfplanes(HypothesisClass):
 def find_halfplane(points: Floats, gains: Floats) -> Floats:
     """Return a half-plane of largest gain: two points of its line, side, part.
 
-    points: shape (n, 2).
-    gains: of label 1 over label 0 at each point.
+    A side of 0 stands for all of the plane or none of it. `in_halfplane` evaluates the result.
 
-    A side of 0 stands for all of the plane or none of it.
+    points: shape (n, 2).
+    gains: of label 1 over label 0 at each point, shape (n,).
     """
     everything = float(gains.sum())
     found = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0 if everything > 0 else 0.0, 0.0])
@@ -60,8 +60,6 @@ def best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, 
     along: scratch space, position of each point on the line; infinite for points off the line.
     found: output, the half-plane.
     best: output, its gain, shape (1,).
-
-    It is infinite for points off the line.
     """
     for first in range(gains.size):
         for second in range(first + 1, gains.size):
@@ -92,6 +90,7 @@ def gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, f
     """Return the gains on the line from a point on, and up to it, both inclusive.
 
     along: position of each point on the line, infinite for points off the line.
+    gains: of label 1 over label 0 at each point.
     split: index of the point.
     """
     ahead, behind = 0.0, 0.0
@@ -120,6 +119,7 @@ def in_halfplane(found: Floats, row: Floats) -> int:
     """Return the label of a row by a half-plane; a kernel.
 
     found: as returned by `find_halfplane`.
+    row: features, shape (2,).
     """
     x, y, dx, dy, way, split, part = found.tolist()
     if way == 0.0:

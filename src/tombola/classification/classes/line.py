@@ -25,9 +25,9 @@ from tombola.rng import new_rng
 
 @dataclass(frozen=True)
 class LineClass(HypothesisClass):
-    """Labels with at most `switches` switches along one feature.
+    """Base class of labellings with at most `switches` switches along one feature.
 
-    The first label is one of `entries` labels.
+    entries: number of possible first labels: 1 for label 0 only, 2 for both.
     """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first", "last", "middle", "random")
@@ -55,7 +55,7 @@ class LineClass(HypothesisClass):
         return littlestone_dimension(self.on_points(points)) if points else 0
 
     def on_points(self, points: int) -> NDArray[np.int64]:
-        """Return all labellings of points 0, 1, 2, ..., one per row.
+        """Return all labellings of points 0, 1, 2, ..., shape (labellings, points).
 
         points: their number.
 
@@ -104,7 +104,10 @@ class LineClass(HypothesisClass):
 
 
 class LineERM:
-    """Find minimisers on lines as rows arrive, in O(log T) per row."""
+    """Find minimisers on lines as rows arrive, in O(log T) per row.
+
+    vectors: empty trees, as returned by `label_vectors.new_vectors`.
+    """
 
     def __init__(self, vectors: tuple[Rounds, Floats, Words]) -> None:
         self._vectors = vectors

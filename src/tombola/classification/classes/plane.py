@@ -13,7 +13,11 @@ from tombola.engine.compiler import Kernel, compile_loop
 
 
 class PlaneERM:
-    """Search a class in the plane again whenever its hypothesis was wrong."""
+    """Search a class in the plane again whenever its hypothesis was wrong.
+
+    search: returns a hypothesis of largest gain, for points and their gains of label 1 over label 0.
+    label: returns the label of a row, for a hypothesis and the row.
+    """
 
     def __init__(self, search: Callable[[Floats, Floats], Floats], label: Callable[[Floats, Floats], int]) -> None:
         self._search, self._label = search, label

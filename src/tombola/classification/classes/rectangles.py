@@ -37,10 +37,10 @@ class Rectangles(HypothesisClass):
 def find_rectangle(points: Floats, gains: Floats) -> Floats:
     """Return (left, right, bottom, top) of a rectangle of largest gain.
 
-    points: shape (n, 2).
-    gains: of label 1 over label 0 at each point.
-
     An empty rectangle has left > right.
+
+    points: shape (n, 2).
+    gains: of label 1 over label 0 at each point, shape (n,).
     """
     levels, ranks = np.unique(points[:, 1], return_inverse=True)
     found = np.array([1.0, 0.0, 1.0, 0.0])
