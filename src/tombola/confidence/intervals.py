@@ -121,7 +121,7 @@ def add_value(state: Any, action: int, value: float) -> None:
 
 
 def set_interval(state: Any, action: int, radius: float) -> None:
-    """Write the interval with this half width around the sample mean.
+    """Write the interval of half width `radius` around the sample mean.
 
     It is cut to the means that are possible for the values seen.
 

@@ -57,7 +57,7 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
 
 
 def standardise(table: Floats) -> Floats:
-    """Return the columns with mean 0 and variance 1; constant ones are 0.
+    """Return the columns of a table with mean 0 and variance 1; constant ones are 0.
 
     Lists of more than `MAX_ROWS` rows are reduced to means of consecutive rows.
     """

@@ -253,7 +253,7 @@ class RaceFile(ProcessBound):
     def record_all(self, answers: Iterable[Event]) -> int:
         """Record many answers, all or none, and return how many are new.
 
-        answers: events of kind "answer", such as those of `read_answers`.
+        answers: events of kind "answer".
         """
         count = 0
         with self._writing():

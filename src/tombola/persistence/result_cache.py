@@ -83,7 +83,7 @@ class ResultCache(NamedTuple):
             return None
 
     def write_json(self, key: str, value: Any) -> Any:
-        """Store a JSON value, and return it as `read_json` will (tuples as lists)."""
+        """Store a JSON value under a key; return it as `read_json` will (tuples as lists)."""
         payload = json.dumps(value).encode()
         self.write(key, payload)
         return json.loads(payload)

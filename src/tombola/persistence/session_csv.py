@@ -66,9 +66,9 @@ class OutcomeUnit(NamedTuple):
     high: float = 1.0
 
     def loss(self, text: str) -> float | None:
-        """Convert a cell to a loss in [0, 1]; None if it is not a value of this unit.
+        """Convert the text of a cell to a loss in [0, 1]; None if it is not a value.
 
-        Yes and no stand for the largest and the smallest value.
+        Yes and no stand for the largest and the smallest value. A decimal comma is read.
         """
         word = BOOLEANS.get(text.strip().lower())
         number, notation = parse_cell(text)

@@ -317,8 +317,8 @@ class SessionFile(ProcessBound):
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; return whether it is new.
 
-        It is on the disk on return. ConflictError if another outcome was recorded; FeedbackError if this one is
-        malformed.
+        It is on the disk on return. ConflictError if the ticket has another outcome or was cancelled; FeedbackError if
+        the outcome is malformed.
 
         round: number of the ticket.
         loss, reward: one of them, in [0, 1]; one per action with full feedback.

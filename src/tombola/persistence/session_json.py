@@ -53,7 +53,10 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
 
 
 def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
-    """Return the events of a session, (kind, round, value), in order of time."""
+    """Return the events of a session in order of time: (kind, round, value).
+
+    kind is "ticket" or "outcome", round the number of the ticket; values as in `tombola.persistence.session_events`.
+    """
     table, width = session.book, session.feedback_model.outcome_width
     columns = table.columns()
     outcomes, features = columns["outcomes"].reshape(-1, width), columns["shown"]

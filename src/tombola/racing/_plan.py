@@ -176,13 +176,13 @@ def plan(
     seed      seed of the shuffles
     levels    error probabilities to compare
     within, top, baseline, question, candidate   the question, as in `RaceSettings`
-    max_cost  cap on the total cost, as in `RaceSettings`, with one call at a time
+    max_cost  cap on the total cost, as in `RaceSettings`, with one call at a time; None: no cap
     max_call_cost   largest cost of a call; in a table without costs, the cost of every call
     shuffles  number of simulated races per level
     workers   threads
-    known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k)
-    history   numbers known of every row, (rows, h), as in `Race`
-    strata    the group of every row, as in `Race`; `Plan.by_group` has the answers
+    known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k). None: no cell
+    history   numbers known of every row, (rows, h), as in `Race`; None: no history
+    strata    the group of every row, as in `Race`; `Plan.by_group` has the answers. None: no groups
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
     >>> [one] = plan(pool, seed=1, shuffles=20)

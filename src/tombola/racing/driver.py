@@ -77,11 +77,11 @@ def race(
                  and range=(0, 10) a score from 0 to 10. If it raises, the call has failed
     workers      calls in flight at a time
     log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
-                 answers to are not made again
+                 answers to are not made again. None: in memory
     progress     show a progress line on a terminal or in a notebook
-    known        answers on file, as in `Race`; they cost no call
-    history      numbers known of every row, (rows, h), as in `Race`
-    strata       the group of every row, as in `Race`; `Race.by_group` has the answers
+    known        answers on file, as in `Race`; they cost no call. None: nothing is known
+    history      numbers known of every row, (rows, h), as in `Race`; None: no history
+    strata       the group of every row, as in `Race`; `Race.by_group` has the answers. None: no groups
     options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
 
     Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls

@@ -335,7 +335,7 @@ def finish(state: Any, target: float) -> None:
 
 
 def n_active(state: Any) -> float:
-    """Return the number of active candidates of an `EliminationState`."""
+    """Return the number of active candidates; `state` is an `EliminationState`."""
     count = 0.0
     for a in range(state.active.size):
         count += state.active[a]

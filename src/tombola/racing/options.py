@@ -55,17 +55,19 @@ class RaceSettings:
     level           probability that the answer may be wrong
     within          tolerance in the unit of `range`: ask for a candidate that is at most this much worse than the best
     top             ask for the best `top` candidates
-    baseline        ask whether the others are better than this candidate, or, with `within`, not worse by more
+    baseline        ask whether the others are better than this candidate, or, with `within`, not worse by more;
+                    None: no baseline
     population      None: the answer is about this list; math.inf: about rows like these (i.i.d. draws)
-    max_calls       largest number of calls to issue
-    max_cost        cap on the total cost. A call is issued only if the cost so far, plus a reserve for it and for
-                    every call without an answer, is at most `max_cost`. The reserve is `max_call_cost`.
+    max_calls       largest number of calls to issue; None: no limit
+    max_cost        cap on the total cost, in the unit of the recorded costs; None: no cap. A call is
+                    issued only if the cost so far, plus a reserve for it and for every call without an answer, is at
+                    most `max_cost`. The reserve is `max_call_cost`.
     max_call_cost   upper bound on the cost of one call. Without it the reserve is the largest cost recorded so far,
                     and the first call is issued alone, because no cost is known yet. Then the cap holds as long as no
                     call in flight costs more than every call before it.
     on_failure      "worst": a failed call counts as loss 1; "stop": it ends the race
     question        "best", or "ranks": the order of all candidates, or of the first `top` if top > 1
-    candidate       with question="ranks": ask only for the rank of this candidate
+    candidate       with question="ranks": ask only for the rank of this candidate; None: of all
     blocks          with question="ranks": separate whole blocks, which is faster where candidates are far apart
     kind            "losses" (lower is better) or "scores" (higher is better): the values that `race` gets from
                     `evaluate`, and the numbers in texts
@@ -184,13 +186,13 @@ class RaceSettings:
         return Within(**common, within=within) if self.within > 0 else Best(**common)
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data; an infinite population is written as "inf"."""
+        """Return the fields as JSON data; an infinite population is written as "inf"."""
         infinite = {"population": "inf"} if self.population == math.inf else {}
         return {**asdict(self), "candidates": list(self.candidates), "range": list(self.range), **infinite}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
-        """Return the settings from the output of `to_json`."""
+        """Return the settings from data that `to_json` returned."""
         population = math.inf if data.get("population") == "inf" else None
         names, limits = tuple(data["candidates"]), tuple(data["range"])
         return cls(**{**data, "candidates": names, "population": population, "range": limits})

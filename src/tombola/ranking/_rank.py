@@ -45,18 +45,18 @@ def rank(
         from metric names to such tables ranks by several metrics at one shared level.
     kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses. With several metrics
         also a mapping.
-    names: the candidates, if the table does not name them.
+    names: the candidates, if the table does not name them; None: its column names, or numbers.
     reading: "this list" for the order on these rows, exact where the table is full; "beyond this list" for rows as a
         sample of rows like these. By default both for a full table, and "this list" for a partly filled one.
     level: the probability that any rank set of a reading is wrong.
     limits: the smallest and the largest possible value; by default 0 and 1. With several metrics also a mapping.
-    clusters: one value per row; rows of one cluster are treated as one unit.
+    clusters: one value per row; rows of one cluster are treated as one unit. None: every row is a unit.
     in_order: the rows are listed in the random order in which they are answered. Then the level holds over all looks
         at the growing table, and the rows before the first incomplete one count. Else the rows answered must be a
         random part of the list, and the level holds for one look.
     seed: fixes the order in which rows are bet on, if they are not in order.
 
-    Returns a `Ranking`, or a `MetricsRanking` for several metrics.
+    Returns a `Ranking`, or a `MetricsRanking` for several metrics. ParameterError if table or options do not fit.
 
     >>> print(rank([[0, 1], [0, 1], [0, 0]] * 30, kind="losses", names=["a", "b"], reading="this list"))
     Read as losses: lower is better.
