@@ -19,14 +19,17 @@ from tombola.learners.base import Learner
 from tombola.pool import Pool
 from tombola.rng import integers, uniform
 
-# Indices that differ by less may be ordered either way: kl is flat at its minimum, so q is known to half the digits.
+# Difference of indices below which a twin allows either action: kl is flat at its minimum, so q is known to half the
+# digits.
 TIE = 1e-7
-# Steps to invert kl.
+# Steps of the bisection that inverts kl: more than the bits of a float64.
 BISECTIONS = 60
 
 
 class Twin(ABC):
-    """Base class of references of deterministic bandit learners.
+    """Base class of second implementations of deterministic bandit learners.
+
+    A twin follows a play by `act` and `observe`, and returns the actions that the formula of the learner allows.
 
     k, T: number of actions and of rounds.
     """
@@ -39,19 +42,25 @@ class Twin(ABC):
 
     @abstractmethod
     def allowed(self) -> set[int]:
-        """Return the actions that the formula allows in this round; more than one at ties."""
+        """Return the actions that the formula allows in this round; several at ties."""
 
     def act(self, action: int) -> None:
-        """Record the action played."""
+        """Record the action that the learner played in this round."""
         self.plays.append(action)
 
     def observe(self, action: int, loss: float) -> None:
-        """Record an answer."""
+        """Record the feedback of a play, which may be late.
+
+        action, loss: of the play.
+        """
         self.counts[action] += 1
         self.sums[action] += loss
 
     def mean(self, a: int) -> float:
-        """Return the mean loss observed of an action."""
+        """Return the mean loss observed of an action with answers.
+
+        a: index of the action.
+        """
         return self.sums[a] / self.counts[a]
 
     def survivors(self, active: list[int], radii: dict[int, float]) -> list[int]:
@@ -59,8 +68,8 @@ class Twin(ABC):
 
         Actions without answers survive.
 
-        active: actions.
-        radii: by action.
+        active: actions to choose from.
+        radii: radius of each of them, by action.
         """
         known = [a for a in active if self.counts[a] > 0]
         least = min((self.mean(a) + radii[a] for a in known), default=math.inf)
@@ -246,7 +255,10 @@ def lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> floa
 
 
 def binary_divergence(p: float, q: float) -> float:
-    """Return kl(p, q), infinite where q excludes an outcome that p has."""
+    """Return kl(p, q), infinite where q excludes an outcome that p has.
+
+    p, q: means of two Bernoulli distributions.
+    """
     parts = [(p, q), (1 - p, 1 - q)]
     if any(x > 0 >= y for x, y in parts):
         return math.inf
@@ -256,11 +268,11 @@ def binary_divergence(p: float, q: float) -> float:
 def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, seed: Seed = 0) -> int:
     """Return the number of first rounds in which a learner plays as its twin.
 
-    losses: rows in the order of play.
-    delay: of the feedback.
-    seed: of the learner.
+    The learner agrees in full if the result is the number of rows.
 
-    `losses` are the rows in the order of play. The learner agrees in full if the result is the number of rows.
+    losses: rows in the order of play, shape (T, k).
+    delay: of the feedback, in rounds.
+    seed: of the learner.
 
     >>> from tombola.learners import SuccessiveElimination
     >>> rounds_agreed(SuccessiveElimination(), np.array([[1.0, 0.0]] * 100), SuccessiveEliminationTwin(2, 100))
@@ -280,7 +292,9 @@ def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, 
 def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
     """Return the expected regret of exponential weights on rows in this order.
 
-    losses: rows in the order of play.
+    losses: rows in the order of play, shape (T, k).
+    rate: learning rate.
+    delay: of the feedback, in rounds.
 
     >>> round(hedge_regret(np.array([[1.0, 0.0]] * 3), rate=1.0), 3)
     0.888
@@ -333,6 +347,7 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
 
     losses, costs: rows in the order of play, both of shape (T, k), costs in [0, 1]; action 0 is null.
     amount: budget of the one resource.
+    growth: parameter of the learner.
 
     >>> empirical_lp_spending(np.array([[1.0, 0.0]] * 6), np.array([[0.0, 1.0]] * 6), 3.0, 2.0).round(2).tolist()
     [0.0, 0.6, 0.6, 0.6, 0.6, 0.0]
@@ -348,9 +363,10 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
 def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: float) -> Floats:
     """Return the cost of every round, shape (T,), of SerflingLP with growth 2.
 
-    Play is as in `empirical_lp_spending`.
-
     The rate is (left - 1)/(T - n) minus T/(T - n) Serfling radii of the past and one of the coming block.
+
+    losses, costs, amount: as in `empirical_lp_spending`, and so is the kind of play.
+    delta: parameter of the learner.
 
     >>> rows, costs = np.array([[1.0, 0.0]] * 512), np.array([[0.0, 0.5]] * 512)
     >>> int(np.argmax(serfling_lp_spending(rows, costs, 400.0, 0.05) > 0))
@@ -371,10 +387,11 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
 def linear_program_spending(
     losses: Floats, costs: Floats, amount: float, plan: Callable[[int, float], tuple[float, int]]
 ) -> Floats:
-    """Return the costs of solving the linear program of the rows seen.
+    """Return the costs, shape (T,), of solving the linear program of the rows seen.
 
     There is one resource, with the strict stop.
 
+    losses, costs, amount: as in `empirical_lp_spending`.
     plan: returns the rate, and the number of rows at which to solve next, for n rows seen and the amount left.
     """
     T, k = losses.shape
@@ -395,7 +412,9 @@ def linear_program_spending(
 def best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
     """Return the best mix of at most two actions with mean cost at most `rate`.
 
-    It is a vertex of the linear program.
+    It is a vertex of the linear program, shape (k,).
+
+    rewards, costs: means of each action, shape (k,).
 
     >>> best_two(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 1.0]), 0.6).round(9).tolist()
     [0.0, 0.5, 0.5]
@@ -411,9 +430,12 @@ def best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
 
 
 def primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the average mix of two exponential weights with the strict stop.
+    """Return the average mix, shape (k,), of PrimalDual with the strict stop.
 
-    Action 0 is null.
+    Actions and prices are two exponential weights. Action 0 is null.
+
+    losses, costs: rows in the order of play.
+    rate: budget per round and resource.
 
     >>> primal_dual_mix(np.array([[1.0, 0.0]] * 4), np.zeros((4, 2, 1)), rate=1.0).round(3).tolist()
     [0.31, 0.69]
@@ -439,6 +461,8 @@ def primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
 
 def agrees(value: float, formula: float) -> bool:
     """Return whether a computed value equals its formula up to rounding.
+
+    value, formula: of the package, and of the second computation.
 
     >>> agrees(1.0, 1.0 + 1e-12), agrees(1.0, 1.001)
     (True, False)

@@ -30,7 +30,7 @@ from tombola.rng import repetition_seeds
 
 # Denominator of the laws that are enumerated, and the numbers of losses, which divide it.
 DENOMINATOR, FEW_LOSSES = 12, (2, 3, 4, 6)
-# Name of the uniform law.
+# Key of the uniform law in LAWS.
 UNIFORM = "uniform"
 # Weights of the T losses; the uniform law is played at all horizons, the others at one.
 LAWS: dict[str, Callable[[int], list[int]]] = {
@@ -41,11 +41,12 @@ LAWS: dict[str, Callable[[int], list[int]]] = {
 
 
 def mean_of_law(weights: list[int]) -> Fraction:
-    """Return E[tau] for draws with these weights, exactly.
+    """Return E[tau] for i.i.d. draws with these weights, exactly.
 
-    It is the sum over n of P(the first n draws differ) = n! e_n(p).
+    tau is the first round whose draw has come before. E[tau] is the sum over n of P(the first n draws differ) = n!
+    e_n(p), with e_n the elementary symmetric polynomial.
 
-    e_n is the elementary symmetric polynomial.
+    weights: of the possible values, not normalised.
 
     >>> mean_of_law([1, 1]), mean_of_law([2, 0]), float(mean_of_law([1] * 16)) == bounds.birthday_mean(16)
     (Fraction(5, 2), Fraction(2, 1), True)
@@ -58,11 +59,9 @@ def mean_of_law(weights: list[int]) -> Fraction:
 
 
 def partitions(total: int, parts: int, largest: int | None = None) -> Iterator[list[int]]:
-    """Yield all decreasing lists of `parts` integers that sum to `total`.
+    """Yield all decreasing lists of `parts` integers, 0 or more, that sum to `total`.
 
-    Integers are 0 or more.
-
-    largest: of the integers; None is `total`.
+    largest: upper limit of the integers; None is `total`.
 
     >>> list(partitions(3, 2))
     [[3, 0], [2, 1]]

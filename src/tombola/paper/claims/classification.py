@@ -28,7 +28,7 @@ from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
-# Printed and corrected formula.
+# Regret bound of ERM as printed and as corrected, for the verdict.
 WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 
 

@@ -21,13 +21,17 @@ from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdi
 from tombola.paper.curves import exact_column
 from tombola.report.chart import Chart, Line
 
-# Tolerance of interval ends: probabilities are sums of at most 201 terms.
+# Tolerance of interval ends; probabilities are sums of at most 201 terms, whose rounding errors are smaller.
 ROUNDING = 1e-12
-Intervals: TypeAlias = Callable[[float, float, int], Any]  # population, level, actions -> Confidence
+# Class of confidence intervals, called with population, level and number of columns; see `tombola.confidence`.
+Intervals: TypeAlias = Callable[[float, float, int], Any]
 
 
 class Ends(NamedTuple):
-    """Lower and upper end of the interval, by the number of ones seen."""
+    """Lower and upper ends of intervals, by the number of ones among the rows seen.
+
+    lows, highs: shape (seen + 1,).
+    """
 
     lows: Floats
     highs: Floats
@@ -38,6 +42,7 @@ def with_ones(interval: Intervals, population: float, seen: int, level: float) -
 
     interval: class of confidence intervals.
     population: number of rows of the pool.
+    level: miss probability of an interval.
 
     >>> from tombola.confidence import Hoeffding
     >>> with_ones(Hoeffding, 10, 2, 0.05).highs.tolist()
@@ -51,10 +56,11 @@ def with_ones(interval: Intervals, population: float, seen: int, level: float) -
 def miss_probabilities(law: Floats, ends: Ends, population: int) -> Floats:
     """Return the miss probability of intervals, by the number of ones in the pool.
 
-    law: law[ones] are the probabilities of 0, 1, .. ones among the rows seen.
-    ends: of the intervals.
+    The result has shape (population + 1,).
 
-    `law[ones]` are the probabilities of 0, 1, .. ones among the rows seen.
+    law: `law[ones]` are the probabilities of 0, 1, .. ones among the rows seen.
+    ends: of the intervals, by the number of ones seen.
+    population: number of rows of the pool.
     """
     means = np.arange(population + 1)[:, None] / population
     outside = (means < ends.lows - ROUNDING) | (means > ends.highs + ROUNDING)
@@ -75,7 +81,7 @@ def with_half_radius(interval: Intervals) -> Intervals:
     return lambda population, level, actions: interval(population, min(0.999, 2 * (level / 2) ** 0.25), actions)
 
 
-# Levels of the intervals that are tested; the chart shows SHOWN.
+# Levels (miss probabilities) of the intervals that are tested; the chart shows SHOWN.
 LEVELS = (0.5, 0.2, 0.05, 0.01)
 # Level of the intervals in the chart.
 SHOWN = 0.05
@@ -101,7 +107,9 @@ def ones_in_random_order(N: int, s: int) -> Floats:
 
 
 def ones_first(N: int, s: int) -> Floats:
-    """Return the same for the first s rows of a list with its ones first.
+    """Return the same as `ones_in_random_order`, for a list with its ones first.
+
+    It is a fault: the list is not shuffled.
 
     >>> ones_first(2, 1).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
@@ -123,11 +131,10 @@ def ones_with_replacement(N: int, s: int) -> Floats:
 def deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
     """Return the deviations of all 0/1 pools of N rows, and their exact tails.
 
-    A deviation is |mean of s rows - mean of the pool|.
+    A deviation is |mean of s rows - mean of the pool|. Row i is for the pool with i ones; tails are the probabilities
+    of a deviation at least as large. Both have the shape of `law`.
 
     law: as returned by `ones_in_random_order`.
-
-    Row i is for the pool with i ones; tails are the probabilities of a deviation at least as large.
 
     >>> [part.round(9).tolist() for part in deviation_tails(ones_in_random_order(2, 1), 2, 1)]
     [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
@@ -141,9 +148,10 @@ def deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
 def largest_excess(exact: Floats, exponents: Floats) -> float:
     """Return the largest probability / (2 exp(-exponent)).
 
-    It is computed in logarithms to avoid underflow.
+    Above 1, the bound 2 exp(-exponent) is violated. It is computed in logarithms to avoid underflow.
 
     exact: probabilities.
+    exponents: of their bounds, same shape.
 
     >>> largest_excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
     0.25

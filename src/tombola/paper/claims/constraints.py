@@ -50,14 +50,15 @@ RESOURCES, DELAYS, RATES, EXACT_ROUNDS = (1, 2, 5), (0, 7), (0.8, 0.4), 2**14
 LP_ROUNDS, SOLVER_TOLERANCE = 512, 1e-7
 # Rounds of the comparison with the twin; rates and horizons of the corollary.
 TWIN_ROUNDS, COROLLARY = 2**12, ((0.8, 2**13), (0.8, 2**15), (0.8, 2**17), (0.4, 2**17), (0.2, 2**17))
-# Rounds in which a mix may happen to have neither rewards nor costs.
+# Rounds by which the first play may be later than by its formula: a mix may happen to have neither rewards nor costs
+# for a while.
 SILENT_ROUNDS = 16
-# Printed and corrected margin.
+# Margin as printed and as corrected, for the verdict; epsilon is the radius of the proof.
 WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
 class NullState(NamedTuple):
-    """Index of the null action."""
+    """State of `AlwaysNull`: the index of the null action."""
 
     null: float
 
@@ -80,14 +81,17 @@ class AlwaysNull(BudgetedLearner):
 
 
 class PlayState(NamedTuple):
-    """Index of the action played."""
+    """State of `AlwaysPlay`: the index of the action played."""
 
     action: float
 
 
 @dataclass(frozen=True)
 class AlwaysPlay(BudgetedLearner):
-    """Always play one action, until the budget ends it."""
+    """Always play one action, until the budget ends it.
+
+    action: its index.
+    """
 
     action: int = 1
 
@@ -107,9 +111,11 @@ class AlwaysPlay(BudgetedLearner):
 def affordable_plays(resources: int, delay: int) -> tuple[int, int]:
     """Return the plays made, and the plays that the budget affords exactly.
 
-    Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, ..
+    Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, .. The affordable number is computed in
+    rational numbers: the float 0.1 is a little more than a tenth.
 
-    The affordable number is computed in rational numbers: the float 0.1 is a little more than a tenth.
+    resources: number of resources.
+    delay: rounds between a play and its feedback.
 
     >>> affordable_plays(2, delay=7)
     (99, 99)
@@ -125,18 +131,22 @@ def affordable_plays(resources: int, delay: int) -> tuple[int, int]:
 
 
 def several_resources(T: int, m: int, seed: Seed) -> Pool:
-    """Return `three_actions` with m resources.
+    """Return the pool `three_actions` with m resources.
 
     Their 0/1 costs are independent, with the same means.
+
+    T: number of rows.
     """
     first, *others = (three_actions(T, seed=child) for child in repetition_seeds(seed, m))
     return Pool(first.losses, costs=np.concatenate([pool.costs for pool in (first, *others)], axis=2))
 
 
 def attaining(T: int, rate: float, *, seed: Seed) -> Pool:
-    """Return rows in which both actions earn 1 at a cost.
+    """Return a pool in which both actions other than null earn 1 at a cost.
 
-    Each costs 1 in a share `rate` of the rows.
+    Each costs 1 in a share `rate` of the rows, else 0. Action 0 is null.
+
+    T: number of rows.
 
     >>> attaining(10, 0.2, seed=0).costs.sum(axis=0).ravel().tolist()
     [0.0, 2.0, 2.0]
@@ -147,9 +157,12 @@ def attaining(T: int, rate: float, *, seed: Seed) -> Pool:
 
 
 def margins_formula(T: int, rate: float) -> float:
-    """Return the second term of the corollary.
+    """Return the second term of Corollary 4.8.
 
     It is the sum of 2^i epsilon_i / rho over all blocks that are played.
+
+    T: number of rounds.
+    rate: rho, budget per round.
 
     >>> round(margins_formula(2**18, 0.8) / margins_formula(2**16, 0.8), 2)
     2.23
@@ -164,6 +177,10 @@ def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -
 
     It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
 
+    T, m: number of rounds and of resources.
+    rate: rho, budget per round.
+    margin, delay: parameters of the learner.
+
     >>> first_play_formula(2**16, 1, 0.8, 2.0, 0), first_play_formula(2**16, 1, 0.8, 3.0, 0)
     (2049, 4097)
     """
@@ -173,11 +190,9 @@ def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -
 
 
 def first_play(play_rewards: Floats, costs: Floats) -> int:
-    """Return the first round with a reward or a cost; 0 if there is none.
+    """Return the first round, from 1, with a reward or a cost; 0 if there is none.
 
-    play_rewards: reward of each round.
-    costs: shape (rounds, resources).
-
+    play_rewards: reward of each round, shape (rounds,).
     costs: shape (rounds, resources).
 
     >>> first_play(np.array([0.0, 0.0, 1.0]), np.zeros((3, 1)))
@@ -222,13 +237,13 @@ LEARNERS: dict[str, BudgetedLearner] = {
     "Serfling LP": SerflingLP(delta=DELTA),
     "empirical LP": EmpiricalLP(growth=1.2),
 }
-# Bound of each learner, as a function of the horizon.
+# Regret bound of each learner, as a function of the horizon.
 BOUNDS: dict[str, Callable[[int], float]] = {
     "as printed": faithful_bound(2.0),
     "margin 3": faithful_bound(3.0),
     "Serfling LP": lambda T: bounds.serfling_lp(T, ACTIONS, 1, RATE, DELTA),
 }
-# Margin of each version of Simulation.
+# Margin of each version of BudgetSimulation, in units of epsilon.
 MARGINS = {"as printed": 2.0, "margin 3": 3.0}
 # Learners with a margin that should keep the stop rule from ending the play.
 UNSTOPPED = ("margin 3", "Serfling LP")
@@ -243,8 +258,6 @@ def budget_play(
 
     overdraft: factor on the amounts; 1 in a correct program.
     fluid: play mixes with the strict stop rule, and charge expected costs.
-
-    Fluid play uses the strict stop rule and charges expected costs.
     """
     amount = RATE * pool.rows
     how: dict[str, Any] = {"stop": "strict", "mixed": True} if fluid else {}
@@ -369,9 +382,9 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
 
 def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
-    """Return computed values with their exact ones.
+    """Return rows of computed values, each with its exact value.
 
-    They are the plays afforded, and the first plays of Simulation.
+    They are the plays that a budget affords, and the first plays of BudgetSimulation.
 
     m, d: number of resources, and delay.
     """
@@ -393,9 +406,12 @@ def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
 
 
 def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], order: OrderLike, seed: Seed) -> int:
-    """Return the first rounds in which a learner of LPs spends as its twin.
+    """Return the number of first rounds in which a learner of LPs spends as its twin.
 
-    The rows are continuous, so that every program has one solution.
+    A twin is a second implementation (`tombola.paper.twins`). The rows are continuous, so that every program has one
+    solution.
+
+    twin: function of `tombola.paper.twins` that returns the cost of every round.
     """
     generator, T = np.random.default_rng(seed), LP_ROUNDS
     rewards, costs = generator.random((2, T, ACTIONS)) * np.linspace(0, 1, ACTIONS)
@@ -408,7 +424,10 @@ def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], ord
 
 
 def rounds_as_twin(m: int, d: int, seed: Seed) -> int:
-    """Return the first rounds in which BudgetSimulation spends as its twin."""
+    """Return the number of first rounds in which BudgetSimulation spends as its twin.
+
+    m, d: number of resources, and delay.
+    """
     T, learner, rate = TWIN_ROUNDS, BudgetSimulation(delta=DELTA, delay=d), RATES[0]
     pool = several_resources(T, m, seed)
     assert pool.costs is not None
@@ -424,7 +443,10 @@ def rounds_as_twin(m: int, d: int, seed: Seed) -> int:
 def corollary_row(T: int, rate: float, seed: Seed) -> Row:
     """Return the regret of BudgetSimulation as printed, for Corollary 4.8.
 
-    Both terms of the corollary are attained.
+    The pool is one on which both terms of the corollary are attained.
+
+    T: number of rounds.
+    rate: budget per round.
     """
     learner, budget = LEARNERS["as printed"], Budget(rate * T, worst=1.0, null=0)
     trace = play(learner, attaining(T, rate, seed=seed), budget=budget, stop="strict", mixed=True, seed=seed)

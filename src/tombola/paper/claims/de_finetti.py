@@ -23,7 +23,7 @@ from tombola.paper.claims.concentration import ROUNDING, Intervals, with_half_ra
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.report.chart import Chart
 
-# Constant of Diaconis and Freedman (1980) in their norm.
+# Limit of n/k times the distance by Diaconis and Freedman (1980), in their norm.
 CONSTANT = math.sqrt(2 / (math.pi * math.e))
 # Level of the interval; it is computed for k up to TRIED only, since it takes time k^2.
 LEVEL, TRIED = 0.05, 300
@@ -34,7 +34,7 @@ Law: TypeAlias = Callable[[int, int], Floats]
 def reds_without_replacement(n: int, k: int) -> Floats:
     """Return the distribution of red balls in 2k draws without replacement.
 
-    There are n red and n black balls.
+    There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
 
     >>> reds_without_replacement(1, 1).round(3).tolist()
     [0.0, 1.0, 0.0]
@@ -47,6 +47,8 @@ def reds_without_replacement(n: int, k: int) -> Floats:
 def reds_with_replacement(n: int, k: int) -> Floats:
     """Return the distribution of red balls in 2k draws with replacement.
 
+    There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
+
     >>> reds_with_replacement(1, 1).round(3).tolist()
     [0.25, 0.5, 0.25]
     """
@@ -56,7 +58,9 @@ def reds_with_replacement(n: int, k: int) -> Floats:
 
 
 def total_variation(one: Floats, other: Floats) -> float:
-    """Return the total variation distance of two distributions.
+    """Return the total variation distance of two distributions on the same values.
+
+    one, other: probabilities, same shape.
 
     >>> round(total_variation(reds_without_replacement(1, 1), reds_with_replacement(1, 1)), 9)
     0.5

@@ -27,7 +27,7 @@ from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.source_faults import SourceFault
 from tombola.report.chart import Chart
 
-# Printed and corrected formula.
+# Regret bound as printed and as corrected, for the verdict.
 WORDS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
 
 

@@ -22,7 +22,7 @@ from tombola.paper.curves import exact_band
 from tombola.report.chart import Chart
 from tombola.rng import new_rng
 
-# Trainings per block: enough draws for the chi-square test.
+# Trainings per block in the claim: enough draws for the chi-square test.
 TRAININGS = 40
 
 
@@ -72,14 +72,22 @@ class FirstRowRecorder(LastRowRecorder):
                 state.last[0] = action
 
 
+# Name of a schedule -> function from the delay to the schedule.
 Schedules: TypeAlias = Mapping[str, Callable[[int], Schedule]]
-# Schedule by name, as functions of the delay.
+# The schedules of the claim, as functions of the delay.
 SCHEDULES: Schedules = {"lemma": LemmaSchedule, "paper": PaperSchedule}
 
 
 @dataclass(frozen=True)
 class RecordingSimulation:
-    """Create Simulation with a recording base learner, for each schedule."""
+    """Create Simulation with a recording base learner, for each schedule.
+
+    An instance is a function from the name of a schedule and the delay to the learner.
+
+    base: learner whose plays record its training rows.
+    kinds: schedules by name, as functions of the delay.
+    past: rows that Simulation keeps; see `Simulation`.
+    """
 
     base: Learner = field(default_factory=LastRowRecorder)
     kinds: Schedules = field(default_factory=lambda: SCHEDULES)
@@ -91,9 +99,11 @@ class RecordingSimulation:
 
 
 def training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
-    """Return the draw frequencies of the rows, by training round.
+    """Return the draw frequency of each row, shape (T,), by the round of the training.
 
     learner: a Simulation with a recording base, run over T unit vectors.
+    T: number of rows.
+    delay: of the feedback, in rounds.
     """
     rows = np.eye(T, T + 1)
     state = learner.init(T + 1, T)._replace(past=np.zeros((T, T + 1)))

@@ -32,7 +32,7 @@ from tombola.pool import Pool
 from tombola.report.chart import Band, Chart
 from tombola.rng import repetition_seeds
 
-# Learner by name, as functions of the delay.
+# Name of a learner -> function from the delay d to the learner.
 Learners: TypeAlias = Mapping[str, Callable[[int], Learner]]
 # Learners of both delay claims.
 LEARNERS: dict[str, Callable[[int], Learner]] = {
@@ -53,6 +53,9 @@ POOLS: dict[str, Callable[[int], Pool]] = {
 def bound_of(learner: str, T: int, k: int, d: int) -> float:
     """Return the proved bound of a learner in random order.
 
+    learner: key of `LEARNERS`.
+    T, k, d: number of rounds and of actions, and delay.
+
     >>> bound_of("follow the leader", 100, 2, 3) < bound_of("Simulation", 100, 2, 3)
     True
     """
@@ -64,7 +67,9 @@ def play_learners(
 ) -> list[Row]:
     """Play learners configured for delay d on the pool of a unit; return rows.
 
-    delay: `delay(d)` is the delay of the play.
+    unit: names the pool, T, d and the number of plays.
+    learners: functions from the delay to a learner, by name.
+    delay: `delay(d)` is the delay of the play; another function than the identity is a fault.
     """
     T, d = unit["T"], unit["d"]
     pool = POOLS[unit["pool"]](T)
@@ -79,10 +84,11 @@ def play_learners(
 
 
 def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tuple[list[float], float]:
-    """Return the p-value of every mean under its bound, and the largest ratio.
+    """Return a p-value for each mean regret, and the largest mean / bound.
 
-    The ratio is that of mean and bound.
+    The p-value is that of "the true mean is at most the bound".
 
+    rows: of the claim.
     bound: function of learner, T, k and d.
     """
     settings = sorted({(row["pool"], row["learner"], row["T"], row["k"], row["d"]) for row in rows})
@@ -96,6 +102,11 @@ def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tu
 
 def bound_formula(learner: str, T: int, k: int, d: int) -> float:
     """Return the bound of a learner as a plain sum of its terms, at most T.
+
+    It is computed without the package, to check `bound_of`.
+
+    learner: its name in the claim.
+    T, k, d: number of rounds and of actions, and delay.
 
     >>> round(bound_formula("Simulation", 2**16, 2, 0)), round(bound_formula("follow the leader", 1000, 10, 0), 1)
     (2285, 210.5)
@@ -124,9 +135,9 @@ def bound_formula_checks(rows: Rows, bound: Callable[[str, int, int, int], float
 
 
 POOL_NAMES, TRAP_DELAYS = ("split", "gap", "balanced"), (3, 7, 15)
-# Source fault shared by both delay claims.
+# Source fault of both delay claims: the bound of Simulation divided by 1.6.
 BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
-# Printed and corrected formula.
+# Regret bound as printed and as corrected, for the verdict.
 WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
 
 
@@ -136,7 +147,10 @@ def default_learners() -> Learners:
 
 
 def max_added_regret(learner: str, T: int, d: int) -> float:
-    """Return a bound on the regret added by a delay in random order.
+    """Return a bound on the regret that a delay adds in random order.
+
+    learner: its name in the claim.
+    T, d: number of rounds, and delay.
 
     >>> max_added_regret("follow the leader", 1024, 3), max_added_regret("Simulation", 1024, 3)
     (3.0, 60.0)
@@ -145,9 +159,7 @@ def max_added_regret(learner: str, T: int, d: int) -> float:
 
 
 def trap_regret(T: int, d: int) -> float:
-    """Return the expected regret of every learner on `delay_trap(T, d)`.
-
-    The order is the given one.
+    """Return the expected regret of every learner on `delay_trap(T, d)`, not shuffled.
 
     It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
 
@@ -279,18 +291,20 @@ def hedge_trap_regret(pool: Pool, d: int) -> float:
 def added_regrets(traps: Rows, order: str, learner: str, delay: int) -> Floats:
     """Return the regret with delay minus that without, for every play.
 
-    Both are on the same rows.
+    Both are on the same rows in the same order.
 
-    traps: rows of the claim.
+    traps: rows of the claim on the pool `delay_trap`.
+    order, learner, delay: select the rows.
     """
     late, prompt = (select(traps, column, order=order, learner=learner, d=delay) for column in ("regret", "prompt"))
     return late - prompt
 
 
 def mean_added_regret(traps: Rows, order: str, learner: str, delay: int) -> Estimate:
-    """Return the mean added regret with its 95 % interval.
+    """Return the mean regret that a delay adds, with its 95 % interval.
 
-    traps: rows of the claim.
+    traps: rows of the claim on the pool `delay_trap`.
+    order, learner, delay: select the rows.
     """
     return _statistics.mean(added_regrets(traps, order, learner, delay))
 

@@ -14,12 +14,15 @@ from tombola.paper.errata.base import demonstrates
 from tombola.paper.pvalues import exact
 from tombola.report.chart import Band, Chart
 
-# Severity -> text of the page.
+# Text of the page for each severity of an erratum.
 SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 
 
 def is_demonstrated(row: Row) -> bool:
-    """Return whether the numbers of a row demonstrate its erratum."""
+    """Return whether the numbers of a row demonstrate its erratum.
+
+    row: as returned by `erratum_row`.
+    """
     return demonstrates(row["relation"], row["printed_value"], row["corrected_value"], row["truth"])
 
 

@@ -34,7 +34,7 @@ LEARNERS: dict[str, BudgetedLearner] = {
     "primal-dual": PrimalDual(),
     "dual descent": DualDescent(),
 }
-# Second half of the two lists.
+# Second half of each of the two lists, which have the same first half.
 HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
 
 

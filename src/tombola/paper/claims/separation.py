@@ -28,16 +28,16 @@ from tombola.rng import repetition_seeds
 
 # Leads of action 1 in units of 1/sqrt(T): the hardest i.i.d. input is near 1.
 LEADS = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
-# Name of the input in which action 1 never loses.
+# Name of the i.i.d. input in which action 1 never loses; an alternative to a lead.
 ZERO = "zero"
 
 
 def iid_input(T: int, lead: float | str) -> Pool:
     """Return an i.i.d. input as a pool to draw from.
 
-    Action 0 has the losses 1/T, .., T/T.
+    Action 0 has the losses 1/T, .., T/T. Action 1 has losses 0 or 1.
 
-    Action 1 has losses 0 or 1, lower than action 0 by lead / sqrt(T) on average; or always 0 ("zero").
+    lead: action 1 is better by lead / sqrt(T) on average; "zero" for losses that are all 0.
 
     >>> iid_input(4, "zero").losses[:, 1].tolist(), iid_input(16, 1.0).losses.sum(axis=0).tolist()
     ([0.0, 0.0, 0.0, 0.0], [8.5, 4.0])
@@ -178,7 +178,10 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     """Return the worst i.i.d. input, and its regrets in the second half of plays.
 
-    The worst one has the largest mean in the first half of plays.
+    The worst one has the largest mean in the first half of plays, so the second half is an independent test.
+
+    rows: of the claim.
+    T: number of rounds.
 
     >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)

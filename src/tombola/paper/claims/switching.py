@@ -46,11 +46,12 @@ from tombola.report.chart import Chart
 
 # Gaps in units of 1/sqrt(T); the rounds of comparisons with twins; the horizon at which the paper's one drops.
 GAPS, TWIN_ROUNDS, LONG = (0.5, 16.0, 32.0), 1024, 3 * 2**18
-# Gap of the pool on which the paper's elimination drops an action; random losses change no decision there.
+# Gap of the pool on which the paper's elimination drops an action within the horizon; so wide that random losses
+# change no decision.
 WIDE_GAP = 0.95
-# Name of the tight version.
+# Name of SerflingElimination, the tight version of the learner of the paper, in this claim.
 TIGHT = "Serfling elimination"
-# Printed and corrected order.
+# Order of the regret as printed and as corrected, for the verdict.
 WORDS = ("√(k T log³ T)", "√(k T log T)")
 # Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {
@@ -76,7 +77,11 @@ class Narrow(SerflingElimination):
 
 
 def listed(T: int, gap: float, seed: Seed) -> Pool:
-    """Return two actions, the second better by `gap`, its losses first.
+    """Return a pool with two actions, the second better by `gap`.
+
+    The losses of the second come first, so without a shuffle it looks worse.
+
+    T: number of rows.
 
     >>> listed(8, 0.25, seed=0).losses[:, 1].tolist()
     [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
@@ -136,7 +141,9 @@ def most_plays(T: int, gap: float) -> float:
 def bound_formula(T: int) -> float:
     """Return the bound for two actions at delta = 1/T, from its formula.
 
-    4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
+    It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
+
+    T: number of rounds.
 
     >>> bound_formula(2**16) == bounds.elimination(2**16, 2)
     True

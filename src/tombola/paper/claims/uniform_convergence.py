@@ -29,8 +29,9 @@ from tombola.rng import RngStreams, repetition_seeds
 
 # Failure probability; (T, n) of the enumerated list; (T, n) of the class of all labellings.
 DELTA, SHORT, RICH = 0.05, (14, 7), (1024, 190)
-Radius: TypeAlias = Callable[[int, int, int, float], float]  # rows seen, rows of the pool, dimension, delta
-# Radius by name, as computed by the package.
+# Radius of error rates, as a function of rows seen, rows of the pool, VC dimension and delta (error probability).
+Radius: TypeAlias = Callable[[int, int, int, float], float]
+# The three radii of the claim, as computed by the package.
 RADII: dict[str, Radius] = {
     "printed": lambda n, _, vc, delta: bounds.uniform_convergence_printed(n, vc, delta),
     "corrected": lambda n, _, vc, delta: bounds.uniform_convergence_corrected(n, vc, delta),

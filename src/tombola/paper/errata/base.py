@@ -9,13 +9,13 @@ from typing import Literal, NamedTuple
 
 from tombola.paper.base import docstring_fields
 
-# Kind of a defect.
+# Kind of an erratum: a false statement, a gap in a proof, a typo, or a bound that is not tight.
 Severity = Literal["false", "gap", "typo", "loose"]
 # Relation of the true value to a correct one; see `Erratum`.
 Relation = Literal["equals", "at most", "at least", "within", "tighter"]
 # Origin of the true value; see `Erratum`.
 Method = Literal["computed", "arithmetic"]
-# Asymptotic constants are compared at finite sizes.
+# Relative tolerance of "equals"; asymptotic constants are compared at finite sizes.
 RELATIVE_TOLERANCE = 0.01
 
 
@@ -31,17 +31,18 @@ class Evidence(NamedTuple):
 
 
 class Erratum(NamedTuple):
-    """One erratum of the paper.
+    """One erratum of the paper, with numbers that demonstrate it.
 
     number, line: of the erratum, and of the LaTeX source.
+    severity: kind of the error.
     printed, correct: the text as printed and as corrected.
-    quantity: the quantity that is computed.
+    quantity: the quantity that is computed, in words.
+    relation: of the true value to a correct one: "equals", "at most" (the value is an upper bound), "at least" (a lower
+        bound), "within" (the true value is a limit for correct values), "tighter" (both values are upper bounds, and
+        the corrected one is smaller).
     evidence: computes the numbers.
-
-    `relation` is the relation of the true value to a correct one: "equals", "at most" (the value is an upper bound),
-    "at least" (a lower bound), "within" (the true value is a limit for correct values), "tighter" (both values are
-    upper bounds, and the corrected one is smaller). `method` is the origin of the true value: "computed" independently
-    of the corrected text, or "arithmetic", which evaluates the corrected text and does not prove it.
+    method: origin of the true value: "computed" independently of the corrected text, or "arithmetic", which evaluates
+        the corrected text and does not prove it.
     """
 
     number: int
@@ -58,9 +59,11 @@ class Erratum(NamedTuple):
 def erratum(
     number: int, line: int, severity: Severity, relation: Relation, method: Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
-    """Decorate the function that computes the evidence of an erratum.
+    """Return a decorator that turns a function into an `Erratum`.
 
-    The docstring of the function has the quantity and both texts.
+    The function computes the evidence. Its docstring has the quantity in the first line, and the lines `Printed: ...`
+    and
+    `Correct: ...`.
 
     number, line: of the erratum, and of the LaTeX source.
     severity, relation, method: as in `Erratum`.

@@ -6,7 +6,7 @@ from tombola.paper.errata.base import Evidence, erratum
 
 # Setting of all examples: horizon, actions, resources, budget per round, failure probability.
 T, K, M, RATE, DELTA = 2**16, 3, 1, 0.5, 0.05
-# Logarithm in the paper's epsilon_i.
+# Logarithm in the paper's epsilon_i, at the sizes of these errata.
 LOG = math.log(M * K * math.log2(T) / DELTA)
 
 

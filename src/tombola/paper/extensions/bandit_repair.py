@@ -49,7 +49,7 @@ def theorem_bound(T: int) -> float:
     return bounds.by_indices(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
 
 
-# Plays of the comparison with the twin.
+# Number of plays compared with the twin, a second implementation of the learner.
 TWIN_PLAYS = 4
 
 

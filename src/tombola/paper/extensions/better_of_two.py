@@ -25,7 +25,7 @@ from tombola.report.chart import Chart
 
 # Below the values of the linear programs, 1.2096 to 1.2142, by more than their error.
 LIMIT = 1.2
-# Combines the regrets of two learners, pool by pool.
+# Function that combines the regrets of two learners, each of shape (pools,), pool by pool.
 Rivals = Callable[[Floats, Floats], Floats]
 
 
@@ -38,7 +38,10 @@ def smaller_regret(first: Floats, second: Floats) -> Floats:
 
 
 def all_pools(T: int) -> range:
-    """Return the numbers w of losses of action 1, one for each coin pool."""
+    """Return the numbers w of losses of action 1, one for each coin pool.
+
+    A coin pool has T rows, in each of which one of two actions loses 1.
+    """
     return range(T + 1)
 
 

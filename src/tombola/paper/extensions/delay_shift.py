@@ -19,7 +19,7 @@ from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
-# All orders to average over, as a function of the number of rows.
+# Function from the number of rows to the orders to average over, each a tuple of row indices.
 Orders = Callable[[int], list[tuple[int, ...]]]
 # Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {

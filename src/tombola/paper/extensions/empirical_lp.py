@@ -33,7 +33,7 @@ from tombola.paper.twins import empirical_lp_spending
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
-# Rows between two solutions grow by this factor.
+# Parameter `growth` of EmpiricalLP in the claim: the factor of the rows seen between two solutions.
 GROWTH = 2.0
 # One action per round, or the whole mix.
 PLAY_MODES = ("sampled", "fluid")

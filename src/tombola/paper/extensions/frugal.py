@@ -26,11 +26,11 @@ from tombola.report.chart import Chart
 GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
 # Cost of a switch, in losses.
 PRICE = 1.0
-# Rounds of comparisons with the twin.
+# Rounds of the comparison with the twin, a second implementation of the learner.
 TWIN_ROUNDS = 512
-# Fault: the index is the mean.
+# Source fault: the index is the observed mean, without exploration.
 NO_OPTIMISM = SourceFault("learners.switching.frugal_ucb:index", "return kl", "return mean + 0.0 * kl")
-# Fault: switches are free.
+# Source fault: the learner takes switches as free.
 NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = times", "toll = 0.0 * times")
 
 

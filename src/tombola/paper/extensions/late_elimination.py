@@ -23,7 +23,7 @@ from tombola.rng import repetition_seeds
 GAP = 0.8
 # Horizon of the claim.
 T = 2**13
-# Rounds of comparisons with the twin.
+# Rounds of the comparison with the twin, a second implementation of the learner.
 TWIN_ROUNDS = 1024
 
 

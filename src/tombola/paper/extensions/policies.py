@@ -18,6 +18,7 @@ from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
+# Factor of the rows between two trainings of the minimiser.
 GROWTH = 1.5
 # Probability that a label is random: from noise-free to pure noise.
 NOISES = (0.0, 0.5, 1.0)
@@ -26,17 +27,23 @@ TABLE_ROWS, TABLE_ACTIONS = 6, 3
 
 
 def empirical_minimiser(mistakes: Floats) -> int:
-    """Return the threshold with the fewest mistakes."""
+    """Return the index of the threshold with the fewest mistakes.
+
+    mistakes: of each threshold on the rows seen.
+    """
     return int(mistakes.argmin())
 
 
 def empirical_maximiser(mistakes: Floats) -> int:
-    """Return the threshold with the most mistakes: a fault."""
+    """Return the index of the threshold with the most mistakes: a fault.
+
+    mistakes: of each threshold on the rows seen.
+    """
     return int(mistakes.argmax())
 
 
 def first_threshold(mistakes: Floats) -> int:
-    """Return a threshold that ignores the rows seen: a fault."""
+    """Return threshold 0, whatever the mistakes on the rows seen: a fault."""
     return 0
 
 
@@ -114,7 +121,12 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
 
 
 def one_price(pool: Pool, amount: float) -> float:
-    """Return the least loss at one price for all rows, which may leave money unspent: a fault."""
+    """Return the least loss at one price for all rows: a fault.
+
+    It may leave a part of the budget unspent.
+
+    amount: budget of the whole pool.
+    """
     losses, costs = np.asarray(pool.losses), np.asarray(pool.costs).reshape(pool.rows, pool.k)
     index, found = np.arange(pool.rows), float(losses.max())
     for price in (0.0, *np.geomspace(1e-4, 1e4, 200)):
@@ -125,12 +137,17 @@ def one_price(pool: Pool, amount: float) -> float:
 
 
 def without_budget(pool: Pool, amount: float) -> float:
-    """Return the loss of the best action of every row: a fault."""
+    """Return the loss of the best action of every row, at any cost: a fault."""
     return float(np.asarray(pool.losses).min(axis=1).mean())
 
 
 def exact_value(pool: Pool, amount: float) -> float:
-    """Return the best choice per row within the budget, by the package."""
+    """Return the least mean loss of any choice per row within the budget.
+
+    It is `best_per_row` of the package.
+
+    amount: budget of the whole pool.
+    """
     return best_per_row(pool, Budget(amount))
 
 

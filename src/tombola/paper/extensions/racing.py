@@ -25,8 +25,9 @@ from tombola.racing.verdict import is_wrong
 from tombola.racing.within import Within
 from tombola.report.chart import Chart
 
+# Levels (largest error probabilities) at which each race is played.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
-# Tolerance of `Within`.
+# Tolerance of the claim on `Within`: an answer may be worse than the best candidate by this mean loss.
 TOLERANCE = 0.1
 # In list order the best candidate loses first: a race without a shuffle drops it.
 POOLS: dict[str, list[list[float]]] = {
@@ -34,6 +35,7 @@ POOLS: dict[str, list[list[float]]] = {
     "tie": [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [0.5, 0.5, 1.0]],
     "mixed": [[1.0, 0.3, 0.0], [0.8, 0.0, 0.6], [0.9, 0.4, 0.2], [0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.0, 1.0, 0.7]],
 }
+# Function from the number of rows to the size of the list that the rule assumes; a fault returns another one.
 Sizes = Callable[[int], float]
 
 
@@ -43,7 +45,10 @@ def one_row_less(rows: int) -> float:
 
 
 def error_chart(title: str, rows: Rows, y_label: str) -> Chart:
-    """Return the chart of errors against levels, one curve per pool."""
+    """Return the chart of errors against levels, one curve per pool.
+
+    rows: with columns pool, level and error.
+    """
     return Chart(
         title=title, x_label="level", y_label=y_label,
         bands=tuple(
@@ -75,7 +80,11 @@ class RaceClaim(Extension):
 
     @abstractmethod
     def rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule of the race for a list of this many rows."""
+        """Return the rule of the race.
+
+        rows: number of rows of the list.
+        level: largest error probability.
+        """
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool} for pool in POOLS]
@@ -90,7 +99,14 @@ class RaceClaim(Extension):
         return found
 
     def errors(self, rule: Elimination, table: Floats) -> tuple[float, float]:
-        """Return P(wrong answer), and the largest expected wealth of the bets against a best candidate."""
+        """Return P(wrong answer), and the largest expected wealth against a best one.
+
+        Both are averages over all orders. The wealth is that of the bets against a best candidate, which a rule drops
+        at wealth 1 / level.
+
+        rule: of the race, played on every order.
+        table: losses, shape (rows, candidates).
+        """
         totals, wrong, wealth = table.sum(axis=0), [], []
         with expected_rounds(0.0, 1):
             for order in self.orders(len(table)):
@@ -235,11 +251,16 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
         return {"no shuffle": {"orders": as_listed}, "list taken as shorter": {"size": one_row_fewer}}
 
 
+# Hook that runs before row i of an order, with the state of the race, the order, i and the table of losses; faults
+# change the state.
 Before = Callable[[RowsLeft, tuple[int, ...], int, Floats], None]
 
 
 def after_every_row(n: int) -> int:
-    """Return the row of the next fit: on short lists fits are more frequent than in a race."""
+    """Return n + 1, the row of the next fit.
+
+    Short lists need more frequent fits than a race makes.
+    """
     return n + 1
 
 
@@ -248,7 +269,7 @@ def nothing(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) 
 
 
 def mean_over_all_rows(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
-    """Take the mean of the predictions over all rows instead of the rows left: a fault."""
+    """Take the mean of the predictions over all rows, not the rows left: a fault."""
     sums = rows_left.sums
     sums.predicted_left[:] = sums.predicted.mean(axis=0) * (len(order) - i)
 
@@ -264,7 +285,10 @@ def current_row_in_fit(rows_left: RowsLeft, order: tuple[int, ...], i: int, tabl
 
 
 def mean_over_rows_ahead(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
-    """Use answers that candidate 1 gave ahead, with their mean over two rows, as predictions: a fault."""
+    """Predict by answers that candidate 1 gave ahead, with their mean: a fault.
+
+    The mean is over two rows instead of all rows left.
+    """
     sums, ahead = rows_left.sums, list(order[i : i + 2])
     sums.predicted[ahead, 1] = table[ahead, 1]
     sums.predicted_left[1] = table[ahead, 1].mean() * (len(order) - i)
@@ -277,7 +301,10 @@ def bound_of_earlier_opponent(rows_left: RowsLeft, order: tuple[int, ...], i: in
 
 
 def known_rows_first(rows: int) -> list[tuple[int, ...]]:
-    """Return the orders that begin with the rows on file, which are the first two: a fault."""
+    """Return the orders that begin with the rows on file: a fault.
+
+    The rows on file are the first two.
+    """
     return [order for order in all_orders(rows) if set(order[:2]) == {0, 1}]
 
 

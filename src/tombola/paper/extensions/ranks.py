@@ -25,10 +25,12 @@ from tombola.racing.ranks import Ranks
 from tombola.ranking import rank
 from tombola.report.chart import Chart
 
+# Levels (largest probabilities of a wrong claim) at which the rule is tested.
 LEVELS = (0.05, 0.2, 0.5)
-# Rows of a cluster in the case "clusters".
+# Number of rows of a cluster, in the case in which rows come in clusters.
 CLUSTER_SIZE = 3
 
+# Matrix of claims, shape (k, k): entry (a, b) is True where a comes before b.
 Order = np.typing.NDArray[np.bool_]
 
 
@@ -48,6 +50,8 @@ def true_order(totals: "np.typing.NDArray[np.int64]") -> Order:
     """Return the order by total loss, ties in file order.
 
     Entry (a, b) is True where a comes before b.
+
+    totals: total loss of each candidate, shape (k,).
     """
     place = np.arange(totals.size)
     ahead = (totals[:, None] == totals[None, :]) & (place[:, None] < place[None, :])
@@ -86,10 +90,12 @@ class ReusedPairs(Ranks):
 
 @dataclass(frozen=True)
 class Tree:
-    """All sequences of `length` rows, as a tree of states of one rule.
+    """All sequences of `length` branches, as a tree of states of one rule.
 
-    steps: the rows that each branch adds, in order.
-    totals: the total loss of each branch, in whole steps of the grid.
+    rule: makes the claims; it is reset at the start.
+    steps: the rows that each branch adds, in order, shape (rows, k).
+    totals: the total loss of each branch, shape (branches, k), in whole steps of the grid.
+    length: number of branches in a sequence.
     """
 
     rule: Ranks
@@ -115,7 +121,10 @@ class Tree:
             self.rule.restore(state)
 
     def worst_pool(self) -> tuple[float, int]:
-        """Return the largest probability of a wrong claim over all pools, and the number of pools."""
+        """Return the largest probability of a wrong claim, and the number of pools.
+
+        The maximum is over all pools; the probability is over the orders of a pool.
+        """
         wrong: defaultdict[tuple[int, ...], int] = defaultdict(int)
         count: Counter[tuple[int, ...]] = Counter()
         for sequence, before in self.leaves():
@@ -125,7 +134,10 @@ class Tree:
         return max(wrong[pool] / count[pool] for pool in count), len(count)
 
     def wrong_on_law(self) -> float:
-        """Return the probability of a wrong claim if rows are drawn independently, all branches equally likely."""
+        """Return the probability of a wrong claim on independent draws.
+
+        All branches are equally likely.
+        """
         ahead = true_order(self.totals.sum(axis=0))
         wrong = [bool((before & ~ahead).any()) for _, before in self.leaves()]
         return sum(wrong) / len(wrong)

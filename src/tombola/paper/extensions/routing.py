@@ -20,11 +20,12 @@ from tombola.report.chart import Chart
 
 # Rows trained on in each round, before the delay: after every row, and at block starts.
 SCHEDULES = {"every row": (0, 1, 2, 3, 4), "blocks": (0, 0, 2, 2, 2)}
-# Routers that the guard must survive.
+# Behaviours of a router that the guard must survive; see `StakeGuard`.
 HOSTILE = ("always bad", "good then bad", "alternating", "random")
 # Rounds of a play with a hostile router.
 ROUNDS = 200
-# Probability of the router in every round, by risk and differences.
+# Function from the rows at risk and the differences of the losses to the probability of playing the router, per
+# round.
 Stakes = Callable[[float, Floats], Floats]
 
 
@@ -124,9 +125,11 @@ def _curve(losses: Floats, features: Floats, n: int) -> float:
 
 
 def guard_stakes(risk: float, differences: Floats) -> Floats:
-    """Return the probability of the router in every round, by our guard.
+    """Return the probability of playing the router in every round, by our guard.
 
-    risk: rows at risk.
+    The guard bets a capital, `risk` at the start, on the router against the safe learner.
+
+    risk: largest expected loss above the safe learner, in rows.
     differences: loss of the safe learner minus loss of the router, per round.
     """
     return Guard(risk).stakes(differences, differences).probabilities

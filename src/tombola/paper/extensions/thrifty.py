@@ -44,12 +44,12 @@ def pool_of(name: str, T: int, k: int) -> Pool:
 def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> float:
     """Return losses and switching costs of plays without the smallest index.
 
-    They are counted by stretches.
+    They are counted by stretches. A stretch has an eighth of the earlier plays of its action, rounded up; indices are
+    computed at its start.
 
     actions, losses: of every round.
+    k: number of actions.
     price: cost of a switch, in losses.
-
-    A stretch has an eighth of the earlier plays of its action, rounded up; indices are computed at its start.
 
     >>> exploration_loss(np.array([0, 0, 1, 1]), np.array([1.0, 0.5, 1.0, 1.0]), k=2, price=0.0)
     1.5

@@ -22,7 +22,8 @@ from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
-# Function of rows, ones, least and level.
+# Probability of a late deviation, or its bound, as a function of rows, ones, least and level; see
+# `deviation_probability`.
 Probability = Callable[[int, int, int, float], float]
 
 
@@ -37,11 +38,13 @@ def bernoulli_kl(p: float, q: float) -> float:
 
 
 def deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the probability of a late deviation in random order.
+    """Return the probability of a late deviation in random order, exactly.
 
     It is P(some mean of the first n >= `least` entries is >= `level`).
 
-    rows, ones: entries of the column, and ones among them.
+    rows, ones: entries of a 0/1 column, and ones among them.
+    least: smallest number of entries that counts.
+    level: mean to be reached.
 
     >>> deviation_probability(2, 1, 1, 1.0), deviation_probability(4, 2, 2, 0.75)
     (0.5, 0.16666666666666666)
@@ -61,7 +64,10 @@ def deviation_probability(rows: int, ones: int, least: int, level: float) -> flo
 
 
 def unshuffled_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the same for the unshuffled column with its ones first."""
+    """Return the same as `deviation_probability` for a column with its ones first.
+
+    It is 0 or 1: a fault.
+    """
     return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
 
 
