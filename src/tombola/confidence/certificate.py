@@ -82,7 +82,7 @@ class Certificate:
 
     @property
     def target(self) -> str:
-        """The comparator, in words."""
+        """The comparator in words: the least mean loss over the rows."""
         rows = f"all {self.population:,.0f} rows" if math.isfinite(self.population) else "the rows drawn from"
         return f"the least mean loss over {rows}"
 
@@ -102,7 +102,10 @@ class Certificate:
 
     @property
     def worst_regret(self) -> float:
-        """Upper bound on the regret of all rounds, with loss 1 for every pending one."""
+        """Upper bound on the regret of all rounds, with loss 1 for every pending one.
+
+        nan if nothing was played.
+        """
         return self.loss + self.pending - self.rounds * float(self.lows.min())
 
     def certified(self, within: float) -> bool:

@@ -37,7 +37,9 @@ FIT_ROUNDS = 25.0
 
 
 class Fit(NamedTuple):
-    """Regression of the losses on components of history; N rows, k candidates, q components.
+    """Regression of the losses on components of history; built by `new_fit`.
+
+    N rows, k candidates, q components.
 
     components         (N, q) principal components of history, of variance 1
     intercept          mean loss of the history columns; 1/2 if they are not losses

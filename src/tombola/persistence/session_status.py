@@ -249,7 +249,7 @@ class Status:
 
     @property
     def advice(self) -> str:
-        """How to get sharper intervals; empty if all known losses are used."""
+        """How to get narrower intervals, in a sentence; empty if all losses are used."""
         if not any(action.used < action.known for action in self.actions):
             return ""
         open_ = "pending or cancelled" if self.cancelled else "pending"

@@ -34,7 +34,9 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class RowSums(NamedTuple):
-    """Known losses and present predictions, and their sums over the rows left; N rows, k candidates.
+    """Known losses and predictions, and their sums over the rows left.
+
+    N rows, k candidates.
 
     known, unknown     (N, k) known losses, 0 where unknown; 1 where the answer is not on file
     predicted          (N, k) present predictions; the known loss where it is known. One row if there is no history
