@@ -272,7 +272,7 @@ class Session(ProcessBound):
 
     @property
     def state(self) -> Any:
-        """The learner state by name, as returned by its `init`; read-only."""
+        """The learner state by name, the named tuple of its arrays; read-only."""
         return self._live.runner.state if self._live.runner else None
 
     @property

@@ -93,8 +93,8 @@ class Learner(ABC):
     def observe(state: Any, *feedback: Any) -> None:
         """Update the state in place with the feedback of one round.
 
-        feedback: named parameters, by the kind of feedback: `losses`, and `round` if needed ("full"), or `action`,
-            `probability` and `loss` ("bandit").
+        feedback: parameters by name, which depend on the kind of feedback; the module docstring lists them. With "full"
+            they are the losses of all actions, and the round if needed; with "bandit" action, probability and loss.
         """
 
     @staticmethod
