@@ -118,7 +118,7 @@ class Learner(ABC):
 
     @property
     def needs_round(self) -> bool:
-        """Whether `observe` has the parameter `round`, the round of the play."""
+        """Whether `observe` takes the round of the play as a parameter."""
         return "round" in inspect.signature(self.observe).parameters
 
     @property
