@@ -161,14 +161,14 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         rows: list[Row] = []
         for i, block in blocks(name, T, d):
             shares = drawn.get(block.start, np.zeros(T))
-            drawn = TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
-            if drawn:
+            draws = TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
+            if draws:
                 counts = np.rint(shares * TRAININGS * 2**i)
                 off = {
                     "strange": int(counts.sum() - counts[before].sum()),
                     "even": pvalues.counts_uniform(counts[before]),
                 }
-                rows.append({**unit, "block": i, "draws": drawn, "seen": int(counts.sum()), "rows": len(before), **off})
+                rows.append({**unit, "block": i, "draws": draws, "seen": int(counts.sum()), "rows": len(before), **off})
             before += [t - 1 for t in block if t <= T]
         return rows
 

@@ -156,7 +156,7 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by a linear program, and by enumeration.
 
     Title: The best choice per row within a budget is found by one price
-    Source: duality, used by our Theorem C6 (docs/theory/context.md)
+    Source: our Theorem C6, by duality (docs/theory/context.md)
     Statement: The least mean loss of any choice of an action per row with mean cost at most ρ, rows divisible, is
         max over p ≥ 0 of mean min_a (ℓ + p c) − p ρ; no choice of whole rows within the budget is better.
     Meaning: Routers at two prices around the rate are enough columns, and the comparator of a budget is exact.

@@ -39,6 +39,11 @@ POOLS: dict[str, list[list[float]]] = {
 Sizes = Callable[[int], float]
 
 
+def listed_or_reversed(rows: int) -> list[tuple[int, ...]]:
+    """Return two orders, the list and its reverse, each equally likely: a fault."""
+    return [tuple(range(rows)), tuple(reversed(range(rows)))]
+
+
 def one_row_less(rows: int) -> float:
     """Return the size of a list that is nearly one row shorter: a fault."""
     return rows - 0.9
@@ -68,6 +73,11 @@ def one_row_fewer(rows: int) -> int:
 def as_rewards(table: Floats) -> Floats:
     """Return 1 - loss, as if scores were losses: a fault."""
     return 1.0 - table
+
+
+def as_right_or_wrong(table: Floats) -> Floats:
+    """Return 1 for a loss above one half, else 0: a fault."""
+    return (table > 0.5).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -125,7 +135,11 @@ class RaceClaim(Extension):
         return error_chart(self.title, rows, "P(wrong answer), exact")
 
     def faults(self) -> dict[str, Overrides]:
-        return {"no shuffle": {"orders": as_listed}, "list taken as shorter": {"size": one_row_less}}
+        return {
+            "no shuffle": {"orders": as_listed},
+            "scores read as losses": {"read": as_rewards},
+            "list taken as shorter": {"size": one_row_less},
+        }
 
 
 @dataclass(frozen=True)
@@ -181,7 +195,11 @@ class RaceTop(RaceClaim, name="race-top", expected="holds"):
         return Top(3, rows, self.size(rows), level, top=2)
 
     def faults(self) -> dict[str, Overrides]:
-        return {"no shuffle": {"orders": as_listed}, "scores read as losses": {"read": as_rewards}}
+        return {
+            "no shuffle": {"orders": as_listed},
+            "scores read as losses": {"read": as_rewards},
+            "losses rounded to 0 and 1": {"read": as_right_or_wrong},
+        }
 
 
 @dataclass(frozen=True)
@@ -205,7 +223,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of the bets against the true mean of one column, after every number of rows.
 
     Title: The evidence against the true mean does not grow
-    Source: Waudby-Smith and Ramdas 2024; docs/theory/confidence.md
+    Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
     Statement: In random order the wealth against a true hypothesis about the mean of the list has expectation at most 1
         after every number of rows, so an interval that leaves out refuted means holds at all times.
     Meaning: Look after every row, and stop whenever the interval is short enough.
@@ -229,7 +247,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
                 for n in range(rows - 2):
                     process.extend([float(values[order[n]])])
                     wealth[n] += float(np.dot(STRATEGY_WEIGHTS, process.strategy_wealth[:, 0])) / len(orders)
-        return [{**unit, "rows": n + 1, "wealth": float(amount)} for n, amount in enumerate(wealth)]
+        return [{**unit, "n": n + 1, "wealth": float(amount)} for n, amount in enumerate(wealth)]
 
     def verdict(self, rows: Rows) -> Verdict:
         worst = max(row["wealth"] for row in rows)
@@ -240,7 +258,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
         return Chart(
             title=self.title, x_label="rows", y_label="expected wealth against the true mean, exact",
             bands=tuple(
-                exact_column(rows, pool, "rows", "wealth", pool=pool, side="at_most")
+                exact_column(rows, pool, "n", "wealth", pool=pool, side="at_most")
                 for pool in POOLS if any(row["pool"] == pool for row in rows)
             ),
             lines=reference_lines([1, 4], {"1": lambda _: 1.0}), log_x=False, log_y=False,
@@ -248,7 +266,11 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
         )  # fmt: skip
 
     def faults(self) -> dict[str, Overrides]:
-        return {"no shuffle": {"orders": as_listed}, "list taken as shorter": {"size": one_row_fewer}}
+        return {
+            "no shuffle": {"orders": as_listed},
+            "only the list or its reverse": {"orders": listed_or_reversed},
+            "list taken as shorter": {"size": one_row_fewer},
+        }
 
 
 # Hook that runs before row i of an order, with the state of the race, the order, i and the table of losses; faults
