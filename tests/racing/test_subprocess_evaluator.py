@@ -30,8 +30,8 @@ def test_hint_for_large_cap() -> None:
 
 def test_losses_of_commands(tmp_path: Path) -> None:
     python = f"{sys.executable} -S -c"
-    assert ask(SubprocessEvaluator({"a": "sh -c 'exit 0' {row}"}, "exit")) == (0.0, 0.0)
-    assert ask(SubprocessEvaluator({"a": "sh -c 'exit 3' {row}"}, "exit")) == (1.0, 0.0)
+    assert ask(SubprocessEvaluator({"a": "sh -c 'exit 0' {row}"}, "exit")) == 0.0
+    assert ask(SubprocessEvaluator({"a": "sh -c 'exit 3' {row}"}, "exit")) == 1.0
     assert ask(SubprocessEvaluator({"a": "printf '0.25 7\\n' {row}"})) == (0.25, 7.0)
     assert ask(SubprocessEvaluator({"a": "sleep 30 {row}"}, "seconds", cap=0.2), "0") == (1.0, 0.2)
     loss, cost = ask(SubprocessEvaluator({"a": "true {row}"}, "seconds", cap=100.0))
@@ -83,7 +83,7 @@ def test_shell_never_executes_row(command: str, tmp_path: Path) -> None:
 def test_output_line() -> None:
 
     call = Call(1, "a", "x", 0)
-    for said, found in (("0.25", (0.25, 0.0)), ("0.25 3", (0.25, 3.0))):
+    for said, found in (("0.25", 0.25), ("0.25 3", (0.25, 3.0))):
         assert asyncio.run(SubprocessEvaluator({"a": f"echo {said}; : {{row}}"}, shell=True).ask(call)) == found
     with pytest.raises(TombolaError, match="expected a loss"):
         asyncio.run(SubprocessEvaluator({"a": "echo 0.25 3 1; : {row}"}, shell=True).ask(call))

@@ -27,7 +27,8 @@ app = typer.Typer(
     help="Run a learner on your own list of rows: start, next, record.",
 )
 
-# Rows of a working day: the count in the command that `start` suggests.
+# Rows of the first day, in the command that `start` suggests: at most these, and a tenth of the list, because nothing
+# is learned before the first outcomes.
 DAILY_ROWS = 300
 
 # Arguments and options that the commands of this file share.
@@ -117,7 +118,7 @@ def start(
             if session.feedback_model.full_feedback:
                 show("Record an outcome for every action of a row: this learner compares them.")
             show("The list for the first day:")
-            show(f"  tombola session next {file} --count {min(rows, DAILY_ROWS)} --out today.csv", soft=True)
+            show(f"  tombola session next {file} --count {max(1, min(rows // 10, DAILY_ROWS))} --out today.csv", soft=True)
 
 
 @app.command("next")

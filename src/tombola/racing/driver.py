@@ -284,7 +284,7 @@ class Driver:
     def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()
         if error is None:
-            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result(), self._units))
+            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result(), self._units, self._default_cost))
         elif isinstance(error, Exception):
             answer = Event("answer", call.ticket, failed=True)
         else:
@@ -298,6 +298,12 @@ class Driver:
                 f"race: expected a loss, but the first {self.race.failures} calls all failed, the last, "
                 f"{call.candidate} on row {call.row}, with {_reason(error)}; run it by hand to see why."
             ) from error
+
+    @property
+    def _default_cost(self) -> float | None:
+        """Cost of a call that reports none: the largest one under a cap; None if the cap has no largest cost."""
+        settings = self.race.settings
+        return 0.0 if settings.max_cost is None else settings.max_call_cost
 
     def _flush(self) -> None:
         for event in self._held:
@@ -390,16 +396,24 @@ def _reason(error: BaseException) -> str:
     return f"the message: {error}" if isinstance(error, TombolaError) else repr(error)
 
 
-def loss_and_cost(call: Call, result: Any, units: Units = UNIT_LOSSES) -> tuple[float, float]:
+def loss_and_cost(
+    call: Call, result: Any, units: Units = UNIT_LOSSES, default_cost: float | None = 0.0
+) -> tuple[float, float]:
     """Return loss in [0, 1] and cost from the result of an evaluation.
 
     FeedbackError if the result is something else, or outside of the range.
 
     call: named in the error message.
-    result: a value, or a tuple of value and cost; the cost is 0 by default.
+    result: a value, or a tuple of value and cost.
     units: direction and range of the value.
+    default_cost: of a result without a cost; None rejects it.
     """
-    parts = result if isinstance(result, tuple) else (result, 0.0)
+    if default_cost is None and not isinstance(result, tuple):
+        raise FeedbackError(
+            f"race: expected a cost with each answer, because of max_cost, got none for {call.candidate} on row "
+            f"{call.row}; report it after the {units.quantity}, or state the largest one as max_call_cost."
+        )
+    parts = result if isinstance(result, tuple) else (result, default_cost)
     if len(parts) != 2 or not all(isinstance(part, Real) for part in parts):
         raise FeedbackError(
             f"race: evaluate must return a {units.quantity}, or a {units.quantity} and a cost, got {result!r} for "

@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tombola import _validate
 from tombola.errors import ParameterError, TombolaError
@@ -26,6 +26,8 @@ ROW = "{row}"
 MAX_LINE_BYTES = 1 << 20
 # `hint` suggests a smaller cap if no loss, which is run time / cap, exceeds this: then the differences are small.
 LOW_LOSS = 0.1
+# The answer of a command: loss and cost, or the loss alone.
+Answer: TypeAlias = float | tuple[float, float]
 
 
 class CommandError(TombolaError):
@@ -102,11 +104,11 @@ class SubprocessEvaluator:
             raise ParameterError("--candidate: expected a command after the name, got none; write name=COMMAND {row}.")
         return [word.replace(ROW, row) for word in words]
 
-    async def ask(self, call: Call, log: Callable[[str], None] | None = None) -> tuple[float, float]:
-        """Run the command of a call, with retries, and return (loss, cost).
+    async def ask(self, call: Call, log: Callable[[str], None] | None = None) -> Answer:
+        """Run the command of a call, with retries, and return (loss, cost), or the loss if there is no cost.
 
         CommandError if the last attempt fails, too. The cost is in seconds with loss "seconds", the printed one with
-        loss "stdout", else 0.
+        loss "stdout".
 
         log: receives a line per failure; None: silent.
         """
@@ -120,7 +122,7 @@ class SubprocessEvaluator:
                 last = error
         raise last
 
-    async def _run_once(self, call: Call) -> tuple[float, float]:
+    async def _run_once(self, call: Call) -> Answer:
         limit_seconds = min(self.cap or math.inf, self.timeout or math.inf)
         started = time.perf_counter()
         try:
@@ -137,10 +139,10 @@ class SubprocessEvaluator:
         seconds = time.perf_counter() - started
         return self._result(status, output, errors, seconds)
 
-    def _result(self, status: int, output: str, errors: str, seconds: float) -> tuple[float, float]:
+    def _result(self, status: int, output: str, errors: str, seconds: float) -> Answer:
         # Statuses above 125 mean that the shell could not run the command or that a signal ended it.
         if self.loss == "exit" and 0 <= status <= 125:
-            return float(status != 0), 0.0
+            return float(status != 0)
         if status != 0:
             raise CommandError(f"ended with status {status}" + (f" and printed {errors!r}" if errors else ""))
         if self.loss == "seconds":
@@ -202,13 +204,13 @@ def _update_quotes(open_quotes: list[str], sign: str, before: str) -> None:
         open_quotes.append(sign)
 
 
-def _parse_output(output: str, units: Units) -> tuple[float, float]:
-    """Return (loss, cost) from the last non-empty line; cost 0 if it is missing."""
+def _parse_output(output: str, units: Units) -> Answer:
+    """Return (loss, cost) from the last non-empty line, or the loss if it has no cost."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     try:
         value, cost = [*map(float, lines[-1].split()), *([0.0] if len(lines[-1].split()) == 1 else [])]
         if units.low <= value <= units.high and 0.0 <= cost < math.inf:
-            return units.loss(value), cost
+            return (units.loss(value), cost) if len(lines[-1].split()) == 2 else units.loss(value)
     except (IndexError, ValueError):
         pass
     raise CommandError(

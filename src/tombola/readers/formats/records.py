@@ -190,7 +190,7 @@ def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, lis
             name = _choose(path, "sheet", workbook.sheetnames, sheet)
             # Many programs write dimensions that leave out rows and columns.
             workbook[name].reset_dimensions()
-            rows = _non_empty_rows(path, workbook[name].iter_rows(values_only=True))
+            rows = _non_empty_rows(path, ([_cell_value(cell) for cell in row] for row in workbook[name].iter_rows()))
     except (TableError, MemoryError):
         raise
     except Exception as error:  # openpyxl raises errors of many types for damaged files
@@ -198,6 +198,14 @@ def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, lis
             f"{path}: expected an Excel file (.xlsx), got something else ({type(error).__name__}); save it again."
         ) from None
     return name, rows
+
+
+def _cell_value(cell: Any) -> Any:
+    """Return the value of a cell; a number that Excel shows as a percentage as that text, as in a CSV file."""
+    value = cell.value
+    if isinstance(value, float | int) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
+        return f"{100 * value:.12g}%"
+    return value
 
 
 def _check_part_sizes(path: Path, packed: ZipFile) -> None:
