@@ -510,7 +510,8 @@ def test_race_in_the_unit_of_the_user(command: Callable[..., tuple[int, str]], t
     assert "mean score" in printed
     with RaceFile.open(tmp_path / "r") as file:
         assert [event.loss for event in file.events if event.kind == "answer"] == pytest.approx([0.1, 0.25])
-        assert file.settings.within == pytest.approx(0.05)
+        rule: Any = file.settings.rule(60)
+        assert rule.within == pytest.approx(0.05)
     with pytest.raises(TombolaError, match="expected a score from 0 to 10, got 11; repair it"):
         command("record", "r", "3", "--score", "11")
     with pytest.raises(TombolaError, match="within must be a number, at least 0 and below 10"):

@@ -118,7 +118,8 @@ def start(
             if session.feedback_model.full_feedback:
                 show("Record an outcome for every action of a row: this learner compares them.")
             show("The list for the first day:")
-            show(f"  tombola session next {file} --count {max(1, min(rows // 10, DAILY_ROWS))} --out today.csv", soft=True)
+            count = max(1, min(rows // 10, DAILY_ROWS))
+            show(f"  tombola session next {file} --count {count} --out today.csv", soft=True)
 
 
 @app.command("next")

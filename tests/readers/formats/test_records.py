@@ -93,3 +93,15 @@ def test_binary_table_name_is_rejected(tmp_path: Path, one_sentence: Sentence) -
         base.execute("UPDATE sqlite_master SET name = x'ff'")
     base.close()
     refused(tmp_path / "t.db", one_sentence)
+
+
+def test_percent_cells_of_excel_are_text(tmp_path: Path) -> None:
+    """A column that Excel shows in percent is ignored beside scores, as it is in a CSV file."""
+    book = openpyxl.Workbook()
+    for row in (["a", "b", "share"], [7, 3, 0.93], [8, 4, 0.5]):
+        book.active.append(row)
+    for row in (2, 3):
+        book.active.cell(row, 3).number_format = "0%"
+    book.save(tmp_path / "t.xlsx")
+    pool = tombola.read_table(tmp_path / "t.xlsx", kind="scores", limits=(0, 10)).pool
+    assert pool.actions == ("a", "b")
