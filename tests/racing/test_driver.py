@@ -352,15 +352,15 @@ def test_failing_baseline_does_not_pass_the_gate() -> None:
             raise RuntimeError("the baseline cannot run")
         return 0.4
 
-    result = race(["old", "new"], 60, evaluate, baseline="old", seed=0)
+    result = race(["old", "new"], range(60), evaluate, baseline="old", seed=0)
     assert result.answer == ()
 
 
 def test_cap_without_costs() -> None:
     """A call that reports no cost counts as the largest one; without a largest cost it is rejected."""
     capped = race(
-        ["a", "b"], 60, lambda candidate, row: float(candidate == "b"), max_cost=3.0, max_call_cost=0.5, seed=0
+        ["a", "b"], range(60), lambda candidate, row: float(candidate == "b"), max_cost=3.0, max_call_cost=0.5, seed=0
     )
     assert capped.cost == pytest.approx(3.0)
     with pytest.raises(FeedbackError, match="expected a cost with each answer"):
-        race(["a", "b"], 60, lambda candidate, row: 0.5, max_cost=3.0, seed=0)
+        race(["a", "b"], range(60), lambda candidate, row: 0.5, max_cost=3.0, seed=0)

@@ -19,13 +19,13 @@ from tombola.cli.printing import new_table, show
 from tombola.cli.reading import require_kind
 from tombola.cli.row_source import OrderGuard, Rows, RowSource, Sample
 from tombola.errors import ParameterError, TableError
-from tombola.readers.units import Units, parse_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tombola._types import Floats
     from tombola.confidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
+    from tombola.readers.units import Units
     from tombola.report.evidence_page import Figure, TextTable
 
 # Exit codes: a statement is refuted; it is undecided, so that more rows are needed.
@@ -77,6 +77,7 @@ def certify(
     """
     from tombola.confidence import RowMonitor
     from tombola.readers.names import is_id_name
+    from tombola.readers.units import Units, parse_range
 
     _check_options("certify", table, level, out, follow=follow, has_size=rows is not None)
     source = RowSource(table, follow=follow)
@@ -187,7 +188,7 @@ class PastRows:
 
 
 def _certify_mean(
-    source: RowSource, past: PastRows, within: float, level: float, units: Units, seed: int, out: Path | None, *,
+    source: RowSource, past: PastRows, within: float, level: float, units: "Units", seed: int, out: Path | None, *,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Find the mean of one column with predictions from history, and exit."""
@@ -306,6 +307,7 @@ def audit(
     Exit status 0: all are proved. 1: some are refuted. 3: some are undecided, none is refuted. 2: bad input.
     """
     from tombola.confidence import Audit, RunningMean, parse_statement
+    from tombola.readers.units import parse_range
 
     _check_options("audit", table, level, out, follow=follow, has_size=rows is not None or bool(sizes))
     if bool(strata) != bool(sizes) or (sizes and rows):
@@ -403,7 +405,7 @@ def _join(names: list[str]) -> str:
 # certify
 
 
-def _certificate_facts(certificate: "Certificate", units: Units) -> dict[str, Any]:
+def _certificate_facts(certificate: "Certificate", units: "Units") -> dict[str, Any]:
     """Return the certificate as JSON data in table units, the best action first."""
     facts = certificate.to_json()
     actions = [
@@ -437,7 +439,7 @@ def _show_certificate(facts: dict[str, Any], more: int | None, ids: list[str]) -
 
 
 def _write_certificate(
-    out: Path, facts: dict[str, Any], certificate: "Certificate", units: Units, path: list[tuple[int, float]]
+    out: Path, facts: dict[str, Any], certificate: "Certificate", units: "Units", path: list[tuple[int, float]]
 ) -> None:
     import numpy as np
 

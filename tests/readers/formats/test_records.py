@@ -103,5 +103,5 @@ def test_percent_cells_of_excel_are_text(tmp_path: Path) -> None:
     for row in (2, 3):
         book.active.cell(row, 3).number_format = "0%"
     book.save(tmp_path / "t.xlsx")
-    pool = tombola.read_table(tmp_path / "t.xlsx", kind="scores", limits=(0, 10)).pool
+    pool = read_table(tmp_path / "t.xlsx", kind="scores", range=(0, 10)).pool
     assert pool.actions == ("a", "b")
