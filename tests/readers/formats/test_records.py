@@ -100,8 +100,8 @@ def test_percent_cells_of_excel_are_text(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     for row in (["a", "b", "share"], [7, 3, 0.93], [8, 4, 0.5]):
         book.active.append(row)
-    for row in (2, 3):
-        book.active.cell(row, 3).number_format = "0%"
+    for line in (2, 3):
+        book.active.cell(line, 3).number_format = "0%"
     book.save(tmp_path / "t.xlsx")
     pool = read_table(tmp_path / "t.xlsx", kind="scores", range=(0, 10)).pool
     assert pool.actions == ("a", "b")
