@@ -45,7 +45,7 @@ from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
 
 
-@pytest.mark.parametrize(("kind", "count"), [(Hostile, 6_000), (HostileBandit, 3_000)])
+@pytest.mark.parametrize(("kind", "count"), [(Hostile, 2_000), (HostileBandit, 1_000)])
 def test_no_hostile_learner_overspends(kind: Any, count: int) -> None:
     assert count_overspent(0, count, (played, kind)) == 0
 

@@ -75,9 +75,13 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
     "minimax": [{"T": 20, "learner": "any"}, *({"T": 10, "learner": name} for name in LEARNERS)],
 }
 KINDS = {kind.name: kind for kind in CLAIMS}
-# Half a minute of compilation each: left to full runs, and to `tombola reproduce --inject-faults`.
-SLOW = ("constraints", "classification")
-SLOW_SOURCE_FAULTS = (*SLOW, "switching", "frugal-ucb", "random-walk", "late-elimination", "bandit-repair")
+# Long, mostly compilation: left to full runs, and to `tombola reproduce --inject-faults`. The claims on races and ranks
+# have shorter tests in the folder extensions.
+SLOW = (
+    "constraints", "classification", "impossibility", "switching", "random-walk", "bandit-repair", "ranks", "known",
+    "race-best", "race-within", "race-top", "race-gate",
+)  # fmt: skip
+SLOW_SOURCE_FAULTS = (*SLOW, "frugal-ucb", "late-elimination")
 CLAIM_CASES = [pytest.param(name, marks=[pytest.mark.full] if name in SLOW else []) for name in KINDS]
 FAULT_CASES = [
     pytest.param(name, fault, marks=[pytest.mark.full] if name in SLOW else [], id=f"{name} - {fault}")
