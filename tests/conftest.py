@@ -71,14 +71,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the key of checkpoints out of the home of whoever runs the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TOMBOLA_STATE", str(tmp_path_factory.mktemp("state")))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
 def _compiled() -> Iterator[None]:
     """Compile kernels also where interpreting them would be faster: their machine code is under test."""
     with compiled():
