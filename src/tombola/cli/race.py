@@ -556,10 +556,10 @@ def _show_report(report: "RaceReport", file: Path) -> None:
     else:
         show(_standings_table(report))
         reached = f"{float(race.rule.state.threshold):g}"
-        decided = "decided" if race.settings.baseline is not None else "dropped"
-        show(
-            f"wealth: evidence against a candidate; it is {decided} at {reached}, or when the rows left cannot help it."
-        )
+        is_gate = race.settings.baseline is not None
+        words = ("for or against", "decided", "change it") if is_gate else ("against", "dropped", "help it")
+        bet, ended, change = words
+        show(f"wealth: evidence {bet} a candidate; it is {ended} at {reached}, or when the rows left cannot {change}.")
     if race.strata is not None:
         show(_group_table(report))
     if race.pending:
@@ -596,7 +596,9 @@ def _rank_table(report: "RaceReport") -> "Table":
 
 def _standings_table(report: "RaceReport") -> "Table":
     units = report.race.settings.units
-    table = new_table("candidate", f"mean {units.quantity}", "rows", "dropped after", "against", "wealth")
+    is_gate = report.race.settings.baseline is not None
+    ended = "decided after" if is_gate else "dropped after"
+    table = new_table("candidate", f"mean {units.quantity}", "rows", ended, "against", "wealth")
     for column in (1, 2, 3, 5):
         table.columns[column].justify = "right"
     for one in report.standings:

@@ -171,6 +171,7 @@ class RaceReport:
             shown=MAX_TABLE_ROWS,
             groups=self.group_cells(),
             quantity=self.race.settings.units.quantity,
+            ended="dropped" if self.race.settings.baseline is None else "decided",
             ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
             ranks_shown=MAX_RANK_BARS,
             drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
@@ -316,9 +317,11 @@ def _wealth_chart(report: RaceReport) -> Chart:
         height = np.clip(values[points], MIN_PLOTTED_WEALTH, 10 * threshold)
         bands.append(Band(name, points + 1.0, height, height, height))
     shown = f" (the {MAX_CURVES} that stayed longest)" if len(report.standings) > MAX_CURVES else ""
-    words = f"Wealth of the bet against each candidate{shown}; at the dashed line the candidate is dropped"
+    is_gate = race.settings.baseline is not None
+    ended, bet = ("decided", "for or against") if is_gate else ("dropped", "against")
+    words = f"Wealth of the bet {bet} each candidate{shown}; at the dashed line the candidate is {ended}"
     ends: Floats = np.array([1.0, float(max(race.rows_counted, 2))])
-    line = Line("dropped", ends, np.full(2, threshold))
+    line = Line(ended, ends, np.full(2, threshold))
     return Chart("Wealth over rows", "rows", "wealth", tuple(bands), (line,), log_x=False, log_y=True, alt=words)
 
 
