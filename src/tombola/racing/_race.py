@@ -7,7 +7,7 @@ the same answer twice  ignored; `record` returns False
 a different answer     FeedbackError; the first answer stands
 no answer              the race waits, and `pending` lists the call. A row is never skipped: a candidate that fails to
                        answer exactly where it would be wrong would look better than it is
-failed                 counts as loss 1, for the baseline of a gate as loss 0, or ends the race (on_failure="stop")
+failed                 counts as loss 1, or ends the race (on_failure="stop")
 known                  an answer on file is never asked; it counts when its row comes up, in shuffled order
 """
 
@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Loss of a failed call, with on_failure="worst": failing must never pay. A failure of the baseline would pay for the
-# candidates that are compared with it, so it counts as no loss.
-WORST_LOSS, FAILED_BASELINE_LOSS = 1.0, 0.0
+# Loss of a failed call, with on_failure="worst": failing must never pay.
+WORST_LOSS = 1.0
 # Relative tolerance of `max_cost`: 250 calls of 0.1 are allowed to cost 25, although 250 doubles 0.1 are more.
 COST_ROUNDING = 1e-12
 
@@ -547,10 +546,7 @@ class Race(ProcessBound):
 
     def _recorded_loss(self, ticket: int) -> float:
         loss = self._answers[ticket].loss
-        if loss is not None:
-            return loss
-        is_baseline = self.candidates[(ticket - 1) % len(self.candidates)] == self.settings.baseline
-        return FAILED_BASELINE_LOSS if is_baseline else WORST_LOSS
+        return WORST_LOSS if loss is None else loss
 
     def _await_row(self) -> None:
         """Update the tickets that the next row still needs."""

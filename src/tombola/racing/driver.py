@@ -235,6 +235,10 @@ def _run_to_end(driver: "Driver", work: Any) -> None:
         raise Interrupted(driver.race, driver.log) from None
 
 
+# Failed calls of the baseline of a gate, before any answer, after which it is taken as broken.
+MAX_BASELINE_FAILURES = 3
+
+
 class Driver:
     """Make the calls of a race, a limited number at a time, and log answers.
 
@@ -251,6 +255,7 @@ class Driver:
         self.race, self.log, self.progress, self._units = race, log, progress, units
         self._unanswered = deque(race.pending)
         self._held: list[Event] = []
+        self._baseline_failures = 0
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
         """Make calls until the race is over.
@@ -289,6 +294,8 @@ class Driver:
             answer = Event("answer", call.ticket, failed=True)
         else:
             raise error
+        if call.candidate == self.race.settings.baseline:
+            self._check_baseline(call, error)
         self.race.apply(answer)
         self._held.append(self.race.recorded(call.ticket))
         if self.race.failures < self.race.calls_answered:
@@ -297,6 +304,16 @@ class Driver:
             raise SessionError(
                 f"race: expected a loss, but the first {self.race.failures} calls all failed, the last, "
                 f"{call.candidate} on row {call.row}, with {_reason(error)}; run it by hand to see why."
+            ) from error
+
+    def _check_baseline(self, call: Call, error: BaseException | None) -> None:
+        """Raise SessionError if the first calls of the baseline all fail: every candidate would pass the gate."""
+        answers = error is None or self._baseline_failures < 0
+        self._baseline_failures = -1 if answers else self._baseline_failures + 1
+        if error is not None and self._baseline_failures == MAX_BASELINE_FAILURES:
+            raise SessionError(
+                f"race: expected a baseline that answers, but the first {MAX_BASELINE_FAILURES} calls of "
+                f"{call.candidate} all failed, the last with {_reason(error)}; run it by hand, then start anew."
             ) from error
 
     @property

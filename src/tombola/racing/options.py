@@ -65,7 +65,7 @@ class RaceSettings:
     max_call_cost   upper bound on the cost of one call. Without it the reserve is the largest cost recorded so far,
                     and the first call is issued alone, because no cost is known yet. Then the cap holds as long as no
                     call in flight costs more than every call before it.
-    on_failure      "worst": a failed call counts as loss 1, one of the baseline as loss 0; "stop": it ends the race
+    on_failure      "worst": a failed call counts as loss 1; "stop": it ends the race
     question        "best", or "ranks": the order of all candidates, or of the first `top` if top > 1
     candidate       with question="ranks": ask only for the rank of this candidate; None: of all
     blocks          with question="ranks": separate whole blocks, which is faster where candidates are far apart
