@@ -148,7 +148,7 @@ class ListSource(Protocol):
     names: of the actions.
     columns: names of the list's own columns.
     delimiter: separates the columns of a daily list.
-    feedback_model: what the learner observes; it decides which columns are blank.
+    feedback_model: of the learner; it decides which columns are blank.
     """
 
     names: tuple[str, ...]

@@ -67,9 +67,9 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
 
 
 def drop_hopeless(state: Any) -> None:
-    """Drop the candidates that can no longer catch up, whatever the rows left bring.
+    """Drop the candidates that can no longer catch up on the rows left.
 
-    Each is compared with the candidate whose largest possible total is smallest.
+    Each is compared with the candidate of the smallest largest possible total.
 
     state: an `EliminationState`, changed in place.
     """
@@ -84,7 +84,7 @@ def drop_hopeless(state: Any) -> None:
 
 
 def smallest_bound(state: Any) -> int:
-    """Return the active candidate whose largest possible total loss is smallest.
+    """Return the active candidate with the smallest largest possible total loss.
 
     Unknown losses count as 1, answers on file as they are. Without answers on file it is the leader.
 
