@@ -10,7 +10,7 @@ from typing import Any
 from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM
 
 # Seconds until a dropped Ctrl-C is raised again; by then Python has left the code that drops exceptions.
-RETRY_DELAY = 0.05
+_RETRY_DELAY = 0.05
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
 
     The exit status is `EXIT_SIGINT` or `EXIT_SIGTERM` then.
     """
-    sys.unraisablehook = reraise_interrupt
+    sys.unraisablehook = _reraise_interrupt
     try:
         from tombola.cli.app import main as run
 
@@ -36,13 +36,13 @@ def main() -> None:
         os._exit(EXIT_SIGINT if ended.code == EXIT_SIGINT else EXIT_SIGTERM)
 
 
-def reraise_interrupt(unraisable: Any) -> None:
+def _reraise_interrupt(unraisable: Any) -> None:
     """Raise Ctrl-C again, if it came where Python drops exceptions (in __del__).
 
     unraisable: argument of `sys.unraisablehook`.
     """
     if unraisable.exc_type is not None and issubclass(unraisable.exc_type, KeyboardInterrupt):
-        timer = Timer(RETRY_DELAY, interrupt_main)
+        timer = Timer(_RETRY_DELAY, interrupt_main)
         timer.daemon = True
         timer.start()
     else:

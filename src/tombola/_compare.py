@@ -29,13 +29,13 @@ from tombola.rng import RngStreams, repetition_seeds
 from tombola.runs import Cell, Entry, Runs, slice_ends
 
 # A pool of losses, or of labelled rows.
-AnyPool: TypeAlias = Pool | LabelledPool
+_AnyPool: TypeAlias = Pool | LabelledPool
 # A pool, or an array of losses, shape (rows, actions).
-PoolLike: TypeAlias = AnyPool | ArrayLike
+_PoolLike: TypeAlias = _AnyPool | ArrayLike
 # A learner, or a function that returns one for a horizon.
-LearnerLike: TypeAlias = AnyLearner | Callable[[int], AnyLearner]
+_LearnerLike: TypeAlias = AnyLearner | Callable[[int], AnyLearner]
 # Learners of `compare`: by name, in a sequence, or a single one.
-Learners: TypeAlias = Mapping[str, LearnerLike] | Sequence[LearnerLike] | LearnerLike
+Learners: TypeAlias = Mapping[str, _LearnerLike] | Sequence[_LearnerLike] | _LearnerLike
 # One or several input models.
 Orders: TypeAlias = Sequence[OrderLike] | OrderLike
 # Direction of a table: lower or higher is better.
@@ -43,7 +43,7 @@ Kind: TypeAlias = Literal["losses", "scores"]
 
 
 def compare(
-    pool: PoolLike | Sequence[AnyPool],
+    pool: _PoolLike | Sequence[_AnyPool],
     learners: Learners,
     orders: Orders = "random",
     *,
@@ -102,7 +102,7 @@ class Comparison:
     each pool, `target_regrets` the regret under a loss target by horizon; both are empty without a budget.
     """
 
-    pool: InitVar[PoolLike | Sequence[AnyPool]]
+    pool: InitVar[_PoolLike | Sequence[_AnyPool]]
     learners: InitVar[Learners]
     orders: InitVar[Orders] = "random"
     kind: InitVar[Kind | None] = field(default=None, kw_only=True)
@@ -113,14 +113,14 @@ class Comparison:
     relabel: bool = True
     marks: Sequence[int] | None = None
     seed: Seed = field(kw_only=True)
-    pools: Sequence[AnyPool] = field(init=False)
+    pools: Sequence[_AnyPool] = field(init=False)
     models: Sequence[OrderModel] = field(init=False)
-    recipes: Mapping[str, LearnerLike] = field(init=False)
+    recipes: Mapping[str, _LearnerLike] = field(init=False)
     budget_runs: Sequence[BudgetRun | None] = field(init=False)
     target_regrets: Mapping[int, TargetRegret] = field(init=False)
 
     def __post_init__(
-        self, pool: PoolLike | Sequence[AnyPool], learners: Learners, orders: Orders, kind: Kind | None
+        self, pool: _PoolLike | Sequence[_AnyPool], learners: Learners, orders: Orders, kind: Kind | None
     ) -> None:
         pools = _pools(pool, kind)
         price = _validate.real("compare", "switching_price", self.switching_price, least=0)
@@ -236,14 +236,14 @@ def _marks(marks: Sequence[int] | None, horizon: int) -> Rounds:
     return log_spaced(horizon) if marks is None else np.array([mark for mark in marks if mark <= horizon], np.int64)
 
 
-def _columns(pool: AnyPool, streams: RngStreams, *, relabel: bool) -> Rounds:
+def _columns(pool: _AnyPool, streams: RngStreams, *, relabel: bool) -> Rounds:
     """Return the column of each action of the learner; labels are not permuted."""
     if isinstance(pool, Pool):
         return random_order(pool.k, streams.labels()).astype(np.int64) if relabel else np.arange(pool.k)
     return np.arange(2)
 
 
-def _learner(recipe: LearnerLike, horizon: int) -> AnyLearner:
+def _learner(recipe: _LearnerLike, horizon: int) -> AnyLearner:
     return recipe(horizon) if callable(recipe) else recipe
 
 
@@ -261,11 +261,11 @@ def _collect(entries: Sequence[Entry], results: Iterable[list[Cell]], count: int
     return cells
 
 
-def _pools(pool: Any, kind: Kind | None) -> list[AnyPool]:
+def _pools(pool: Any, kind: Kind | None) -> list[_AnyPool]:
     several = isinstance(pool, list | tuple) and all(
         isinstance(one, Pool | LabelledPool | np.ndarray) or is_frame(one) for one in pool
     )
-    pools: list[AnyPool] = [as_pool(one, kind=kind) for one in (pool if several else [pool])]
+    pools: list[_AnyPool] = [as_pool(one, kind=kind) for one in (pool if several else [pool])]
     if len({p.rows for p in pools}) != len(pools) or not pools:
         raise ParameterError(
             f"compare: expected one pool, or pools with different numbers of rows, got {[p.rows for p in pools]} rows; "
@@ -287,7 +287,7 @@ def _models(orders: Orders) -> list[OrderModel]:
     return models
 
 
-def _named(learners: Learners) -> dict[str, LearnerLike]:
+def _named(learners: Learners) -> dict[str, _LearnerLike]:
     """Return learners by name: their class, or their text where two are of one class."""
     if isinstance(learners, Mapping):
         named = dict(learners)

@@ -23,9 +23,9 @@ MAX_ROWS = 12
 # Characters of a name in a cell.
 MAX_NAME_LENGTH = 60
 # Characters of `__repr__`, which consoles and lists show on one line.
-MAX_REPR_LENGTH = 199
+_MAX_REPR_LENGTH = 199
 # Characters of a learner inside of another `__repr__`; parameters may be whole arrays.
-MAX_LEARNER_LENGTH = 80
+_MAX_LEARNER_LENGTH = 80
 
 # No colours: notebooks are light or dark, and the text inherits the colour of its surroundings.
 _TABLE = "border-collapse:collapse;margin:.4em 0"
@@ -73,19 +73,19 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def csv_cell(text: str) -> str:
+def _csv_cell(text: str) -> str:
     """Return the text of a CSV cell, with a quote before it if it could be a formula.
 
     Spreadsheets would evaluate a formula.
 
-    >>> csv_cell("=1+1"), csv_cell("x=1"), csv_cell("-0.5")
+    >>> _csv_cell("=1+1"), _csv_cell("x=1"), csv_cell("-0.5")
     ("'=1+1", 'x=1', '-0.5')
     """
     return f"'{text}" if text.startswith(_FORMULA_STARTS) and not is_number(text) else text
 
 
 def csv_cell_matches(written: str, name: str) -> bool:
-    """Return whether a cell is blank, or holds this name, quoted by `csv_cell` or not.
+    """Return whether a cell is blank, or holds this name, quoted by `_csv_cell` or not.
 
     written: text of the cell.
     name: the expected name.
@@ -93,11 +93,11 @@ def csv_cell_matches(written: str, name: str) -> bool:
     >>> csv_cell_matches("'=1+1", "=1+1"), csv_cell_matches("", "a"), csv_cell_matches("b", "a")
     (True, True, False)
     """
-    return written.strip() in ("", name.strip(), csv_cell(name).strip())
+    return written.strip() in ("", name.strip(), _csv_cell(name).strip())
 
 
 def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
-    """Format rows as CSV, safe to open in a spreadsheet; see `csv_cell`.
+    """Format rows as CSV, safe to open in a spreadsheet; see `_csv_cell`.
 
     rows: cells of each row; they are converted to text.
 
@@ -107,7 +107,7 @@ def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n", delimiter=delimiter)
     for row in rows:
-        writer.writerow([csv_cell(value) if isinstance(value, str) else value for value in row])
+        writer.writerow([_csv_cell(value) if isinstance(value, str) else value for value in row])
     return text.getvalue()
 
 
@@ -280,24 +280,24 @@ def html_block(
     >>> html_block("a < b", [("rows", "2")])
     '<div><strong>a &lt; b</strong><div>rows: 2</div></div>'
     """
-    parts = [f"<strong>{html_text(title)}</strong>"]
-    line = ", ".join(f"{html_text(name)}: {html_text(value)}" for name, value in facts)
+    parts = [f"<strong>{_html_text(title)}</strong>"]
+    line = ", ".join(f"{_html_text(name)}: {_html_text(value)}" for name, value in facts)
     parts += [f"<div>{line}</div>"] if line else []
     parts += [_table_html(table) for table in tables]
-    parts += [f"<div>{html_text(note)}</div>" for note in notes if note]
+    parts += [f"<div>{_html_text(note)}</div>" for note in notes if note]
     return f"<div>{''.join(parts)}</div>"
 
 
-def html_text(text: str) -> str:
+def _html_text(text: str) -> str:
     r"""Escape text for HTML; control characters become visible.
 
-    >>> html_text("<b>\x1b"), html_text('"')
+    >>> _html_text("<b>\x1b"), _html_text('"')
     ('&lt;b&gt;\\x1b', '&quot;')
     """
     return escape(escape_control(text))
 
 
-def short_repr(text: str, length: int = MAX_REPR_LENGTH) -> str:
+def short_repr(text: str, length: int = _MAX_REPR_LENGTH) -> str:
     r"""Return the text on one line of at most `length` characters.
 
     Control characters are replaced.
@@ -310,7 +310,7 @@ def short_repr(text: str, length: int = MAX_REPR_LENGTH) -> str:
 
 def short_learner(learner: object) -> str:
     """Return the `repr` of a learner, cut to fit inside of another one."""
-    return short_repr(repr(learner), MAX_LEARNER_LENGTH)
+    return short_repr(repr(learner), _MAX_LEARNER_LENGTH)
 
 
 def _table_html(table: HtmlTable) -> str:
@@ -319,7 +319,7 @@ def _table_html(table: HtmlTable) -> str:
         _RIGHT if rows and all(_is_numeric(row[at]) for row in rows) else _LEFT for at in range(len(table.columns))
     ]
     head = "".join(
-        f'<th style="{style}">{html_text(name)}</th>' for name, style in zip(table.columns, styles, strict=True)
+        f'<th style="{style}">{_html_text(name)}</th>' for name, style in zip(table.columns, styles, strict=True)
     )
     body = "".join(
         "<tr>"
@@ -327,14 +327,14 @@ def _table_html(table: HtmlTable) -> str:
         + "</tr>"
         for row in rows
     )
-    heading = f"<div>{html_text(table.heading)}</div>" if table.heading else ""
+    heading = f"<div>{_html_text(table.heading)}</div>" if table.heading else ""
     more = (len(table.rows) if table.total is None else table.total) - len(rows)
     rest = f"<div>and {more:,} more</div>" if more > 0 else ""
     return f'{heading}<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}'
 
 
 def _cell(text: str) -> str:
-    return html_text(truncate(text, MAX_NAME_LENGTH))
+    return _html_text(truncate(text, MAX_NAME_LENGTH))
 
 
 def _is_numeric(text: str) -> bool:

@@ -38,7 +38,7 @@ Check: TypeAlias = Callable[[Any], None]
 
 ROUNDS, ACTIONS = 60, 3
 # Number of distinct values of a feature in the pools of the checks, for hypothesis classes on a finite domain.
-N_POINTS = 7
+_N_POINTS = 7
 # Rounds of the easy pool, and the share of the loss of uniform play that counts as clearly better. The margin is at
 # least five standard deviations of the mean loss of uniform play.
 EASY_ROUNDS, EASY_SHARE = 400, 0.75
@@ -346,7 +346,7 @@ def _easy_budget(learner: Any) -> dict[str, Any]:
 
 def _labelled(learner: LabelLearner, labels: Any, rng: np.random.Generator) -> LabelledPool:
     """Return a pool in the domain of the hypothesis class, with these labels."""
-    rows, points = len(labels), N_POINTS
+    rows, points = len(labels), _N_POINTS
     if isinstance(learner.hypotheses, FiniteClass):
         points = learner.hypotheses.array.shape[1]
     features = rng.integers(0, points, (rows, _dimensions(learner)))

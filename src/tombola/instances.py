@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 # Largest number of rounds of `littlestone`, whose pool has 2^rounds actions.
-MAX_LITTLESTONE_ROUNDS = 20
+_MAX_LITTLESTONE_ROUNDS = 20
 
 
 def birthday(horizon: int) -> Pool:
@@ -153,9 +153,9 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
     ((3, 8), 0.0)
     """
     T = _validate.integer("littlestone", "rounds", rounds, least=1)
-    if T > MAX_LITTLESTONE_ROUNDS:
+    if T > _MAX_LITTLESTONE_ROUNDS:
         raise ParameterError(
-            f"littlestone: rounds must be at most {MAX_LITTLESTONE_ROUNDS}, since there are 2^rounds actions, got {T}; "
+            f"littlestone: rounds must be at most {_MAX_LITTLESTONE_ROUNDS}, for 2^rounds actions, got {T}; "
             f"write for example rounds=10."
         )
     return Pool(mistake_tree(_generator("littlestone", seed).integers(0, 2, size=T).tolist()))

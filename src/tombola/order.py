@@ -71,21 +71,21 @@ class RandomOrder(OrderModel):
 
 
 @dataclass(frozen=True, eq=False)
-class IidOrder(OrderModel):
+class _IidOrder(OrderModel):
     """Draw as many independent uniform rows as the pool has."""
 
     name: ClassVar[str] = "iid"
     exchangeable: ClassVar[bool] = True
 
     def arrange(self, rows: int, rng: RngState) -> Order:
-        return iid_order(rows, rows, rng)
+        return _iid_order(rows, rows, rng)
 
     def population(self, rows: int) -> float:
         return math.inf
 
 
 @dataclass(frozen=True, eq=False)
-class GivenOrder(OrderModel):
+class _GivenOrder(OrderModel):
     """Take the rows as listed, or in the order of `permutation`.
 
     permutation: row index of each round, every row once; None for the order of the list.
@@ -103,7 +103,7 @@ class GivenOrder(OrderModel):
 # rejected with a message.
 OrderLike: TypeAlias = str | OrderModel | NDArray[Any] | list[int] | None
 # Input model by name.
-ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (RandomOrder, IidOrder, GivenOrder)}
+ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (RandomOrder, _IidOrder, _GivenOrder)}
 
 
 def as_order_model(order: OrderLike) -> OrderModel:
@@ -117,7 +117,7 @@ def as_order_model(order: OrderLike) -> OrderModel:
     if isinstance(order, OrderModel):
         return order
     if not isinstance(order, str):
-        return GivenOrder([] if order is None else order)
+        return _GivenOrder([] if order is None else order)
     if order not in ORDER_MODELS:
         names = ", ".join(map(repr, ORDER_MODELS))
         raise OrderError(
@@ -151,7 +151,7 @@ def random_order(rows: int, rng: RngState) -> Order:
     return order
 
 
-def iid_order(rounds: int, rows: int, rng: RngState) -> Order:
+def _iid_order(rounds: int, rows: int, rng: RngState) -> Order:
     """Return independent uniform draws from the rows, shape (rounds,).
 
     rounds, rows: number of draws, and of rows of the pool.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tombola.report.chart import Band, Chart, Line
 
 # Number of parts of the horizon in which `Runs.shares` measures the share of each action.
-N_SLICES = 40
+_N_SLICES = 40
 
 
 class Entry(NamedTuple):
@@ -359,14 +359,14 @@ class Runs:
 
 
 def slice_ends(horizon: int) -> Rounds:
-    """Return the last rounds of at most `N_SLICES` slices of equal length.
+    """Return the last rounds of at most `_N_SLICES` slices of equal length.
 
     horizon: number of rounds.
 
     >>> slice_ends(3).tolist()
     [1, 2, 3]
     """
-    return np.unique(np.linspace(0, horizon, N_SLICES + 1).astype(np.int64))[1:]
+    return np.unique(np.linspace(0, horizon, _N_SLICES + 1).astype(np.int64))[1:]
 
 
 _SUMS = ("loss", "expected_loss", "comparator_loss", "switches")

@@ -10,7 +10,7 @@ from tombola.engine.loop import LOSS, SWITCHES
 from tombola.runs import Runs
 
 # Learner -> clause that explains why it is good; shown beside the advice.
-REASONS = {
+_REASONS = {
     "FollowTheLeader": "in random order the best action so far is the one to play, without any tuning",
     "ThompsonSampling": "it plays an action as often as that action is likely to be the best",
     "FrugalUCB": "it switches only if the switch can pay in the remaining rounds",
@@ -45,7 +45,7 @@ class Advice(NamedTuple):
     @property
     def reason(self) -> str:
         """The mechanism of the learner in one clause, "" if there is none to name."""
-        return REASONS.get(self.learner, "")
+        return _REASONS.get(self.learner, "")
 
 
 def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Advice:

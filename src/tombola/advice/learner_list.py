@@ -52,19 +52,19 @@ def _load_learner(path: Path, call: str, text: str) -> Learner:
             f"--learners: expected a subclass of Learner called {name!r} in {path}, got none; "
             "write FILE.py:NAME, with the name of the class."
         )
-    parameters = parse_parameters(call)
+    parameters = _parse_parameters(call)
     try:
         return learner_class(**parameters)
     except TypeError as error:
         raise ParameterError(f"--learners: {text!r} cannot be made ({error}); write its parameters by name.") from None
 
 
-def parse_parameters(call: str) -> dict[str, Any]:
+def _parse_parameters(call: str) -> dict[str, Any]:
     """Return the keyword arguments of a call as text; only literals, never evaluated.
 
     Raises ParameterError for positional arguments and anything else.
 
-    >>> parse_parameters("MyLearner(rate=2)"), parse_parameters("MyLearner")
+    >>> _parse_parameters("MyLearner(rate=2)"), _parse_parameters("MyLearner")
     ({'rate': 2}, {})
     """
     try:

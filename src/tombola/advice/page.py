@@ -19,7 +19,7 @@ MAX_CURVES = 8
 MAX_NAME_LENGTH = 26
 # The chart of budgets ends at this multiple of the cost of the best action; more expensive actions are not drawn,
 # because they would squeeze the others.
-BUDGET_AXIS_MARGIN = 1.25
+_BUDGET_AXIS_MARGIN = 1.25
 
 
 class Picture(NamedTuple):
@@ -42,7 +42,7 @@ class ActionMean(NamedTuple):
     high: float
 
 
-class MeanBar(NamedTuple):
+class _MeanBar(NamedTuple):
     """An ActionMean as a bar of the page.
 
     text: the mean, with four decimals.
@@ -201,12 +201,12 @@ def charts(report: CompareReport) -> list[Picture]:
             f"Regret over time, {order} order",
             f"Regret so far is {regret_definition(report)}, for {shown}; the band is the 95 % interval of the mean "
             f"over {count} repetitions.{bound}",
-            regret_chart(report, order),
+            _regret_chart(report, order),
         )
     ]
     if len(report.runs.orders) > 1:
         pictures.append(
-            Picture(f"{learner} in every order", "The same learner on the same rows.", orders_chart(report, learner))
+            Picture(f"{learner} in every order", "The same learner on the same rows.", _orders_chart(report, learner))
         )
     if report.pool.rows > 1:
         caption = f"The share of each action in successive slices of the rounds, averaged over {count} repetitions."
@@ -225,7 +225,7 @@ def regret_definition(report: CompareReport) -> str:
     return f"{loss} above the best fixed {'mix within the budget' if report.runs.amounts else 'action'}"
 
 
-def regret_chart(report: CompareReport, order: str) -> Chart:
+def _regret_chart(report: CompareReport, order: str) -> Chart:
     """Return a chart of mean regret over rounds of the MAX_CURVES best learners.
 
     The advised learner comes first. Its proved bound is drawn too, unless it is far above the curves.
@@ -244,7 +244,7 @@ def regret_chart(report: CompareReport, order: str) -> Chart:
     return Chart(alt, "round", "regret", tuple(bands), tuple(lines), log_x=False, log_y=False, alt=alt)
 
 
-def orders_chart(report: CompareReport, learner: str) -> Chart:
+def _orders_chart(report: CompareReport, learner: str) -> Chart:
     """Return a chart of the mean regret of one learner over rounds, a curve per order.
 
     learner: its name in the report.
@@ -316,7 +316,7 @@ def _budget_picture(report: CompareReport) -> list[Picture]:
     if len(routed) > 1:
         spent, quality = (np.array(column) for column in zip(*sorted(routed), strict=True))
         bands.append(Band("RoutedLP", spent, quality, quality, quality))
-    points = _action_points(report.pool, max_cost=BUDGET_AXIS_MARGIN * float(best.x[-1]))
+    points = _action_points(report.pool, max_cost=_BUDGET_AXIS_MARGIN * float(best.x[-1]))
     names = join_names([_shorten(report.pool.actions[action]) for action in corners], limit=None, last=" and ")
     caption = f"Corners are fixed actions: {names}; between them two are mixed. Dots are single actions"
     if hidden := report.pool.k - len(points):
@@ -373,7 +373,7 @@ def axis_limits(means: list[ActionMean]) -> tuple[float, float]:
     return max(0.0, round(low - margin, 6)), min(1.0, round(high + margin, 6))
 
 
-def mean_bars(means: list[ActionMean]) -> list[MeanBar]:
+def mean_bars(means: list[ActionMean]) -> list[_MeanBar]:
     """Return the means as bars on a common axis, in the same order.
 
     The axis is that of `axis_limits`.
@@ -383,7 +383,7 @@ def mean_bars(means: list[ActionMean]) -> list[MeanBar]:
     bars = []
     for mean in means:
         left, dot, right = (scale * (min(max(x, low), high) - low) for x in (mean.low, mean.value, mean.high))
-        bars.append(MeanBar(mean.action, f"{mean.value:.4f}", round(left, 2), round(right - left, 2), round(dot, 2)))
+        bars.append(_MeanBar(mean.action, f"{mean.value:.4f}", round(left, 2), round(right - left, 2), round(dot, 2)))
     return bars
 
 

@@ -27,7 +27,7 @@ from tombola.readers.to_pool import Table
 from tombola.runs import Entry, Runs
 
 # False-alarm probability of the test for random order.
-ORDER_TEST_LEVEL = 0.01
+_ORDER_TEST_LEVEL = 0.01
 # Plain data that can be written as JSON.
 Json: TypeAlias = dict[str, Any]
 
@@ -159,7 +159,7 @@ class CompareReport:
     @cached_property
     def order_text(self) -> str:
         """The result of the order test in a sentence."""
-        return order_test_text(self.order_test, self.pool.actions, ORDER_TEST_LEVEL)
+        return order_test_text(self.order_test, self.pool.actions, _ORDER_TEST_LEVEL)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -292,7 +292,7 @@ def run_comparison(
     key = result_key(package_hash(), repr(settings), sources, pool.losses, pool.costs, table.delays)
     cache = None if cache_dir is None else ResultCache(cache_dir)
     runs, n_cached = play_cached(partial(comparison.play, workers=workers), request.repetitions, cache, key)
-    order_test = check_order(pool, ORDER_TEST_LEVEL, seed=request.seed)
+    order_test = check_order(pool, _ORDER_TEST_LEVEL, seed=request.seed)
     routing = None
     if pool.features is not None and skip_reason(table, request) is None:
         routing = run_routing(table, request, workers=workers)

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 # interval, since the answer depends on it.
 MIN_REPETITIONS, MAX_REPETITIONS = 5, 10
 # Rounds at which the curve of rows won is drawn: enough for a smooth line.
-CURVE_POINTS = 200
+_CURVE_POINTS = 200
 # Budgets at which the curve of cost against loss is measured, as shares of the cost of the best fixed action.
-QUALITY_SHARES = (0.1, 0.3, 0.6, 1.0)
+_QUALITY_SHARES = (0.1, 0.3, 0.6, 1.0)
 
 
-class RoutingRow(NamedTuple):
+class _RoutingRow(NamedTuple):
     """One line of the table of routing: name, mean loss, and cost.
 
     name: the router, or a reference such as the best fixed action.
@@ -125,7 +125,7 @@ class Routing:
     gain: Estimate
     share_of_gap: Estimate
     against_safe: Estimate | None
-    rows: tuple[RoutingRow, ...]
+    rows: tuple[_RoutingRow, ...]
     rounds: Floats
     won: Floats
     risk: float
@@ -299,7 +299,7 @@ def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]
         "Routed", name, _statistics.mean((runs["fixed"] - runs["averaged"]) / pool.rows),
         _statistics.mean((runs["fixed"] - runs["averaged"]) / gap),
         _statistics.mean(runs["averaged"] - runs["safe"]),
-        tuple(RoutingRow(line, _statistics.mean(runs[key] / pool.rows)) for line, key in lines.items()),
+        tuple(_RoutingRow(line, _statistics.mean(runs[key] / pool.rows)) for line, key in lines.items()),
         _curve_rounds(pool.rows).astype(np.float64), runs["won"], router.risk, request.conditions.delay, None,
         len(pool.feature_names), explanation=_explain(pool, router, runs),
     )  # fmt: skip
@@ -323,7 +323,7 @@ def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[fl
     assert null is not None
     whole = float(np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[:, pool.best].sum())
     found = []
-    for part in QUALITY_SHARES if whole > 0 else ():
+    for part in _QUALITY_SHARES if whole > 0 else ():
         trace = RoutedLP().play(pool, budget=Budget(part * whole, null=null.null), order=request.orders[0], seed=seed)
         found.append((trace.spent, trace.loss / pool.rows))
     return found
@@ -353,8 +353,8 @@ def _budgeted_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Flo
     return Routing(
         "RoutedLP", mix_text(pool, best), _statistics.mean(gains), _statistics.mean(shares), None,
         (
-            RoutingRow("RoutedLP", _statistics.mean(losses), _statistics.mean(runs["spent"])),
-            RoutingRow(
+            _RoutingRow("RoutedLP", _statistics.mean(losses), _statistics.mean(runs["spent"])),
+            _RoutingRow(
                 "best fixed mix", _statistics.mean(mix_loss * exact), _statistics.mean(pool.rows * best.cost[0] * exact)
             ),
         ),
@@ -365,7 +365,7 @@ def _budgeted_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Flo
 
 
 def _curve_rounds(rows: int) -> Any:
-    return np.unique(np.linspace(1, rows, min(rows, CURVE_POINTS)).astype(np.int64))
+    return np.unique(np.linspace(1, rows, min(rows, _CURVE_POINTS)).astype(np.int64))
 
 
 def _data(estimate: Estimate | None) -> dict[str, float] | None:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from tombola.advice.report import CompareReport
 
 # With fewer rows per action a warning is shown: too few to try all actions and still gain.
-MIN_ROWS_PER_ACTION = 10
+_MIN_ROWS_PER_ACTION = 10
 # Characters of the list of actions in the command to copy; further actions become "...", so that it stays readable.
-MAX_ACTIONS_LENGTH = 160
+_MAX_ACTIONS_LENGTH = 160
 # Losses per row by which two solutions of the same linear program may differ by rounding.
-LP_TOLERANCE = 1e-9
+_LP_TOLERANCE = 1e-9
 # Smaller shares of a mix are not printed: they would read 0 %.
 MIN_SHARE = 0.005
 # The reference without learning: one action, chosen uniformly, played on every row.
@@ -64,7 +64,7 @@ def summarise(report: "CompareReport") -> Summary:
         advice=_advice_text(report),
         gain=_gain_text(report),
         precision=_precision_text(report),
-        command=session_command(report),
+        command=_session_command(report),
         warnings=tuple(_warnings(report)),
     )
 
@@ -142,7 +142,7 @@ def _warnings(report: "CompareReport") -> list[str]:
             f"The delay of {delay:,} rounds is not shorter than the list of {pool.rows:,} rows: no feedback arrives in "
             "time, so nothing can be learned."
         )
-    elif pool.rows < MIN_ROWS_PER_ACTION * pool.k:
+    elif pool.rows < _MIN_ROWS_PER_ACTION * pool.k:
         warnings.append(f"Only {pool.rows / pool.k:.3g} rows per action: too few to try all actions and still gain.")
     if report.order_test.refuted and "given" not in report.request.orders:
         warnings.append(
@@ -156,7 +156,7 @@ def _warnings(report: "CompareReport") -> list[str]:
     return warnings
 
 
-def session_command(report: "CompareReport") -> str:
+def _session_command(report: "CompareReport") -> str:
     """Return the command that starts a session with the advised learner.
 
     It is "" if a fixed action is advised, under a budget, and for a learner from a file.
@@ -166,7 +166,7 @@ def session_command(report: "CompareReport") -> str:
     if advice.fixed_action or report.runs.amounts or ".py:" in advice.learner:
         return ""
     names = [f'"{name}"' if "," in name else name for name in report.pool.actions]
-    fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= MAX_ACTIONS_LENGTH]
+    fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= _MAX_ACTIONS_LENGTH]
     actions = ",".join([*(fitting or names[:1]), *["..."] * (len(fitting or names[:1]) < len(names))])
     learner = learner_text(report.request.recipes[advice.learner])
     words = ["--actions", actions, "--learner", learner, "--seed", "1", "--file", "my.run"]
@@ -232,7 +232,7 @@ def price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     'More budget saves nothing: the best action is affordable on every row.'
     """
     if budget.target is not None:
-        return target_price_text(pool, budget, best)
+        return _target_price_text(pool, budget, best)
     parts, amounts = [], budget.per_resource
     for resource, amount in enumerate(amounts):
         of_resource = f" of resource {resource + 1}" if amounts.size > 1 else ""
@@ -256,10 +256,10 @@ def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | Non
         amounts[resource] = min(1.1 * amounts[resource], sys.float_info.max)
         value = optimum(pool, replace(budget, amounts=amounts.tolist())).value
     saved = pool.rows * (value - best.value)
-    return saved if saved > LP_TOLERANCE * pool.rows else 0.0
+    return saved if saved > _LP_TOLERANCE * pool.rows else 0.0
 
 
-def target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
+def _target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     """Describe the cost of one loss less, and of a target that is a tenth stricter.
 
     budget: with a target.
@@ -268,7 +268,7 @@ def target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> for target in (0.3, 0.1, 0.7):
     ...     budget = Budget(target=target, null="add")
-    ...     print(target_price_text(pool, budget, optimum(pool, budget)))
+    ...     print(_target_price_text(pool, budget, optimum(pool, budget)))
     One loss less costs 1.4; a target a tenth stricter (0.27) costs 0.42 more.
     No mix reaches a target a tenth stricter (0.09).
     A target a tenth stricter (0.63) costs nothing more.

@@ -5,7 +5,7 @@ import math
 # zeta(1/2), the constant of the sum of 1/sqrt(n)
 ZETA_HALF = -1.4603545088095868
 # Number of terms from which on sums use the asymptotic series; its omitted terms are then below 1e-14.
-MIN_SERIES_TERMS = 64
+_MIN_SERIES_TERMS = 64
 
 
 def capped(bound: float, horizon: float, actions: int) -> float:
@@ -31,7 +31,7 @@ def sum_of_inverse_roots(count: int) -> float:
     >>> round(sum_of_inverse_roots(3), 6), round(sum_of_inverse_roots(10**12), 3)
     (2.284457, 1999998.54)
     """
-    if count < MIN_SERIES_TERMS:
+    if count < _MIN_SERIES_TERMS:
         return math.fsum(1 / math.sqrt(n) for n in range(1, count + 1))
     root = math.sqrt(count)
     return 2 * root + ZETA_HALF + 1 / (2 * root) - 1 / (24 * count * root) + 1 / (384 * count**3 * root)
@@ -47,7 +47,7 @@ def harmonic(count: int) -> float:
     >>> harmonic(4), round(harmonic(10**9), 6)
     (2.0833333333333335, 21.300482)
     """
-    if count < MIN_SERIES_TERMS:
+    if count < _MIN_SERIES_TERMS:
         return math.fsum(1 / n for n in range(1, count + 1))
     square = float(count) ** 2
     euler = 0.5772156649015329

@@ -8,7 +8,7 @@ from tombola.bounds.common import capped, sum_of_inverse_roots
 from tombola.bounds.full_information import hedge
 
 # Bound on the regret of a learner on n i.i.d. rows, as a function of n.
-RegretBound: TypeAlias = Callable[[int], float]
+_RegretBound: TypeAlias = Callable[[int], float]
 
 
 def follow_the_leader_iid(horizon: int, actions: int) -> float:
@@ -27,7 +27,7 @@ def follow_the_leader_iid(horizon: int, actions: int) -> float:
     return capped(1 + math.sqrt(2 * math.log(actions)) * sum_of_inverse_roots(horizon - 1), horizon, actions)
 
 
-def simulation_printed(horizon: int, actions: int, delay: int = 0, base: RegretBound | None = None) -> float:
+def simulation_printed(horizon: int, actions: int, delay: int = 0, base: _RegretBound | None = None) -> float:
     r"""Return the right-hand side of Theorem 4.2 as printed (L337).
 
     .. math:: 5 \sqrt{T \ln T} + d \log_2 T + \sum_{i \leq \log_2 T} R(2^i)
@@ -45,7 +45,7 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: RegretB
     return 5 * math.sqrt(horizon * math.log(horizon)) + delay * math.log2(horizon) + _trainings(blocks, actions, base)
 
 
-def simulation(horizon: int, actions: int, delay: int = 0, base: RegretBound | None = None) -> float:
+def simulation(horizon: int, actions: int, delay: int = 0, base: _RegretBound | None = None) -> float:
     r"""Bound Simulation in random order (Theorem 4.2, corrected), at most T.
 
     .. math:: 1 + d \lceil \log_2 T \rceil + \sum_{i < \lceil \log_2 T \rceil} R(2^i)
@@ -87,5 +87,5 @@ def interleaved(horizon: int, actions: int, delay: int) -> float:
     return capped(copies * hedge(-(-horizon // copies), actions), horizon, actions)
 
 
-def _trainings(blocks: range, actions: int, base: RegretBound | None) -> float:
+def _trainings(blocks: range, actions: int, base: _RegretBound | None) -> float:
     return math.fsum(follow_the_leader_iid(2**i, actions) if base is None else base(2**i) for i in blocks)

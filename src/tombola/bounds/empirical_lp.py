@@ -18,13 +18,13 @@ def next_solve(seen: int, horizon: int, growth: float) -> int:
     return max(seen + 1, math.floor(min(by_data, by_rest)))
 
 
-def empirical_lp_blocks(horizon: int, growth: float) -> list[int]:
+def _empirical_lp_blocks(horizon: int, growth: float) -> list[int]:
     """Return the row counts at which EmpiricalLP solves, if every action fits.
 
     horizon: T, number of rounds.
     growth: factor of the row counts; see `next_solve`.
 
-    >>> empirical_lp_blocks(12, 1.5)
+    >>> _empirical_lp_blocks(12, 1.5)
     [1, 2, 3, 4, 6, 9, 10, 11]
     """
     sizes, seen = [], 1
@@ -62,7 +62,7 @@ def empirical_lp(
     >>> round(empirical_lp(2**14, 3, 1, 0.5, 0.05)), round(empirical_lp(2**14, 3, 1, 0.5, 0.05, sampled=False))
     (5077, 4628)
     """
-    sizes = empirical_lp_blocks(horizon, growth)
+    sizes = _empirical_lp_blocks(horizon, growth)
     log = math.log(max(1, len(sizes)) * (resources + 1) * (actions + 2) / delta)
     total, done, noise, lost, spread, eta = 1.0, 1, 0.0, 0.0, 0.0, 0.0
     for seen, following in pairwise(sizes):

@@ -15,9 +15,9 @@ from tombola.bounds.common import capped, drift
 # Length of the first block of an action, in switching prices, so that the block outweighs the switch.
 STRETCH = 16.0
 # Ratio of neighbouring grid points of R in `index_shortfall`: steps of 2 %.
-FINE = 1.02
+_FINE = 1.02
 # Bisection steps for the point where a tail probability reaches 1: an error of 2^-14.
-HALVINGS = 14
+_HALVINGS = 14
 # Reciprocals of the growth of a count between two decisions.
 HALVES, EIGHTHS = 2, 8
 # Constant of the index in Thrifty, where FrugalUCB has 1.
@@ -184,7 +184,7 @@ def index_shortfall(horizon: int, actions: int, block: int, scale: float, parts:
     """
     marks = [1]
     while marks[-1] < horizon:
-        marks.append(min(horizon, max(marks[-1] + 1, int(FINE * marks[-1]))))
+        marks.append(min(horizon, max(marks[-1] + 1, int(_FINE * marks[-1]))))
     counts = np.array(frugal_counts(horizon, block, parts), dtype=np.float64)
     excesses = [_excess(left, horizon, actions, counts, scale) for left in marks]
     return float(np.dot(excesses, np.diff([*marks, horizon + 1])))
@@ -199,7 +199,7 @@ def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float)
     if not few.all():
         probabilities, sizes = np.append(probabilities, 1.0), np.append(sizes, counts[~few].min())
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(_HALVINGS):
         x = (low + high) / 2
         low, high = (x, high) if float(np.sum(probabilities * np.exp(-2 * sizes * x * x))) > 1 else (low, x)
     roots = np.sqrt(2 * sizes)

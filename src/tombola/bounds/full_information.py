@@ -55,7 +55,7 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
     >>> round(hedge(1000, 2), 2), round(hedge(1000, 2, rate=0.1), 2), round(hedge(1000, 2, delay=10), 2)
     (18.62, 19.43, 23.62)
     """
-    return capped(_weights(horizon, actions, rate, 0) + first_mix(actions, delay), horizon, actions)
+    return capped(_weights(horizon, actions, rate, 0) + _first_mix(actions, delay), horizon, actions)
 
 
 def hedge_given_order(horizon: int, actions: int, rate: float | None = None, delay: int = 0) -> float:
@@ -91,7 +91,7 @@ def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
     >>> round(hedge_anytime(1000, 2), 2), round(hedge_anytime(1000, 2, delay=10), 2)
     (26.33, 31.33)
     """
-    return capped(math.sqrt(horizon * math.log(actions)) + first_mix(actions, delay), horizon, actions)
+    return capped(math.sqrt(horizon * math.log(actions)) + _first_mix(actions, delay), horizon, actions)
 
 
 def ada_hedge(horizon: int, actions: int, kappa: float = 2.0, delay: int = 0) -> float:
@@ -140,14 +140,14 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
     return capped(prompt + any_delay(actions, delay), horizon, actions)
 
 
-def first_mix(actions: int, delay: int) -> float:
+def _first_mix(actions: int, delay: int) -> float:
     r"""Bound the cost of d rounds of the uniform mix.
 
     .. math:: d \left(1 - \frac{1}{k}\right)
 
     actions, delay: k and d, number of actions and of rounds of delay.
 
-    >>> first_mix(2, delay=10)
+    >>> _first_mix(2, delay=10)
     5.0
     """
     return delay * (1 - 1 / actions)
@@ -167,7 +167,7 @@ def any_delay(actions: int, delay: int) -> float:
     (0.0, 62.5)
     """
     unplayed = (2 * math.sqrt(delay) + 1.31) * math.sqrt(math.log(actions) / 2)
-    return first_mix(actions, delay) + unplayed if delay > 0 else 0.0
+    return _first_mix(actions, delay) + unplayed if delay > 0 else 0.0
 
 
 def birthday_mean(horizon: int) -> float:

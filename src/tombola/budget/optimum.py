@@ -26,9 +26,9 @@ LOWER, BASIC, UPPER = 0.0, 1.0, 2.0  # basis status codes of HiGHS
 TOLERANCE, MAX_PIVOTS = 1e-10, 12  # of the warm-started simplex
 # Largest cost / rate in a linear program; an action above it counts as forbidden. The solver HiGHS rejects much
 # larger numbers.
-MAX_COST_RATIO = 1e9
+_MAX_COST_RATIO = 1e9
 # Message of UnreachableError if no mix keeps within a budget.
-OUT_OF_REACH = (
+_OUT_OF_REACH = (
     "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
 )
 # Linear program of a budget: mean rewards, shape (k,); mean costs, shape (k, resources); rates, shape (resources,).
@@ -245,16 +245,16 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
 
     k, m = costs.shape
     size = np.where(rates > 0, rates, 1.0)  # relative to the rate: tolerances of the solver are absolute
-    scaled = np.where(rates > 0, costs / size, (costs > 0) * MAX_COST_RATIO)
+    scaled = np.where(rates > 0, costs / size, (costs > 0) * _MAX_COST_RATIO)
     found = linprog(
         np.append(rates / size, 1.0),
-        A_ub=-np.column_stack([np.minimum(scaled, MAX_COST_RATIO), np.ones(k)]),
+        A_ub=-np.column_stack([np.minimum(scaled, _MAX_COST_RATIO), np.ones(k)]),
         b_ub=-rewards,
         bounds=[(0, None)] * m + [(None, None)],
         method="highs-ds",
     )
     if found.x is None:
-        raise UnreachableError(OUT_OF_REACH)
+        raise UnreachableError(_OUT_OF_REACH)
     prices: Floats = found.x[:m] / size
     prices[(rates == 0) & (prices > 0)] = np.inf
     return prices
@@ -298,7 +298,7 @@ def best_mix_one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats
     mix = np.zeros(rewards.size)
     within = np.flatnonzero(costs <= rate)
     if within.size == 0:
-        raise UnreachableError(OUT_OF_REACH)
+        raise UnreachableError(_OUT_OF_REACH)
     low, high = _frontier(rewards, costs, within), _frontier(rewards, costs, np.flatnonzero(costs > rate))
     best = low[int(np.argmax(rewards[low]))]
     mix[best] = 1.0
@@ -330,7 +330,7 @@ def best_mix_many_resources(
     """
     size = np.where((rates > 0) & np.isfinite(rates), rates, 1.0)  # the tolerances of HiGHS are absolute
     with np.errstate(over="ignore"):
-        shares = np.where(rates > 0, np.minimum(costs / size, MAX_COST_RATIO), (costs > 0).astype(np.float64))
+        shares = np.where(rates > 0, np.minimum(costs / size, _MAX_COST_RATIO), (costs > 0).astype(np.float64))
     known = basis is not None and basis.size > 0 and basis[0] >= 0
     if basis is not None and known:
         found = pivot(rewards, shares, rates / size, basis)
@@ -425,7 +425,7 @@ class _Program:
             solver.setBasis(self._basis)
         solver.run()
         if solver.getModelStatus() != self._optimal:
-            raise UnreachableError(OUT_OF_REACH)
+            raise UnreachableError(_OUT_OF_REACH)
         mix = np.maximum(np.array(solver.getSolution().col_value), 0.0)
         found = solver.getBasis()
         return mix / mix.sum(), np.array([float(status.value) for status in (*found.col_status, *found.row_status)])

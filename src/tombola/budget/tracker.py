@@ -26,7 +26,7 @@ from tombola.rng import choice
 # Entries of `flags`. STOPPED: null action for good; CLOSED: null action for now; AMPLE: every mix fits.
 STOPPED, CLOSED, AMPLE = 0, 1, 2
 # Smallest positive float64. A product loses at most this much by underflow, so it is added once per product.
-MIN_POSITIVE = 5e-324
+_MIN_POSITIVE = 5e-324
 # Largest deviation of the sum of a mix from 1; a mix beyond it is replaced by the null action.
 MIX_TOLERANCE = 1e-6
 
@@ -148,7 +148,7 @@ def cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resourc
             share += played[action]
             paid += 1
     if paid > 1 or share != 1.0:
-        total = total * (1.0 + tracker.slack) + paid * MIN_POSITIVE  # rounding and underflow
+        total = total * (1.0 + tracker.slack) + paid * _MIN_POSITIVE  # rounding and underflow
     return to_ticks(total, tracker.unit_ticks[resource])
 
 
@@ -172,12 +172,12 @@ def update_affordable(tracker: BudgetTracker) -> None:
         tracker.flags[CLOSED] = 0.0 if enough else 1.0
         tracker.flags[STOPPED] = 0.0 if wealthy else 1.0
     elif not ample or tracker.flags[AMPLE] == 0.0:
-        check_actions(tracker)
+        _check_actions(tracker)
     tracker.flags[AMPLE] = 1.0 if ample else 0.0
 
 
 @no_inline
-def check_actions(tracker: BudgetTracker) -> None:
+def _check_actions(tracker: BudgetTracker) -> None:
     """Mark the affordable actions in `tracker.fits`.
 
     In fluid play, these are all actions unless a resource they need is used up.
@@ -203,11 +203,11 @@ def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
             mix[tracker.null] += mix[action]
             mix[action] = 0.0
     if tracker.fluid:
-        scale_to_fit(tracker, mix)
+        _scale_to_fit(tracker, mix)
 
 
 @no_inline
-def scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
+def _scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
     """Move shares to the null action until the worst cost of the mix fits.
 
     mix: changed in place.

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tombola.errors import ParameterError
 
 # Largest number of hypotheses of a class; larger ones raise, because the search is exponential.
-MAX_HYPOTHESES = 4096
+_MAX_HYPOTHESES = 4096
 # Largest number of steps of a search, a few seconds; then it raises.
-MAX_STEPS = 1_000_000
+_MAX_STEPS = 1_000_000
 
 
 def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
@@ -47,9 +47,9 @@ def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
     matrix: labels, shape (hypotheses, points).
     """
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
-    if distinct.shape[0] > MAX_HYPOTHESES:
+    if distinct.shape[0] > _MAX_HYPOTHESES:
         raise ParameterError(
-            f"{owner}: the exact dimension is searched for at most {MAX_HYPOTHESES} different hypotheses, "
+            f"{owner}: the exact dimension is searched for at most {_MAX_HYPOTHESES} different hypotheses, "
             f"got {distinct.shape[0]}; take fewer points or hypotheses."
         )
     columns = {sum(1 << int(h) for h in np.flatnonzero(column)) for column in distinct.T}
@@ -77,8 +77,8 @@ def vc_dimension(matrix: Any) -> int:
             outside = tuple(cell & ~columns[index] for cell in cells)
             if all(inside) and all(outside):
                 stack.append((index + 1, inside + outside))
-        if steps > 20 * MAX_STEPS:
-            raise _too_large("vc_dimension", 20 * MAX_STEPS)
+        if steps > 20 * _MAX_STEPS:
+            raise _too_large("vc_dimension", 20 * _MAX_STEPS)
     return largest
 
 
@@ -112,8 +112,8 @@ class MistakeTrees:
         if alive & (alive - 1) == 0:
             return 0 if alive else -1
         if alive not in self._known:
-            if len(self._known) >= MAX_STEPS:
-                raise _too_large("littlestone_dimension", MAX_STEPS)
+            if len(self._known) >= _MAX_STEPS:
+                raise _too_large("littlestone_dimension", _MAX_STEPS)
             self._known[alive] = self._search(alive)
         return self._known[alive]
 

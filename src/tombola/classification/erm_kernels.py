@@ -49,7 +49,7 @@ def predict_all(
         while has_arrived(arrivals, revealed, t):
             learn(tree, dp, rows, order[next_round(arrivals, revealed)])
             revealed += 1
-        labels[t] = predict_row(tree, dp, rng, rows.features[order[t]])
+        labels[t] = _predict_row(tree, dp, rng, rows.features[order[t]])
 
 
 def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
@@ -85,7 +85,7 @@ def learn(tree: Tree, dp: SwitchDP, rows: Labelled, row: int) -> None:
         add_row(tree, feature, rows.keys[row, feature], value, rows.labels[row], rows.weights[row])
 
 
-def predict_row(tree: Tree, dp: SwitchDP, rng: RngState, row: Floats) -> int:
+def _predict_row(tree: Tree, dp: SwitchDP, rng: RngState, row: Floats) -> int:
     """Return the label of a row of features; update the minimiser first if stale.
 
     tree, dp: rows seen, and the current minimiser.

@@ -74,8 +74,8 @@ class LabelFeedback(FeedbackModel):
         """
         predictor = learner.start(self.horizon, self.features, rng)
         features = np.zeros(self.features)
-        write = compile_step(write_ticket_and_features, (EMPTY_CELLS, 0, 1.0, features))
-        take = compile_step(record_label, (EMPTY_CELLS, 1, 0, 1.0, 1, 1.0, features))
+        write = compile_step(_write_ticket_and_features, (EMPTY_CELLS, 0, 1.0, features))
+        take = compile_step(_record_label, (EMPTY_CELLS, 1, 0, 1.0, 1, 1.0, features))
 
         def act(cells: Floats, shown: float | Floats) -> tuple[int, int, float]:
             if cells.item(0, ROUNDS) >= len(cells) - 1:
@@ -147,7 +147,7 @@ class LabelFeedback(FeedbackModel):
         return {"label": int(losses[1] < losses[0])}
 
 
-def write_ticket_and_features(cells: Floats, label: int, probability: float, row: Floats) -> int:
+def _write_ticket_and_features(cells: Floats, label: int, probability: float, row: Floats) -> int:
     """Write a ticket and the features of its row into the table; return its round.
 
     cells: of the ticket table.
@@ -160,7 +160,7 @@ def write_ticket_and_features(cells: Floats, label: int, probability: float, row
     return round_
 
 
-def record_label(
+def _record_label(
     cells: Floats, row: int, action: int, probability: float, label: int, weight: float, features: Floats
 ) -> bool:
     """Record the label and weight of a pending ticket, and copy its features.

@@ -18,9 +18,9 @@ Words: TypeAlias = NDArray[np.uint64]
 
 RULE, ENTRIES, SWITCHES, FEATURES, VALUES = 0, 1, 2, 3, 4
 # Start of the current minimiser in the vector of integers.
-PLACE = 5
+_PLACE = 5
 # Start of the tree's counters in the vector of integers.
-HEADS = PLACE + OUTDATED.size
+_HEADS = _PLACE + OUTDATED.size
 
 
 def new_vectors(rule: int, entries: int, switches: int, features: int, values: int) -> tuple[Rounds, Floats, Words]:
@@ -32,8 +32,8 @@ def new_vectors(rule: int, entries: int, switches: int, features: int, values: i
     values: capacity, in distinct values per feature.
     """
     nodes, width = 2 * values * features, 4 * (switches + 1)
-    whole = np.zeros(HEADS + 2 * features + 2 * DEPTH + 2 * nodes, np.int64)
-    whole[:PLACE] = rule, entries, switches, features, values
+    whole = np.zeros(_HEADS + 2 * features + 2 * DEPTH + 2 * nodes, np.int64)
+    whole[:_PLACE] = rule, entries, switches, features, values
     vectors = whole, np.zeros((width + 1) * nodes + DEPTH * width + switches), np.zeros(nodes + nodes // 2, np.uint64)
     tree = tree_view(*vectors)
     tree.tops[:] = -np.inf
@@ -50,7 +50,7 @@ def tree_view(whole: Rounds, floats: Floats, words: Words) -> Tree:
     switches, features, values = whole[SWITCHES], whole[FEATURES], whole[VALUES]
     width, count = 4 * (switches + 1), 2 * values
     nodes = features * count
-    path = HEADS + 2 * features
+    path = _HEADS + 2 * features
     tops = nodes * width
     context = tops + nodes
     return Tree(
@@ -61,7 +61,7 @@ def tree_view(whole: Rounds, floats: Floats, words: Words) -> Tree:
         whole[path + 2 * DEPTH :].reshape((features, count, 2)),
         words[:nodes].reshape((features, count)),
         words[nodes:].reshape((features, values)),
-        whole[HEADS:path].reshape((features, 2)),
+        whole[_HEADS:path].reshape((features, 2)),
         whole[path : path + DEPTH],
         whole[path + DEPTH : path + 2 * DEPTH],
         floats[context : context + DEPTH * width].reshape((DEPTH, width)),
@@ -73,4 +73,4 @@ def switch_dp_view(whole: Rounds, floats: Floats, words: Words) -> SwitchDP:
 
     whole, floats, words: as returned by `new_vectors`.
     """
-    return SwitchDP(whole[RULE], whole[ENTRIES], whole[PLACE:HEADS], floats[floats.size - whole[SWITCHES] :])
+    return SwitchDP(whole[RULE], whole[ENTRIES], whole[_PLACE:_HEADS], floats[floats.size - whole[SWITCHES] :])

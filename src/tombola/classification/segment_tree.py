@@ -25,7 +25,7 @@ from tombola.engine.intrinsics import no_inline
 
 # Largest depth of a tree: 64 bits, the root and a leaf.
 DEPTH = 66
-LINE = 8  # numbers in a cache line
+_LINE = 8  # numbers in a cache line
 # Marks a missing child or leaf.
 NONE = -1
 ROOT, VALUES = 0, 1
@@ -87,8 +87,8 @@ def ranked_tree(values: int, features: int, switches: int) -> Tree:
 def _aligned(*shape: int) -> Floats:
     """Return zeros aligned to a cache line, so that a node of 8 numbers fits in one."""
     size = math.prod(shape)
-    room = np.zeros(size + LINE)
-    start = -(room.ctypes.data // room.itemsize) % LINE
+    room = np.zeros(size + _LINE)
+    start = -(room.ctypes.data // room.itemsize) % _LINE
     return room[start : start + size].reshape(shape)
 
 
@@ -139,7 +139,7 @@ def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, 
     if ranked:
         node = tree.leaves + int(key)
     else:
-        depth = descend(tree, feature, key)
+        depth = _descend(tree, feature, key)
         if depth < 0 or tree.keys[feature, tree.path[depth] // 2] != key:
             depth = grow(tree, feature, key, depth)
         node = tree.path[depth]
@@ -183,7 +183,7 @@ def charge_leaf(tree: Tree, feature: int, leaf: int, value: float, label: int, w
     row[label * stride + 1] += weight
 
 
-def descend(tree: Tree, feature: int, key: np.uint64) -> int:
+def _descend(tree: Tree, feature: int, key: np.uint64) -> int:
     """Write the path of a key to its leaf; return the leaf's position, or -1.
 
     The path is written into `tree.path` and `tree.sides`.
@@ -280,7 +280,7 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
     stride: number of errors.
     """
     if stride == 2:
-        combine_two(left, right, out)
+        _combine_two(left, right, out)
         return
     for entry in range(2):
         for switches in range(stride):
@@ -297,7 +297,7 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
             out[(2 + entry) * stride + switches] = ways
 
 
-def combine_two(left: Floats, right: Floats, out: Floats) -> None:
+def _combine_two(left: Floats, right: Floats, out: Floats) -> None:
     """Combine two nodes for at most one switch (thresholds), unrolled.
 
     left, right: errors, then counts, of the nodes.

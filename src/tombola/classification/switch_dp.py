@@ -76,7 +76,7 @@ def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
     if dp.place[STALE] == 0 and dp.rule != RANDOM:
         return
     dp.place[STALE] = 0
-    error, ways = smallest_error(tree, dp.entries)
+    error, ways = _smallest_error(tree, dp.entries)
     rank = 0.0
     if dp.rule == LAST:
         rank = ways - 1.0
@@ -88,19 +88,19 @@ def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
     for feature in range(tree.heads.shape[0]):
         root = tree.nodes[feature, tree.heads[feature, ROOT]]
         for entry in range(dp.entries):
-            here = count_minimisers(root, stride, entry, error)
+            here = _count_minimisers(root, stride, entry, error)
             left -= here
             if here > 0.0 and (rank < here or left <= 0.0):
                 dp.place[FEATURE], dp.place[LABEL] = feature, entry
                 if stride == 2:
-                    sample_threshold(tree, dp, feature, min(rank, here - 1.0), error, rng)
+                    _sample_threshold(tree, dp, feature, min(rank, here - 1.0), error, rng)
                 else:
-                    sample_minimiser(tree, dp, feature, min(rank, here - 1.0), error, rng)
+                    _sample_minimiser(tree, dp, feature, min(rank, here - 1.0), error, rng)
                 return
             rank -= here
 
 
-def smallest_error(tree: Tree, entries: int) -> tuple[float, float]:
+def _smallest_error(tree: Tree, entries: int) -> tuple[float, float]:
     """Return the smallest error of all hypotheses, and the number of minimisers.
 
     entries: number of possible first labels.
@@ -117,7 +117,7 @@ def smallest_error(tree: Tree, entries: int) -> tuple[float, float]:
     return error, ways
 
 
-def count_minimisers(row: Floats, most: int, entry: int, error: float) -> float:
+def _count_minimisers(row: Floats, most: int, entry: int, error: float) -> float:
     """Count labellings with this error and fewer than `most` switches.
 
     row: errors, then counts, of the root.
@@ -131,7 +131,7 @@ def count_minimisers(row: Floats, most: int, entry: int, error: float) -> float:
 
 
 @no_inline
-def sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
+def _sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
     """Write the cuts of the minimiser of this rank into `dp`.
 
     `context[depth]` summarises everything right of a node.
@@ -147,8 +147,8 @@ def sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
     reset_node(tree.context[0], stride)
     while cuts < tree.switches:
         row = tree.nodes[feature, node]
-        inside = count_switching_inside(row, tree.context[depth], label, tree.switches - cuts, error - spent, stride)
-        outside = count_minimisers(tree.context[depth], stride - cuts, label, error - spent - row[label * stride])
+        inside = _count_switching_inside(row, tree.context[depth], label, tree.switches - cuts, error - spent, stride)
+        outside = _count_minimisers(tree.context[depth], stride - cuts, label, error - spent - row[label * stride])
         if inside > 0.0 and (rank < inside or outside == 0.0):
             rank = min(rank, inside - 1.0)
             if not is_leaf(tree, node):
@@ -158,7 +158,7 @@ def sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
                 node = child(tree, feature, node, 0)
                 depth += 1
                 continue
-            dp.cuts[cuts] = sample_cut(dp.rule, low, tree.tops[feature, node], rng)
+            dp.cuts[cuts] = _sample_cut(dp.rule, low, tree.tops[feature, node], rng)
             cuts += 1
             label = 1 - label
         else:
@@ -180,7 +180,7 @@ def sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
 
 
 @no_inline
-def sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
+def _sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
     """Write the cut of the minimiser of this rank into `dp`, for one switch at most.
 
     Errors are `spent` left of a node and `after` right of it.
@@ -203,13 +203,13 @@ def sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error:
                 node, after = left, later
             else:
                 node, rank, spent, low = right, rank - inside, spent + nodes[left, before], max(low, tops[left])
-        dp.cuts[0], cuts = sample_cut(dp.rule, low, tops[node], rng), 1
+        dp.cuts[0], cuts = _sample_cut(dp.rule, low, tops[node], rng), 1
     elif dp.rule == FIRST:
         dp.cuts[0], cuts = np.nextafter(tops[root], np.inf), 1
     dp.place[COUNT] = cuts
 
 
-def count_switching_inside(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
+def _count_switching_inside(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
     """Count labellings with this error and the next switch inside the node.
 
     row: errors, then counts, of the node.
@@ -227,7 +227,7 @@ def count_switching_inside(row: Floats, context: Floats, label: int, most: int, 
     return ways
 
 
-def sample_cut(rule: int, low: float, high: float, rng: RngState) -> float:
+def _sample_cut(rule: int, low: float, high: float, rng: RngState) -> float:
     """Return a cut above `low` and not above `high`, by the tie rule.
 
     rule: one of RULES.

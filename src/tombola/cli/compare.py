@@ -66,7 +66,7 @@ def compare(
     check_page(out, table)
     request = CompareRequest(
         Conditions(feedback, delay, switching_price), split_learners(learners), split_commas(orders),
-        parse_amounts(budget),
+        _parse_amounts(budget),
         repetitions, seed, target,
     )  # fmt: skip
     read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
@@ -75,7 +75,7 @@ def compare(
         cache_dir = None if fresh else default_cache_dir("compare")
         report = run_comparison(read, request, name=name, workers=workers, cache_dir=cache_dir)
     if out is not None:
-        write_page(report, out)
+        _write_page(report, out)
     if as_json:
         typer.echo(json.dumps(report.to_dict(), allow_nan=False))
         return
@@ -99,12 +99,12 @@ def _workers_at(address: str) -> AbstractContextManager[object]:
     return connect(address)
 
 
-def parse_amounts(text: str) -> tuple[float, ...]:
+def _parse_amounts(text: str) -> tuple[float, ...]:
     """Return the amounts of a budget, one for each resource, from text with commas.
 
     Raises ParameterError for anything but numbers.
 
-    >>> parse_amounts("90, 2.5")
+    >>> _parse_amounts("90, 2.5")
     (90.0, 2.5)
     """
     from tombola.errors import ParameterError
@@ -135,9 +135,9 @@ def show_report(report: "CompareReport", by: str = "") -> None:
         show_groups(report.groups, by, f"mean {report.quantity}")
     for warning in summary.warnings:
         show(f"Warning: {warning}\n")
-    show_rankings(report)
+    _show_rankings(report)
     if report.routing is not None:
-        show_routing(report.routing)
+        _show_routing(report.routing)
     show(report.order_text)
     for note in report.notes:
         show(f"Note: {note}.")
@@ -145,7 +145,7 @@ def show_report(report: "CompareReport", by: str = "") -> None:
         show(f"Cache: {report.n_cached} of {report.request.repetitions} repetitions; --fresh plays them again.")
 
 
-def show_rankings(report: "CompareReport") -> None:
+def _show_rankings(report: "CompareReport") -> None:
     """Print the learners from the best to the worst in every order, within 80 columns."""
     from tombola.advice.page import ranking_cells
 
@@ -165,7 +165,7 @@ def show_rankings(report: "CompareReport") -> None:
         show(table)
 
 
-def show_routing(routing: "Routing") -> None:
+def _show_routing(routing: "Routing") -> None:
     """Print the mean losses of routing by features and of its references."""
     costs = ("costs",) if routing.rows[0].spent is not None else ()
     table = new_table("routing by features", "mean\nloss", *costs)
@@ -177,7 +177,7 @@ def show_routing(routing: "Routing") -> None:
     show(table)
 
 
-def write_page(report: "CompareReport", out: Path) -> None:
+def _write_page(report: "CompareReport", out: Path) -> None:
     """Write the HTML page of a report, with the command line of this process."""
     from tombola._files import write_atomic
     from tombola.advice import compare_page

@@ -35,12 +35,12 @@ MAX_FIGURES, MAX_POINTS = 8, 240
 # Ignored columns that are named in a message; of the others only the number is given.
 MAX_NAMES = 8
 # Simulated audits for the forecast of the rows that an undecided statement still needs.
-FORECAST_SHUFFLES = 50
+_FORECAST_SHUFFLES = 50
 # Headings of the table of results of `audit`.
-AUDIT_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "sample mean")
+_AUDIT_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "sample mean")
 
 # Options that the commands of this file share.
-ListSize = Annotated[
+_ListSize = Annotated[
     int | None, typer.Option("--rows", help="Size of the whole list, if the table is a random sample of it.", min=1)
 ]
 Follow = Annotated[bool, typer.Option("--follow", help="Wait for new rows in a growing file.")]
@@ -59,7 +59,7 @@ def certify(
         float, typer.Option(help="Stop when a column is this close to the best, in the unit of the table.", min=0)
     ] = 0.0,
     level: Annotated[float, typer.Option(help="Error probability, at most.")] = 0.05,
-    rows: ListSize = None,
+    rows: _ListSize = None,
     follow: Follow = False,  # noqa: FBT002 - a flag
     losses: Annotated[bool, typer.Option("--losses", help="The numbers are losses: lower is better.")] = False,  # noqa: FBT002
     scores: Annotated[bool, typer.Option("--scores", help="The numbers are scores: higher is better.")] = False,  # noqa: FBT002
@@ -84,7 +84,7 @@ def certify(
     if history is not None:
         # The interval of a mean is the same for losses and scores.
         units = Units(*parse_range(span), scores)
-        _certify_mean(source, PastRows(history, source, rows), within, level, units, seed, out, as_json=as_json)
+        _certify_mean(source, _PastRows(history, source, rows), within, level, units, seed, out, as_json=as_json)
     ids = [name for name in source.header if is_id_name(name)]
     places = [place for place, name in enumerate(source.header) if name not in ids]
     names = [source.header[place] for place in places]
@@ -130,7 +130,7 @@ def certify(
     raise typer.Exit(0 if proved else EXIT_UNDECIDED)
 
 
-class PastRows:
+class _PastRows:
     """History of a list, and the place of every row of a table in it.
 
     The history has numbers known of every row before, such as losses of earlier candidates; they predict the new ones.
@@ -188,7 +188,7 @@ class PastRows:
 
 
 def _certify_mean(
-    source: RowSource, past: PastRows, within: float, level: float, units: "Units", seed: int, out: Path | None, *,
+    source: RowSource, past: _PastRows, within: float, level: float, units: "Units", seed: int, out: Path | None, *,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Find the mean of one column with predictions from history, and exit."""
@@ -292,7 +292,7 @@ def audit(
     table: Annotated[str, typer.Argument(help="Rows of the list, with a header; - reads standard input.")],
     statements: Annotated[list[str], typer.Argument(help="Such as 'mean(score) > 0.7', 'share(grade = pass) >= 0.9'.")],
     level: Annotated[float, typer.Option(help="Probability, at most, that any outcome is wrong.")] = 0.05,
-    rows: ListSize = None,
+    rows: _ListSize = None,
     follow: Follow = False,  # noqa: FBT002 - a flag
     strata: Annotated[str, typer.Option(help="Column with the stratum of each row, for a list in strata.")] = "",
     sizes: Annotated[str, typer.Option(help="Rows of each stratum: north=400,south=600.")] = "",
@@ -315,7 +315,7 @@ def audit(
             "audit: expected --strata and --sizes together, and no --rows; write --strata region --sizes a=400,b=600."
         )
     source = RowSource(table, follow=follow)
-    past = None if history is None else PastRows(history, source, rows)
+    past = None if history is None else _PastRows(history, source, rows)
     if past is not None and strata:
         raise ParameterError("audit: expected --strata or --history, got both; leave one out.")
     parsed = [parse_statement(statement, span=parse_range(span)) for statement in statements]
@@ -369,7 +369,7 @@ def audit(
         ]
         typer.echo(json.dumps({"rows": n_rows, "level": level, "results": items}, allow_nan=False))
     else:
-        table_ = new_table(*AUDIT_HEADINGS)
+        table_ = new_table(*_AUDIT_HEADINGS)
         for result, count in zip(results, expected, strict=True):
             table_.add_row(*_result_cells(result, f" (about {count:,} in all)" if count is not None else ""))
         show(table_)
@@ -654,7 +654,7 @@ def _expected_rows(
         return None
     medians = [
         plan(one.threshold, mean, population=population, deviation=deviation, level=level,
-             shuffles=FORECAST_SHUFFLES, seed=seed).median
+             shuffles=_FORECAST_SHUFFLES, seed=seed).median
         for one in statement.inequalities
     ]  # fmt: skip
     return max(result.rows, *medians)
@@ -708,5 +708,5 @@ def _write_audit(
     _write_page(
         out, f"Audit of {name}", "Statements about a whole list, tested on rows in random order.",
         ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".", tone, facts,
-        [TextTable("Results", AUDIT_HEADINGS, tuple(map(_result_cells, results)))], figures,
+        [TextTable("Results", _AUDIT_HEADINGS, tuple(map(_result_cells, results)))], figures,
     )  # fmt: skip

@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from tombola.service.client import RaceClient
 
 # Exit codes by the field `proved` of a race: answered (a gate: passed), a gate refuted, undecided.
-EXIT_CODES: dict[bool | None, int] = {True: 0, False: 1, None: 3}
+_EXIT_CODES: dict[bool | None, int] = {True: 0, False: 1, None: 3}
 # If a race needs more than this share of all calls, `plan` suggests --within: a tolerance makes it cheaper.
-EXPENSIVE_SHARE = 0.5
+_EXPENSIVE_SHARE = 0.5
 # Different answers of simulated races that `plan` prints; of the others only the number is given.
-MAX_ANSWERS = 3
+_MAX_ANSWERS = 3
 
 # Arguments and options that the commands of this file share.
 File = Annotated[Path, typer.Argument(help="The race file.")]
-NewFile = Annotated[Path, typer.Option(help="The race file.")]
-RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
+_NewFile = Annotated[Path, typer.Option(help="The race file.")]
+_RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
 Known = Annotated[
     Path | None, typer.Option(help="Answers on file: CSV with a column id and losses of some candidates; no calls.")
 ]
@@ -133,9 +133,9 @@ def plan_(
 @with_race_options
 def start(
     settings: MakeSettings,
-    rows: RowsFile,
+    rows: _RowsFile,
     candidates: Annotated[str, typer.Option(help="Names, comma-separated; quote a name that has a comma.")],
-    file: NewFile,
+    file: _NewFile,
     column: Column = "",
     known: Known = None,
     history: History = None,
@@ -256,7 +256,7 @@ def status(
         _show_report(report, file)
         _show_run_times(times)
     if exit_code:
-        raise typer.Exit(EXIT_CODES[report.race.proved])
+        raise typer.Exit(_EXIT_CODES[report.race.proved])
 
 
 @app.command()
@@ -291,7 +291,7 @@ def report(
 @with_race_options
 def run(
     settings: MakeSettings,
-    rows: RowsFile,
+    rows: _RowsFile,
     candidate: Annotated[list[str], typer.Option(help="'name=COMMAND {row}', once per candidate.")],
     file: Annotated[Path | None, typer.Option(help="The race file; not with --url.")] = None,
     loss: Annotated[str, typer.Option(help="stdout: last line is the loss (and cost); exit; seconds.")] = "stdout",
@@ -361,7 +361,7 @@ def run(
             show(f"written: {out}", soft=True)
         if hint := evaluator.hint(now):
             show(hint)
-    raise typer.Exit(EXIT_CODES[now.proved])
+    raise typer.Exit(_EXIT_CODES[now.proved])
 
 
 def _check_only_remote(chosen: "RaceSettings", given: dict[str, Any]) -> None:
@@ -404,7 +404,7 @@ def _run_remote(
         typer.echo(json.dumps(found))
     else:
         show(found["verdict"], soft=True)
-    raise typer.Exit(EXIT_CODES[found["proved"]])
+    raise typer.Exit(_EXIT_CODES[found["proved"]])
 
 
 @app.command("table")
@@ -687,7 +687,7 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
         show(f"Cost: {costs} on average, never above {first.settings.max_cost:,.6g}.")
         if first.decided < 1:
             show("An undecided race names the candidates that are left; the best is one of them, up to the level.")
-    if first.share > EXPENSIVE_SHARE and first.settings.within == 0.0:
+    if first.share > _EXPENSIVE_SHARE and first.settings.within == 0.0:
         show("Near ties take most of these calls. Use --within to accept a candidate that is close to the best.")
 
 
@@ -722,5 +722,5 @@ def _answers(plan: "Plan") -> str:
     """Return the most frequent answers as text."""
     count = len(plan.outcomes)
     texts = [f"{', '.join(names) or 'none'} ({_percent(times / count)} of shuffles)" for names, times in plan.answers]
-    more = f"; and {len(texts) - MAX_ANSWERS} others" if len(texts) > MAX_ANSWERS else ""
-    return "; ".join(texts[:MAX_ANSWERS]) + more
+    more = f"; and {len(texts) - _MAX_ANSWERS} others" if len(texts) > _MAX_ANSWERS else ""
+    return "; ".join(texts[:_MAX_ANSWERS]) + more

@@ -26,16 +26,16 @@ Baseline = Annotated[
     str, typer.Option(help="Gate: are the others better than this candidate (with --within: not worse by more)?")
 ]
 Future = Annotated[bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")]
-MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls; the answer lists who is left.", min=1)]
+_MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls; the answer lists who is left.", min=1)]
 MaxCost = Annotated[float | None, typer.Option(help="Cap on the total cost; calls in flight are reserved.", min=0)]
-MaxCallCost = Annotated[
+_MaxCallCost = Annotated[
     float | None, typer.Option(help="Largest cost of one call, for --max-cost. Default: the largest so far.", min=0)
 ]
 Question = Annotated[
     str, typer.Option(help="best, or ranks: the order of all, of the first TOP, or the rank of --rank-of.")
 ]
 RankOf = Annotated[str, typer.Option(help="With --question ranks: ask only for the rank of this candidate.")]
-BlocksFlag = Annotated[
+_BlocksFlag = Annotated[
     bool, typer.Option("--blocks", help="With --question ranks: separate whole blocks; faster if they are far apart.")
 ]
 Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better (the default).")]
@@ -43,23 +43,23 @@ Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: high
 Limits = Annotated[
     str, typer.Option("--range", help="The smallest and the largest possible answer, such as 0,10; 0,1 if left out.")
 ]
-OnFailure = Annotated[str, typer.Option(help="worst: a failed call counts as loss 1; stop: it ends the race.")]
+_OnFailure = Annotated[str, typer.Option(help="worst: a failed call counts as loss 1; stop: it ends the race.")]
 
 
-def make_settings(
+def _make_settings(
     seed: LiveSeed = None,
     level: Level = 0.05,
     within: Within = 0.0,
     top: Top = 1,
     baseline: Baseline = "",
     future: Future = False,  # noqa: FBT002 - a flag
-    max_calls: MaxCalls = None,
+    max_calls: _MaxCalls = None,
     max_cost: MaxCost = None,
-    max_call_cost: MaxCallCost = None,
-    on_failure: OnFailure = "worst",
+    max_call_cost: _MaxCallCost = None,
+    on_failure: _OnFailure = "worst",
     question: Question = "best",
     rank_of: RankOf = "",
-    blocks: BlocksFlag = False,  # noqa: FBT002 - a flag
+    blocks: _BlocksFlag = False,  # noqa: FBT002 - a flag
     losses: Losses = False,  # noqa: FBT002 - a flag
     scores: Scores = False,  # noqa: FBT002 - a flag
     limits: Limits = "",
@@ -89,17 +89,17 @@ def make_settings(
 
 
 def with_race_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `make_settings` to a command of Typer.
+    """Add the options of `_make_settings` to a command of Typer.
 
-    The command gets the function that `make_settings` returns as its argument `settings`.
+    The command gets the function that `_make_settings` returns as its argument `settings`.
     """
-    options, own = dict(signature(make_settings).parameters), dict(signature(command).parameters)
+    options, own = dict(signature(_make_settings).parameters), dict(signature(command).parameters)
     del own["settings"]
 
     @wraps(command)
     def run(**given: Any) -> None:
         values = {name: given.pop(name) for name in options}
-        command(**given, settings=make_settings(**values))
+        command(**given, settings=_make_settings(**values))
 
     # Parameters without a default must come first.
     parameters = sorted([*own.values(), *options.values()], key=lambda one: one.default is not one.empty)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tombola.pool import Pool
 
 # (--this-list, --beyond-this-list) -> argument `reading` of `rank`; None: both readings.
-READINGS = {(True, False): "this list", (False, True): "beyond this list", (False, False): None, (True, True): None}
+_READINGS = {(True, False): "this list", (False, True): "beyond this list", (False, False): None, (True, True): None}
 
 
 @with_table_options
@@ -65,7 +65,7 @@ def rank(
     check_level(level)
     files = _metric_files(tables)
     check_page(out, *(files.values() if files else tables))
-    settings: dict[str, Any] = {"reading": READINGS[this_list, beyond_this_list], "level": level, "in_order": in_order}
+    settings: dict[str, Any] = {"reading": _READINGS[this_list, beyond_this_list], "level": level, "in_order": in_order}
     if files or len(parse_names(metric)) > 1:
         read = (
             _read_metric_tables(files, table_options, clusters)

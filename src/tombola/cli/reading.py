@@ -50,7 +50,7 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(table_options=to_read_options({name: given.pop(name) for name in OPTIONS}), **given)
+        command(table_options=_to_read_options({name: given.pop(name) for name in OPTIONS}), **given)
 
     parameters = list(inspect.signature(command).parameters.values())
     at = next(place for place, one in enumerate(parameters) if one.name == "table_options")
@@ -76,7 +76,7 @@ def _default(name: str) -> Any:
     return {bool: False, str: ""}.get(OPTIONS[name][0])
 
 
-def to_read_options(options: dict[str, Any]) -> TableOptions:
+def _to_read_options(options: dict[str, Any]) -> TableOptions:
     """Convert the options of the command line to keyword arguments of `read_table`.
 
     Options that were not given are left out. Raises ParameterError for an invalid one.
@@ -84,7 +84,7 @@ def to_read_options(options: dict[str, Any]) -> TableOptions:
     options: a value for each key of `OPTIONS`.
 
     >>> defaults = {name: _default(name) for name in OPTIONS}
-    >>> to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
+    >>> _to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
     {'kind': 'scores', 'range': (0.0, 10.0), 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
     """
     from tombola.errors import ParameterError

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 # Probability, at most, that rows in random order are rejected. Small, because a false alarm ends the command.
 FALSE_ALARM = 0.001
 # Seconds between two reads of a growing file.
-POLL_INTERVAL = 0.2
+_POLL_INTERVAL = 0.2
 # Characters. A longer line is rejected before it fills the memory: the file is not a table.
 MAX_LINE_LENGTH = 1 << 22
 # A batch is this share of the rows before it: half a per cent costs few rows and saves most of the work.
-BATCH_SHARE = 1 / 200
+_BATCH_SHARE = 1 / 200
 
 # Line number and cells of each row.
 Rows = list[tuple[int, list[str]]]
@@ -109,7 +109,7 @@ class RowSource:
         return next(csv.reader([text.rstrip("\r\n")], delimiter=self._delimiter), [])
 
 
-class RowValidator:
+class _RowValidator:
     """Batches of rows up to the first invalid row, the error of which is kept.
 
     A command can so print its results for the valid rows before it fails. `check(batch)` raises TableError if a row of
@@ -119,7 +119,7 @@ class RowValidator:
     ...     for line, cells in batch:
     ...         if cells == ["x"]:
     ...             raise TableError(f"line {line}")
-    >>> rows = RowValidator([[(2, ["5"]), (3, ["6"]), (4, ["x"])]], check)
+    >>> rows = _RowValidator([[(2, ["5"]), (3, ["6"]), (4, ["x"])]], check)
     >>> list(rows)
     [[(2, ['5']), (3, ['6'])]]
     >>> rows.raise_error()
@@ -166,8 +166,8 @@ class RowValidator:
         return len(batch), None
 
 
-def growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
-    """Yield rows in batches of `BATCH_SHARE` of the rows before, at least one.
+def _growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
+    """Yield rows in batches of `_BATCH_SHARE` of the rows before, at least one.
 
     So the first rows come one by one, and later ones together, which is faster.
     """
@@ -175,7 +175,7 @@ def growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
     try:
         for row in rows:
             batch.append(row)
-            if len(batch) >= n_yielded * BATCH_SHARE:
+            if len(batch) >= n_yielded * _BATCH_SHARE:
                 yield batch
                 n_yielded, batch = n_yielded + len(batch), []
     except TableError as error:
@@ -198,14 +198,14 @@ class Sample:
 
     def __init__(self, source: RowSource, check: Callable[[Rows], object], rows: int | None, seed: int) -> None:
         self.source, self.is_partial = source, rows is not None
-        self._valid = RowValidator(growing_batches(source.rows()), check)
+        self._valid = _RowValidator(_growing_batches(source.rows()), check)
         self._batches: Iterable[Rows] = self._valid
         self.population = rows or 0
         if rows is None:
             everything = [row for batch in self._valid for row in batch]
             self._valid.raise_error()
             self.population = max(len(everything), 1)
-            self._batches = growing_batches(_shuffled(everything, seed))
+            self._batches = _growing_batches(_shuffled(everything, seed))
 
     def __iter__(self) -> Iterator[Rows]:
         return iter(self._batches)
@@ -290,4 +290,4 @@ def _lines(file: TextIO, source: str, follow: bool, wait: Callable[[float], None
             yield rest
             rest = ""
         elif not piece:
-            wait(POLL_INTERVAL)
+            wait(_POLL_INTERVAL)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tombola.service.tokens import TokenStore
 
 # Port of the server if --port is left out.
-DEFAULT_PORT = 8787
+_DEFAULT_PORT = 8787
 
 
 def serve(
@@ -32,7 +32,7 @@ def serve(
         str, typer.Option(help="Buttons of the page: 'sold=1,later=0.5,no=0', in the unit of the session.")
     ] = "",
     host: Annotated[str, typer.Option(help="Address to listen on; others than 127.0.0.1 need a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = DEFAULT_PORT,
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = _DEFAULT_PORT,
     tokens: Annotated[Path | None, typer.Option(help="File of the tokens. Default: FILE.tokens.")] = None,
     add_token: Annotated[
         str, typer.Option(help="NAME:ROLE (reader, worker, admin): print a new token, and exit.")

@@ -29,7 +29,7 @@ app = typer.Typer(
 
 # Rows of the first day, in the command that `start` suggests: at most these, and a tenth of the list, because nothing
 # is learned before the first outcomes.
-DAILY_ROWS = 300
+_DAILY_ROWS = 300
 
 # Arguments and options that the commands of this file share.
 File = Annotated[Path, typer.Argument(help="The session file.")]
@@ -118,7 +118,7 @@ def start(
             if session.feedback_model.full_feedback:
                 show("Record an outcome for every action of a row: this learner compares them.")
             show("The list for the first day:")
-            count = max(1, min(rows // 10, DAILY_ROWS))
+            count = max(1, min(rows // 10, _DAILY_ROWS))
             show(f"  tombola session next {file} --count {count} --out today.csv", soft=True)
 
 

@@ -23,7 +23,7 @@ from tombola.errors import ParameterError
 Outcome = Literal["proved", "refuted", "undecided"]
 
 # Rows per update of the simulated audits in `plan`, which stops after the update that decides all of them.
-PLAN_BATCH = 500
+_PLAN_BATCH = 500
 
 
 class AuditResult(NamedTuple):
@@ -51,7 +51,7 @@ class AuditResult(NamedTuple):
         return f"{self.statement}: {self.outcome} after {self.rows:,} rows; {error}"
 
 
-class InequalityTest:
+class _InequalityTest:
     """Test one inequality about a mean by two e-processes.
 
     One bets against the negation (its refutation is a proof), one against the inequality itself.
@@ -106,7 +106,7 @@ class InequalityTest:
         return rows, 0.0 if math.isinf(wealth) else 1.0 / wealth
 
 
-class PredictedInequalityTest(InequalityTest):
+class _PredictedInequalityTest(_InequalityTest):
     """Test one inequality on a list whose rows have a history.
 
     Predictions from history make the test sharper (`PredictedMean`).
@@ -148,7 +148,7 @@ class PredictedInequalityTest(InequalityTest):
         return self._result(self._decided_at[side], float(self._mean.max_wealth[side, 0]), holds=holds)
 
 
-class StratifiedInequalityTest:
+class _StratifiedInequalityTest:
     """Test one inequality by the confidence sequence of a stratified mean.
 
     inequality: as in `Statement.inequalities`.
@@ -247,12 +247,12 @@ class Audit:
                 "line for each row."
             )
 
-        def test(inequality: Inequality, parts: int) -> InequalityTest | StratifiedInequalityTest:
+        def test(inequality: Inequality, parts: int) -> _InequalityTest | _StratifiedInequalityTest:
             if strata:
-                return StratifiedInequalityTest(inequality, strata, share / parts)
+                return _StratifiedInequalityTest(inequality, strata, share / parts)
             if history is not None:
-                return PredictedInequalityTest(inequality, np.asarray(history, float), share, share / parts)
-            return InequalityTest(inequality, self.population, share, share / parts)
+                return _PredictedInequalityTest(inequality, np.asarray(history, float), share, share / parts)
+            return _InequalityTest(inequality, self.population, share, share / parts)
 
         self._tests = [
             [test(inequality, len(statement.inequalities)) for inequality in statement.inequalities]
@@ -285,7 +285,7 @@ def _e_process(mean: float, population: float, level: float, *, at_most: bool, a
     return EProcess(at_least=mean, population=population, level=level, actions=actions)
 
 
-def _result(text: str, tests: Sequence[InequalityTest | StratifiedInequalityTest]) -> AuditResult:
+def _result(text: str, tests: Sequence[_InequalityTest | _StratifiedInequalityTest]) -> AuditResult:
     first = tests[0]
     sample = first.inequality.to_units(first.mean), first.deviation * first.inequality.unit
     refutations = [test.refutation for test in tests if test.refutation[0]]
@@ -339,8 +339,8 @@ def plan(
     # One action per shuffle: all simulated audits run in one compiled call.
     process = _e_process(threshold, population, level, at_most=mean > threshold, actions=shuffles)
     table = np.column_stack([rng.permutation(values) for _ in range(shuffles)])
-    for start in range(0, population, PLAN_BATCH):
-        process.extend(table[start : start + PLAN_BATCH])
+    for start in range(0, population, _PLAN_BATCH):
+        process.extend(table[start : start + _PLAN_BATCH])
         if process.refuted.all():
             break
     needed = np.where(process.refuted, process.rows, population)

@@ -33,12 +33,12 @@ MAX_LOSS = 0.95
 # Means more than this many standard errors above the estimate are not bet against: such bets lose.
 REACH = 2.0
 # Wealth below this is rounded to 0, which keeps denormal numbers (slow) out of the loop.
-MIN_WEALTH = 1e-200
+_MIN_WEALTH = 1e-200
 
 # Hypothesised means per side (lower and upper bound) of a grid; the first ones are 1/256 apart.
 GRID_POINTS = 256
 # A grid is not refined below this width: the points would differ by little more than rounding errors.
-MIN_GRID_WIDTH = 1e-9
+_MIN_GRID_WIDTH = 1e-9
 
 
 def finite_gain(population: float, count: float) -> float:
@@ -108,16 +108,16 @@ def update_wealth(
         gap = gap if gap > least else least
         # Kelly's bet for a small edge: gap / (variance + gap^2).
         size = variance + gap * gap
-        bet = g * gap / (size if size > MIN_WEALTH else MIN_WEALTH)
+        bet = g * gap / (size if size > _MIN_WEALTH else _MIN_WEALTH)
         bet = bet if bet < cap else cap
         left = own[j] * (1.0 + bet * (value + spent - g * means[j]))
-        own[j] = left if left > MIN_WEALTH else 0.0
+        own[j] = left if left > _MIN_WEALTH else 0.0
     for q in range(len(FIXED_GAPS)):
         bet, own = min(g * FIXED_GAPS[q] / deviation, cap), wealth[row + 1 + q][first:last]
         rise, slope = 1.0 + bet * (value + spent), bet * g
         for j in range(means.size):
             left = own[j] * (rise - slope * means[j])
-            own[j] = left if left > MIN_WEALTH else 0.0
+            own[j] = left if left > _MIN_WEALTH else 0.0
 
 
 def total_wealth(wealth: Any, row: int, at: int) -> float:
@@ -216,18 +216,18 @@ def update_grid(state: Any, action: int, value: float) -> None:
     """
     n, total, k = state.counts[action], state.total[action], state.counts.size
     variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
-    place_bets(state, action, value, total, n, variance)
-    place_bets(state, action + k, 1.0 - value, n - total, n, variance)
+    _place_bets(state, action, value, total, n, variance)
+    _place_bets(state, action + k, 1.0 - value, n - total, n, variance)
     state.squares[action] += error * error
     state.counts[action] += 1.0
     state.total[action] += value
-    drop_refuted(state, action, state.total[action], state.high[action])
-    drop_refuted(state, action + k, state.counts[action] - state.total[action], 1.0 - state.low[action])
+    _drop_refuted(state, action, state.total[action], state.high[action])
+    _drop_refuted(state, action + k, state.counts[action] - state.total[action], 1.0 - state.low[action])
     intersect(state, action, state.floor[action], 1.0 - state.floor[action + k], state.population)
 
 
 @no_inline
-def place_bets(state: Any, row: int, value: float, total: float, n: float, variance: float) -> None:
+def _place_bets(state: Any, row: int, value: float, total: float, n: float, variance: float) -> None:
     """Bet against all live means of a row up to `largest_target`, in place.
 
     state: a `BettingGrid`.
@@ -252,7 +252,7 @@ def place_bets(state: Any, row: int, value: float, total: float, n: float, varia
 
 
 @no_inline
-def drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
+def _drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
     """Drop refuted means and those above `ceiling`; refine a half-empty grid.
 
     state: a `BettingGrid`, changed in place.
@@ -270,14 +270,14 @@ def drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
     while tail - head > 2 and points[tail - 2] >= ceiling:
         tail -= 1
     state.head[row], state.tail[row] = head, tail
-    if 0 < 2 * (tail - head) <= GRID_POINTS and points[tail - 1] - state.floor[row] > MIN_GRID_WIDTH:
-        refine(points, head, tail, state.floor[row])
+    if 0 < 2 * (tail - head) <= GRID_POINTS and points[tail - 1] - state.floor[row] > _MIN_GRID_WIDTH:
+        _refine(points, head, tail, state.floor[row])
         for q in range(N_STRATEGIES):
             repeat_twice(state.wealth[N_STRATEGIES * row + q], head, tail)
         state.head[row], state.tail[row] = 0.0, 2.0 * (tail - head)
 
 
-def refine(points: Floats, head: int, tail: int, below: float) -> None:
+def _refine(points: Floats, head: int, tail: int, below: float) -> None:
     """Insert a midpoint below every live point, and move all points to the front.
 
     points: one row of the grid, changed in place.

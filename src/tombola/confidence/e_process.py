@@ -24,7 +24,7 @@ ROUNDING = 1e-9
 MAX_WEALTH = 1e150
 
 
-class EProcessState(NamedTuple):
+class _EProcessState(NamedTuple):
     """State of `EProcess`, one entry per action.
 
     counts, total, squares: number and sum of values, sum of squared errors.
@@ -89,9 +89,9 @@ class EProcess(OnlineStatistic):
         self.level = _validate.real("EProcess", "level", level, above=0, below=1)
         self._start(population, actions)
 
-    def init(self) -> EProcessState:
+    def init(self) -> _EProcessState:
         empty = np.zeros(self.actions)
-        return EProcessState(
+        return _EProcessState(
             counts=empty,
             total=empty,
             squares=empty,
@@ -105,13 +105,13 @@ class EProcess(OnlineStatistic):
         )
 
     @staticmethod
-    def update_state(state: EProcessState, action: int, value: float) -> None:
+    def update_state(state: _EProcessState, action: int, value: float) -> None:
         n, total = state.counts[action], state.total[action]
         variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
         if state.mirrored > 0.0:
-            place_bet(state, action, 1.0 - value, n - total, variance)
+            _place_bet(state, action, 1.0 - value, n - total, variance)
         else:
-            place_bet(state, action, value, total, variance)
+            _place_bet(state, action, value, total, variance)
         state.squares[action] += error * error
         state.counts[action] += 1.0
         state.total[action] += value
@@ -142,10 +142,10 @@ class EProcess(OnlineStatistic):
         return np.array(self._state.refuted_at, np.int64)
 
 
-def place_bet(state: Any, action: int, value: float, total: float, variance: float) -> None:
+def _place_bet(state: Any, action: int, value: float, total: float, variance: float) -> None:
     """Bet that a value is above the hypothesised mean, and update the wealth.
 
-    state: an `EProcessState`, changed in place.
+    state: an `_EProcessState`, changed in place.
     action: index of the action.
     value: mirrored if the hypothesis is about the smallest mean.
     total, variance: of the earlier values.

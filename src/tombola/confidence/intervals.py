@@ -13,9 +13,9 @@ from tombola.confidence.base import Confidence, intersect
 
 # Events in the union bound of Bardenet and Maillard (2015), two-sided: two Bernstein tails of two events each, three
 # events for the deviation. Each has probability level / 7.
-BERNSTEIN_EVENTS = 7.0
+_BERNSTEIN_EVENTS = 7.0
 # Factor of the term in 1 / count: the constant kappa of the empirical bound of Bardenet and Maillard (2015).
-BERNSTEIN_LINEAR = 7 / 3 + 3 / math.sqrt(2.0)
+_BERNSTEIN_LINEAR = 7 / 3 + 3 / math.sqrt(2.0)
 
 
 def hoeffding_radius(count: float, level: float) -> float:
@@ -81,12 +81,12 @@ def bernstein_serfling_radius(count: float, population: float, variance: float, 
         return 1.0
     if count >= population:
         return 0.0
-    log_term = math.log(BERNSTEIN_EVENTS / level)
+    log_term = math.log(_BERNSTEIN_EVENTS / level)
     deviation = math.sqrt(2.0 * serfling_factor(count, population) * max(variance, 0.0) * log_term / count)
-    return min(1.0, deviation + BERNSTEIN_LINEAR * log_term / count)
+    return min(1.0, deviation + _BERNSTEIN_LINEAR * log_term / count)
 
 
-class Moments(NamedTuple):
+class _Moments(NamedTuple):
     """State of the fixed-count intervals, one entry per action.
 
     counts, total: number and sum of values.
@@ -104,12 +104,12 @@ class Moments(NamedTuple):
     level: float
 
 
-def add_value(state: Any, action: int, value: float) -> None:
+def _add_value(state: Any, action: int, value: float) -> None:
     """Update count, sum and centred squares (Welford 1962); reset the interval.
 
     Without the reset the intervals of several counts would be intersected, which only confidence sequences allow.
 
-    state: `Moments`, changed in place.
+    state: `_Moments`, changed in place.
     action: its index.
     value: in [0, 1].
     """
@@ -120,19 +120,19 @@ def add_value(state: Any, action: int, value: float) -> None:
     state.low[action], state.high[action] = 0.0, 1.0
 
 
-def set_interval(state: Any, action: int, radius: float) -> None:
+def _set_interval(state: Any, action: int, radius: float) -> None:
     """Write the interval of half width `radius` around the sample mean.
 
     It is cut to the means that are possible for the values seen.
 
-    state: `Moments`, changed in place.
+    state: `_Moments`, changed in place.
     action: its index.
     """
     mean = state.total[action] / state.counts[action]
     intersect(state, action, mean - radius, mean + radius, state.population)
 
 
-class FixedCount(Confidence):
+class _FixedCount(Confidence):
     """Base class of intervals with coverage at one sample size, fixed in advance.
 
     Parameters as in `Confidence`. To look after every value, use a confidence sequence such as `Betting`.
@@ -140,12 +140,12 @@ class FixedCount(Confidence):
 
     anytime_valid: ClassVar[bool] = False
 
-    def init(self) -> Moments:
+    def init(self) -> _Moments:
         empty = np.zeros(self.actions)
-        return Moments(empty, empty, empty, np.ones(self.actions), empty, self.population, self.level)
+        return _Moments(empty, empty, empty, np.ones(self.actions), empty, self.population, self.level)
 
 
-class Hoeffding(FixedCount):
+class Hoeffding(_FixedCount):
     """Hoeffding interval, mean +- sqrt(ln(2 / level) / (2 n)).
 
     Valid with and without replacement, at one sample size n fixed in advance. Parameters as in `Confidence`.
@@ -157,12 +157,12 @@ class Hoeffding(FixedCount):
     """
 
     @staticmethod
-    def update_state(state: Moments, action: int, value: float) -> None:
-        add_value(state, action, value)
-        set_interval(state, action, hoeffding_radius(state.counts[action], state.level))
+    def update_state(state: _Moments, action: int, value: float) -> None:
+        _add_value(state, action, value)
+        _set_interval(state, action, hoeffding_radius(state.counts[action], state.level))
 
 
-class Serfling(FixedCount):
+class Serfling(_FixedCount):
     """Hoeffding-Serfling interval, mean +- sqrt(f ln(2 / level) / (2 n)).
 
     f is `serfling_factor`, for sampling without replacement. Valid at one sample size n fixed in advance. Parameters as
@@ -175,12 +175,12 @@ class Serfling(FixedCount):
     """
 
     @staticmethod
-    def update_state(state: Moments, action: int, value: float) -> None:
-        add_value(state, action, value)
-        set_interval(state, action, serfling_radius(state.counts[action], state.population, state.level))
+    def update_state(state: _Moments, action: int, value: float) -> None:
+        _add_value(state, action, value)
+        _set_interval(state, action, serfling_radius(state.counts[action], state.population, state.level))
 
 
-class EmpiricalBernsteinSerfling(FixedCount):
+class EmpiricalBernsteinSerfling(_FixedCount):
     """Empirical Bernstein-Serfling interval, narrow for a small variance v.
 
     The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level), f = `serfling_factor`. Valid at one sample
@@ -193,8 +193,8 @@ class EmpiricalBernsteinSerfling(FixedCount):
     """
 
     @staticmethod
-    def update_state(state: Moments, action: int, value: float) -> None:
-        add_value(state, action, value)
+    def update_state(state: _Moments, action: int, value: float) -> None:
+        _add_value(state, action, value)
         variance = state.squares[action] / state.counts[action]
         radius = bernstein_serfling_radius(state.counts[action], state.population, variance, state.level)
-        set_interval(state, action, radius)
+        _set_interval(state, action, radius)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 # Bins of [0, 1] by which values are ranked; values of one bin are ties. This bounds memory and time per value, and
 # ranks of any function of the values are valid.
-N_BINS = 256
+_N_BINS = 256
 # Share of the wealth redistributed between the strategies per row, so that late changes are detected too.
 MIXING_RATE = 0.001
 # Rows after which the mixing rate, and the learning rates without a lower bound, decay like 1 / n.
@@ -44,7 +44,7 @@ FIXED_BETS = (
 )
 # Strategies that bet on the running mean of a payoff: payoff, learning rate of the mean, lower bound of that rate,
 # factor on the mean per row, share of the initial wealth.
-ADAPTIVE_BETS = (
+_ADAPTIVE_BETS = (
     (DRIFT, 0.003, 0.003, 1.0, 0.09),
     (UPPER, 0.003, 0.003, 1.0, 0.04),
     (LOWER, 0.003, 0.003, 1.0, 0.04),
@@ -60,19 +60,19 @@ ADAPTIVE_BETS = (
 # One row per strategy: payoff, fixed bet, share of the initial wealth, learning rate, its lower bound, factor.
 STRATEGIES = np.array(
     [[float(payoff), bet, share, 0.0, 0.0, 0.0] for payoff, bets, share in FIXED_BETS for bet in bets]
-    + [[float(payoff), 0.0, share, rate, least, factor] for payoff, rate, least, factor, share in ADAPTIVE_BETS]
+    + [[float(payoff), 0.0, share, rate, least, factor] for payoff, rate, least, factor, share in _ADAPTIVE_BETS]
 )
 # Adaptive bet per mean, by payoff: 1 / variance of the payoff, growth-optimal for a small mean. 0: never adaptive.
 BET_PER_MEAN = (12.0, 0.0, 0.0, 0.0, 0.0, 4.5, 4.5)
 # Largest adaptive bet, by payoff: 0.95 of the bet that could lose everything.
 MAX_BET = (1.9, 0.0, 0.0, 0.0, 0.0, 1.425, 1.425)
 # The wealth is rescaled above this, long before a float64 overflows (1e308).
-RESCALE_WEALTH = 1e100
+_RESCALE_WEALTH = 1e100
 # Share of the level for the martingale if the permutation test of the whole list runs as well; it gets the rest.
 MARTINGALE_SHARE = 0.5
 
 
-class MartingaleState(NamedTuple):
+class _MartingaleState(NamedTuple):
     """State of the test, one row per column of values.
 
     tree: Fenwick tree of the counts per bin.
@@ -268,9 +268,9 @@ def _reject(method: str, expected: str, got: str) -> NoReturn:
     )
 
 
-def _initial_state(columns: int, threshold: float) -> MartingaleState:
-    return MartingaleState(
-        tree=np.zeros((columns, N_BINS + 1)),
+def _initial_state(columns: int, threshold: float) -> _MartingaleState:
+    return _MartingaleState(
+        tree=np.zeros((columns, _N_BINS + 1)),
         counts=np.zeros(columns),
         last=np.zeros(columns),
         means=np.zeros((columns, len(STRATEGIES))),
@@ -287,7 +287,7 @@ def _initial_state(columns: int, threshold: float) -> MartingaleState:
 def update_one(memory: Floats, rng: RngState, column: int, value: float) -> None:
     """Update a state vector in place with one value of one column. Compiled.
 
-    memory: flat `MartingaleState`.
+    memory: flat `_MartingaleState`.
     rng: state of the random generator, for ties.
     """
     bet(view(memory), column, rank(view(memory), column, value, uniform(rng)))  # noqa: F821 - bound by `compile_loop`
@@ -296,7 +296,7 @@ def update_one(memory: Floats, rng: RngState, column: int, value: float) -> None
 def update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) -> None:
     """Update a state vector in place with `values[i]` of `columns[i]`. Compiled.
 
-    memory: flat `MartingaleState`.
+    memory: flat `_MartingaleState`.
     rng: state of the random generator, for ties.
     """
     state = view(memory)  # noqa: F821 - bound by `compile_loop`
@@ -309,22 +309,22 @@ def rank(state: Any, column: int, value: float, u: float) -> float:
 
     It is in (0, 1), and uniform if the order is random.
 
-    state: a `MartingaleState`, changed in place.
+    state: a `_MartingaleState`, changed in place.
     column: its index.
     value: in [0, 1].
     u: uniform in [0, 1); breaks ties with earlier values.
     """
-    place = 1 + int(value * (N_BINS - 1) + 0.5)
-    below, upto = count_upto(state.tree[column], place - 1), count_upto(state.tree[column], place)
+    place = 1 + int(value * (_N_BINS - 1) + 0.5)
+    below, upto = _count_upto(state.tree[column], place - 1), _count_upto(state.tree[column], place)
     state.counts[column] += 1.0
     j = place
-    while j <= N_BINS:
+    while j <= _N_BINS:
         state.tree[column, j] += 1.0
         j += j & -j
     return float((below + u * (upto - below + 1.0)) / state.counts[column])
 
 
-def count_upto(tree: Floats, place: int) -> float:
+def _count_upto(tree: Floats, place: int) -> float:
     """Return the number of values in the bins 1..place.
 
     tree: Fenwick tree of counts per bin; the result is a prefix sum.
@@ -341,7 +341,7 @@ def bet(state: Any, column: int, ranked: float) -> None:
 
     Before each bet a share of the total wealth is redistributed, which keeps the total a martingale.
 
-    state: a `MartingaleState`, changed in place.
+    state: a `_MartingaleState`, changed in place.
     column: its index.
     ranked: normalised rank of the new value, in (0, 1).
     """
@@ -383,14 +383,14 @@ def payoffs(outcome: Floats, ranked: float, last: float) -> None:
 def record(state: Any, column: int, total: float) -> None:
     """Update the largest wealth and the first alarm; rescale a huge wealth.
 
-    state: a `MartingaleState`, changed in place.
+    state: a `_MartingaleState`, changed in place.
     total: wealth of all strategies of the column.
     """
     log_wealth = state.exponent[column] + math.log(max(total, 1e-300))
     state.max_log_wealth[column] = max(state.max_log_wealth[column], log_wealth)
     if state.alarm_at[column] == 0.0 and log_wealth >= state.threshold:
         state.alarm_at[column] = state.counts[column]
-    if total > RESCALE_WEALTH:
+    if total > _RESCALE_WEALTH:
         for j in range(state.wealth[column].size):
             state.wealth[column, j] /= total
         state.exponent[column] = log_wealth

@@ -16,16 +16,16 @@ from tombola.engine.compiler import Workload, compile_loop
 from tombola.rng import integers, new_rng
 
 # Autocorrelations (lags 1 to 10) in the statistic of Ljung and Box; even, so that the tail has a closed form.
-N_LAGS = 10
+_N_LAGS = 10
 # Longer lists are reduced to means of consecutive rows, which bounds the time of a shuffle.
 MAX_ROWS = 10_000
 # Besag and Clifford's h: sampling stops once this many shuffles reach the statistic of the list, because the p-value is
 # then known well enough.
 EXCEEDING_LIMIT = 4
 # No test is run at a level that needs more shuffles (EXCEEDING_LIMIT / level): it would take too long.
-MAX_SHUFFLES = 100_000
+_MAX_SHUFFLES = 100_000
 # Columns with a standard deviation up to this count as constant: only rounding errors vary.
-MIN_DEVIATION = 1e-9
+_MIN_DEVIATION = 1e-9
 
 
 def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) -> tuple[float, int]:
@@ -45,14 +45,14 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
     """
     shuffles = math.ceil(EXCEEDING_LIMIT / level) - 1
     rows = standardise(table)
-    if shuffles > MAX_SHUFFLES or not rows.size:
+    if shuffles > _MAX_SHUFFLES or not rows.size:
         return 1.0, 0
     statistics = np.zeros(rows.shape[1])
     scratch = np.zeros(len(rows))
     arguments = (rows, np.arange(len(rows)), scratch, statistics, new_rng(seed), shuffles, EXCEEDING_LIMIT)
     # In random order a tenth of the shuffles is more than usually needed; 4 us per row and 1 us per value.
     with Workload(shuffles / 10 * len(rows) * (4e-6 + 1e-6 * rows.shape[1])).active():
-        p_value = compile_loop(sequential_p_value, arguments)(*arguments)
+        p_value = compile_loop(_sequential_p_value, arguments)(*arguments)
     return float(p_value), int(np.argmax(statistics))
 
 
@@ -65,10 +65,10 @@ def standardise(table: Floats) -> Floats:
     rows = table[: len(table) // block * block].reshape(-1, block, table.shape[1]).mean(axis=1) if block > 1 else table
     off = rows - rows.mean(axis=0) if len(rows) else rows
     size = np.sqrt((off * off).mean(axis=0)) if len(rows) else 1.0
-    return np.ascontiguousarray(np.where(size > MIN_DEVIATION, off / np.maximum(size, MIN_DEVIATION), 0.0))
+    return np.ascontiguousarray(np.where(size > _MIN_DEVIATION, off / np.maximum(size, _MIN_DEVIATION), 0.0))
 
 
-def sequential_p_value(
+def _sequential_p_value(
     rows: Floats, order: Order, line: Floats, statistics: Floats, rng: RngState, shuffles: int, limit: int
 ) -> float:
     """Return the sequential Monte Carlo p-value of the current order.
@@ -84,8 +84,8 @@ def sequential_p_value(
     """
     most = 0.0
     for column in range(statistics.size):
-        copy_in_order(line, rows, order, column)
-        statistics[column] = max(step_exponent(line), autocorrelation_exponent(line))
+        _copy_in_order(line, rows, order, column)
+        statistics[column] = max(_step_exponent(line), _autocorrelation_exponent(line))
         most = max(most, statistics[column])
     exceeding = 0
     for done in range(shuffles):
@@ -108,13 +108,13 @@ def exceeds(line: Floats, rows: Floats, order: Order, threshold: float) -> bool:
     order: row indices.
     """
     for column in range(rows.shape[1]):
-        copy_in_order(line, rows, order, column)
-        if step_exponent(line) >= threshold or autocorrelation_exponent(line) >= threshold:
+        _copy_in_order(line, rows, order, column)
+        if _step_exponent(line) >= threshold or _autocorrelation_exponent(line) >= threshold:
             return True
     return False
 
 
-def copy_in_order(line: Floats, rows: Floats, order: Order, column: int) -> None:
+def _copy_in_order(line: Floats, rows: Floats, order: Order, column: int) -> None:
     """Write a column in this order into `line`.
 
     line: output, shape (rows,).
@@ -124,7 +124,7 @@ def copy_in_order(line: Floats, rows: Floats, order: Order, column: int) -> None
         line[i] = rows[order[i], column]
 
 
-def step_exponent(line: Floats) -> float:
+def _step_exponent(line: Floats) -> float:
     """Return the exponent of the CUSUM statistic: 2 D^2 - ln 2.
 
     D = largest partial sum / sqrt(n). The exponent is -ln of the tail probability of D, that of a Brownian bridge.
@@ -138,22 +138,22 @@ def step_exponent(line: Floats) -> float:
     return 2.0 * most * most / line.size - math.log(2.0)
 
 
-def autocorrelation_exponent(line: Floats) -> float:
+def _autocorrelation_exponent(line: Floats) -> float:
     """Return the exponent of the Ljung-Box statistic Q: -ln P(chi-square >= Q).
 
-    The chi-square distribution has `N_LAGS` degrees of freedom.
+    The chi-square distribution has `_N_LAGS` degrees of freedom.
 
     line: a standardised column in its order.
     """
     n, half = float(line.size), 0.0
-    for lag in range(1, min(N_LAGS + 1, line.size)):
+    for lag in range(1, min(_N_LAGS + 1, line.size)):
         product = 0.0
         for i in range(lag, line.size):
             product += line[i] * line[i - lag]
         half += (n + 2.0) * product * product / (2.0 * n * (n - lag))
     # For an even number of degrees 2 d the tail is exp(-Q/2) times the first d terms of the series of exp(Q/2).
     term = tail = 1.0
-    for i in range(1, N_LAGS // 2):
+    for i in range(1, _N_LAGS // 2):
         term *= half / i
         tail += term
     return half - math.log(tail)

@@ -20,7 +20,7 @@ from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.errors import ParameterError
 
 # Steps of the default grid of hypothesised means: bounds are multiples of 1 / GRID_STEPS, or certain.
-GRID_STEPS = 2000
+_GRID_STEPS = 2000
 # Initial wealth on the values, and on the adjusted values (value minus prediction plus mean prediction of the rows
 # left): useless history costs a factor of at most 5.
 STAKES = (0.2, 0.8)
@@ -60,7 +60,7 @@ class PredictedMean:
                 "correct the table."
             )
         self.level = _validate.real("PredictedMean", "level", level, above=0, below=1)
-        grid = np.arange(GRID_STEPS + 1) / GRID_STEPS if points is None else np.array(points, float)
+        grid = np.arange(_GRID_STEPS + 1) / _GRID_STEPS if points is None else np.array(points, float)
         # Row 0: against "at most m". Row 1: against "at least m", as "1 - x is at most 1 - m", sorted again.
         self._points = np.stack([grid, 1.0 - grid[::-1]])
         self._wealth = np.ones((2, 2, len(STRATEGY_WEIGHTS), grid.size))

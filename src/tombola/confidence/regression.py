@@ -19,19 +19,19 @@ from tombola.engine.intrinsics import no_inline
 # Largest number of principal components of history that are used: more would fit noise.
 MAX_COMPONENTS = 12
 # Iterations of the subspace iteration. Any subspace is valid; the principal one predicts best.
-SUBSPACE_ITERATIONS = 30
+_SUBSPACE_ITERATIONS = 30
 # Sweeps of Jacobi's method; it converges quadratically, and 12 columns take at most 8.
-JACOBI_SWEEPS = 12
+_JACOBI_SWEEPS = 12
 # Rows before the first fit, least number of rows between fits, and growth factor of the number of rows: about 5 fits
 # per doubling of the rows.
 FIRST_FIT, MIN_INTERVAL, FIT_GROWTH = 6, 3, 1.15
 # Penalties of the ridge regression, in units of the prior variance of a loading; the infinite one keeps the prior.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, math.inf)
 # Least prior scale of a loading: keeps components with equal loadings.
-MIN_SCALE = 1e-9
+_MIN_SCALE = 1e-9
 # Largest predicted deviation of a candidate from the mean of all, in standard deviations of its own: rare large ones
 # would limit the bets.
-DEVIATION_LIMIT = 2.0
+_DEVIATION_LIMIT = 2.0
 # Time of one interpreted row with fits, in rows without: decides whether loops are compiled.
 FIT_ROUNDS = 25.0
 
@@ -123,13 +123,13 @@ def fit_mean(fit: Any, n: int) -> None:
     fit: a `Fit`; `mean_targets` is read, `mean_fits` and `mean_errors` are written.
     """
     scale, targets = fit.scales[0], fit.mean_targets
-    find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
+    _find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
     error = ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
-    subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, 1.0)
+    _subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, 1.0)
     other = ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
     uses_prior = 1.0 if other < error else 0.0
     if uses_prior == 0.0:
-        subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, -1.0)
+        _subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, -1.0)
         ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
     predict(
         fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, uses_prior, fit.means,
@@ -147,7 +147,7 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
     count: number of fitted candidates, the first columns of `targets`.
     """
     scale = fit.scales[1]
-    find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
+    _find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
     ridge(fit.targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, count)
     predict(
         fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, 0.0, fit.means,
@@ -173,7 +173,7 @@ def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: i
 
 
 @no_inline
-def find_axes(
+def _find_axes(
     components: Any, order: Any, scale: Any, centre: Any, gram: Any, axes: Any, values: Any, scores: Any, n: int
 ) -> None:
     """Centre, scale and rotate the components of the counted rows.
@@ -198,7 +198,7 @@ def find_axes(
             z = scale[j] * (components[row, j] - centre[j])
             for m in range(q):
                 gram[j, m] += z * (scale[m] * (components[row, m] - centre[m]))
-    decompose(gram, axes, values)
+    _decompose(gram, axes, values)
     for i in range(n):
         row = int(order[i])
         for m in range(q):
@@ -210,7 +210,7 @@ def find_axes(
 
 
 @no_inline
-def subtract_prior(components: Any, order: Any, centre: Any, prior: Any, targets: Any, n: int, sign: float) -> None:
+def _subtract_prior(components: Any, order: Any, centre: Any, prior: Any, targets: Any, n: int, sign: float) -> None:
     """Subtract the prediction by the prior loadings from the targets, in place.
 
     components, order, centre, prior: as in `Fit`.
@@ -253,17 +253,17 @@ def ridge(
             for c in range(count):
                 cross[j, c] += scores[i, j] * (targets[i, c] - means[c])
     choice = math.inf
-    best = leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, choice)
+    best = _leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, choice)
     for p in range(len(PENALTIES)):
         penalty = PENALTIES[p]
-        error = leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, penalty)
+        error = _leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, penalty)
         if error < best - 1e-12:
             best, choice = error, penalty
-    return leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, choice)
+    return _leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, choice)
 
 
 @no_inline
-def leave_one_out(
+def _leave_one_out(
     targets: Any, scores: Any, values: Any, cross: Any, weights: Any, means: Any, line: Any, errors: Any,
     n: int, count: int, penalty: float,
 ) -> float:  # fmt: skip
@@ -344,13 +344,13 @@ def limit_deviations(fits: Any, count: int) -> None:
         mean /= rows
         for row in range(rows):
             square += (fits[row, c] - mean) * (fits[row, c] - mean)
-        limit = DEVIATION_LIMIT * math.sqrt(square / rows)
+        limit = _DEVIATION_LIMIT * math.sqrt(square / rows)
         for row in range(rows):
             fits[row, c] = min(max(fits[row, c], mean - limit), mean + limit)
 
 
 @no_inline
-def decompose(matrix: Any, axes: Any, values: Any) -> None:
+def _decompose(matrix: Any, axes: Any, values: Any) -> None:
     """Write the eigenvectors and eigenvalues of a symmetric matrix (Jacobi's method).
 
     matrix: (q, q), destroyed.
@@ -361,7 +361,7 @@ def decompose(matrix: Any, axes: Any, values: Any) -> None:
     for j in range(q):
         for m in range(q):
             axes[j, m] = 1.0 if j == m else 0.0
-    for _ in range(JACOBI_SWEEPS):
+    for _ in range(_JACOBI_SWEEPS):
         outside, inside = 0.0, 0.0
         for j in range(q):
             inside += matrix[j, j] * matrix[j, j]
@@ -372,13 +372,13 @@ def decompose(matrix: Any, axes: Any, values: Any) -> None:
         for j in range(q):
             for m in range(j):
                 if matrix[m, j] != 0.0:
-                    rotate(matrix, axes, m, j)
+                    _rotate(matrix, axes, m, j)
     for j in range(q):
         values[j] = max(matrix[j, j], 0.0)
 
 
 @no_inline
-def rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
+def _rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
     """Rotate the axes j and m so that matrix[j, m] becomes 0 (a Jacobi rotation).
 
     matrix: symmetric, changed in place.
@@ -426,20 +426,20 @@ def components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
         values,
         np.zeros(q),
     )
-    with expected_rounds(rows * SUBSPACE_ITERATIONS, h * q):
-        compile_loop(principal_subspace, arguments)(*arguments)
+    with expected_rounds(rows * _SUBSPACE_ITERATIONS, h * q):
+        compile_loop(_principal_subspace, arguments)(*arguments)
     order = np.argsort(-values, kind="stable")
     order = order[values[order] > 1e-12 * max(float(values.max()), 1e-300)]
     if not order.size:
-        return np.zeros((rows, 1)), intercept, np.zeros(1), np.full((2, 1), MIN_SCALE)
+        return np.zeros((rows, 1)), intercept, np.zeros(1), np.full((2, 1), _MIN_SCALE)
     size = np.sqrt(values[order] / rows)
     loadings = basis[:, order] * size
     mean = loadings.sum(axis=0) / h if is_loss else np.zeros(order.size)
-    scales = [np.sqrt(((loadings - centre) ** 2).sum(axis=0) / h) + MIN_SCALE for centre in (0.0, mean)]
+    scales = [np.sqrt(((loadings - centre) ** 2).sum(axis=0) / h) + _MIN_SCALE for centre in (0.0, mean)]
     return products[:, order] / size, intercept, mean, np.stack(scales)
 
 
-def principal_subspace(
+def _principal_subspace(
     table: Floats, basis: Floats, products: Floats, gram: Floats, axes: Floats, values: Floats, line: Floats
 ) -> None:
     """Write the leading singular vectors of a table by subspace iteration.
@@ -456,14 +456,14 @@ def principal_subspace(
             for j in range(q):
                 # Any start in general position will do.
                 basis[i, j] = (((i + 1) * (j + 1) * 7919 + i * i * 31 + j * 17) % 1009) / 1009.0 - 0.5
-        for _ in range(SUBSPACE_ITERATIONS):
-            orthonormalise(basis)
+        for _ in range(_SUBSPACE_ITERATIONS):
+            _orthonormalise(basis)
             multiply(table, basis, products)
-            multiply_transposed(table, products, basis)
-        orthonormalise(basis)
+            _multiply_transposed(table, products, basis)
+        _orthonormalise(basis)
     multiply(table, basis, products)
-    multiply_transposed(products, products, gram)
-    decompose(gram, axes, values)
+    _multiply_transposed(products, products, gram)
+    _decompose(gram, axes, values)
     turn(basis, axes, line)
     turn(products, axes, line)
 
@@ -480,7 +480,7 @@ def multiply(table: Any, right: Any, product: Any) -> None:
 
 
 @no_inline
-def multiply_transposed(table: Any, right: Any, product: Any) -> None:
+def _multiply_transposed(table: Any, right: Any, product: Any) -> None:
     """Write table.T @ right into `product`."""
     for m in range(product.shape[0]):
         for j in range(product.shape[1]):
@@ -492,7 +492,7 @@ def multiply_transposed(table: Any, right: Any, product: Any) -> None:
 
 
 @no_inline
-def orthonormalise(basis: Any) -> None:
+def _orthonormalise(basis: Any) -> None:
     """Make the columns of a matrix orthonormal, in place (Gram-Schmidt, twice).
 
     Columns in the span of earlier ones become 0.

@@ -17,12 +17,12 @@ from tombola.confidence.base import Confidence, intersect
 from tombola.confidence.betting import finite_gain
 
 # Sample size near which `HoeffdingSequence` is tightest; it is little wider at other sizes.
-TUNING_COUNT = 100.0
+_TUNING_COUNT = 100.0
 # Largest bet of `BernsteinSequence`; bets must stay below 1, where their cost is infinite.
-MAX_BERNSTEIN_BET = 0.5
+_MAX_BERNSTEIN_BET = 0.5
 
 
-class SequenceState(NamedTuple):
+class _SequenceState(NamedTuple):
     """State of the sequences in closed form, one entry per action.
 
     counts, total: number and sum of values.
@@ -47,14 +47,14 @@ class SequenceState(NamedTuple):
     log_level: float
 
 
-class ClosedForm(Confidence):
+class _ClosedForm(Confidence):
     """Base class of the confidence sequences in closed form; see `Confidence`."""
 
     anytime_valid: ClassVar[bool] = True
 
-    def init(self) -> SequenceState:
+    def init(self) -> _SequenceState:
         empty = np.zeros(self.actions)
-        return SequenceState(
+        return _SequenceState(
             counts=empty,
             total=empty,
             low=empty,
@@ -69,13 +69,13 @@ class ClosedForm(Confidence):
         )
 
 
-def next_bet(state: Any, action: int, variance: float) -> float:
+def _next_bet(state: Any, action: int, variance: float) -> float:
     """Return the next bet for this variance, and add its gain to the sum.
 
     The optimal bet for count n is g_i sqrt(2 log_level / (variance (g_1^2 + ... + g_n^2))) with g = `finite_gain`.
     Here n is the current count; the extra logarithm keeps the sum of the costs finite.
 
-    state: a `SequenceState`, changed in place.
+    state: a `_SequenceState`, changed in place.
     action: its index.
     variance: estimated from the earlier values.
     """
@@ -87,10 +87,10 @@ def next_bet(state: Any, action: int, variance: float) -> float:
     )
 
 
-def add_weighted(state: Any, action: int, value: float, bet: float, cost: float) -> None:
+def _add_weighted(state: Any, action: int, value: float, bet: float, cost: float) -> None:
     """Add a value with this bet and cost, and write the interval.
 
-    state: a `SequenceState`, changed in place.
+    state: a `_SequenceState`, changed in place.
     action: its index.
     value: in [0, 1].
     bet: weight of the value, chosen from the past only.
@@ -107,7 +107,7 @@ def add_weighted(state: Any, action: int, value: float, bet: float, cost: float)
     intersect(state, action, centre - radius, centre + radius, state.population)
 
 
-class HoeffdingSequence(ClosedForm):
+class HoeffdingSequence(_ClosedForm):
     """Hoeffding confidence sequence with Robbins' mixture over all constant bets.
 
     Parameters as in `Confidence`. Valid at all sample sizes simultaneously.
@@ -121,7 +121,7 @@ class HoeffdingSequence(ClosedForm):
     """
 
     @staticmethod
-    def update_state(state: SequenceState, action: int, value: float) -> None:
+    def update_state(state: _SequenceState, action: int, value: float) -> None:
         g = finite_gain(state.population, state.counts[action])
         state.numerator[action] += g * (value + state.total[action] / (state.population - state.counts[action]))
         state.denominator[action] += g * g
@@ -129,14 +129,14 @@ class HoeffdingSequence(ClosedForm):
         state.total[action] += value
         # 2 ln(1 / level): the mixture is two-sided by itself, so the factor 2 in log_level is taken back.
         twice = 2.0 * (state.log_level - math.log(2.0))
-        rest = TUNING_COUNT / 4.0 / (twice + math.log(1.0 + twice))
+        rest = _TUNING_COUNT / 4.0 / (twice + math.log(1.0 + twice))
         spread = state.denominator[action] / 4.0
         radius = math.sqrt((spread + rest) * (twice + math.log(1.0 + spread / rest))) / state.denominator[action]
         centre = state.numerator[action] / state.denominator[action]
         intersect(state, action, centre - radius, centre + radius, state.population)
 
 
-class BernsteinSequence(ClosedForm):
+class BernsteinSequence(_ClosedForm):
     """Empirical Bernstein confidence sequence, narrow for a small variance.
 
     Parameters as in `Confidence`. Valid at all sample sizes simultaneously.
@@ -149,10 +149,10 @@ class BernsteinSequence(ClosedForm):
     """
 
     @staticmethod
-    def update_state(state: SequenceState, action: int, value: float) -> None:
+    def update_state(state: _SequenceState, action: int, value: float) -> None:
         n = state.counts[action]
         guess = (0.5 + state.total[action]) / (1.0 + n)
-        bet = min(MAX_BERNSTEIN_BET, next_bet(state, action, (0.25 + state.squares[action]) / (1.0 + n)))
+        bet = min(_MAX_BERNSTEIN_BET, _next_bet(state, action, (0.25 + state.squares[action]) / (1.0 + n)))
         squared_error = (value - guess) * (value - guess)
         state.squares[action] += squared_error
-        add_weighted(state, action, value, bet, squared_error * (-math.log1p(-bet) - bet))
+        _add_weighted(state, action, value, bet, squared_error * (-math.log1p(-bet) - bet))

@@ -18,18 +18,18 @@ from tombola.errors import ParameterError, TableError
 # Some rows of a table: columns of cells by name, each a sequence of numbers or texts.
 Batch = Mapping[str, Any]
 # Smallest and largest possible number of a column, not the ones that were seen.
-Span = tuple[float, float]
+_Span = tuple[float, float]
 # The default span, of columns in [0, 1].
-UNIT_SPAN: Span = (0.0, 1.0)
+_UNIT_SPAN: _Span = (0.0, 1.0)
 
 # Regular expression of a number, as one group.
-NUMBER_PATTERN = r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"
+_NUMBER_PATTERN = r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"
 # Examples in error messages.
-EXAMPLES = "'mean(COLUMN) > 0.7', 'share(COLUMN = VALUE) >= 0.9' or '|mean(FIRST) - mean(SECOND)| <= 0.02'"
+_EXAMPLES = "'mean(COLUMN) > 0.7', 'share(COLUMN = VALUE) >= 0.9' or '|mean(FIRST) - mean(SECOND)| <= 0.02'"
 # The fix in error messages about numbers outside of the span.
-SPAN_EXAMPLE = "--range 0,100, or span=(0, 100) in Python"
+_SPAN_EXAMPLE = "--range 0,100, or span=(0, 100) in Python"
 # Sign -> function that compares cells with a value.
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
     "<": lambda a, b: a < b,
@@ -100,7 +100,7 @@ class Statement:
         return self.text
 
 
-def mean_above(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Statement:
+def mean_above(column: str, threshold: float, *, span: _Span = _UNIT_SPAN) -> Statement:
     """Return the statement "the mean of a column is above a threshold".
 
     column: its name.
@@ -113,7 +113,7 @@ def mean_above(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Stat
     return _mean("mean_above", column, ">", threshold, span)
 
 
-def mean_below(column: str, threshold: float, *, span: Span = UNIT_SPAN) -> Statement:
+def mean_below(column: str, threshold: float, *, span: _Span = _UNIT_SPAN) -> Statement:
     """Return the statement "the mean of a column is below a threshold".
 
     column: its name.
@@ -137,7 +137,7 @@ def share_at_least(column: str, sign: str, value: Any, share: float) -> Statemen
     return _share("share_at_least", column, sign, str(value), ">=", share)
 
 
-def differ_at_most(first: str, second: str, most: float, *, span: Span = UNIT_SPAN) -> Statement:
+def differ_at_most(first: str, second: str, most: float, *, span: _Span = _UNIT_SPAN) -> Statement:
     """Return the statement "the means of two columns differ by at most `most`".
 
     first, second: names of the columns.
@@ -150,7 +150,7 @@ def differ_at_most(first: str, second: str, most: float, *, span: Span = UNIT_SP
     return _differ("differ_at_most", first, second, most, span)
 
 
-def parse_statement(text: str, *, span: Span = UNIT_SPAN) -> Statement:
+def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     """Parse a statement such as "mean(score) > 70"; ParameterError if malformed.
 
     text: "mean(COLUMN) > 0.7", "share(COLUMN = VALUE) >= 0.9" or "|mean(FIRST) - mean(SECOND)| <= 0.02", in the units
@@ -164,14 +164,14 @@ def parse_statement(text: str, *, span: Span = UNIT_SPAN) -> Statement:
     0.7
     """
     whole, owner = text.strip(), f"audit: in {text!r}"
-    if match := re.fullmatch(rf"\|\s*mean\((.+?)\)\s*-\s*mean\((.+?)\)\s*\|\s*<=\s*{NUMBER_PATTERN}", whole):
+    if match := re.fullmatch(rf"\|\s*mean\((.+?)\)\s*-\s*mean\((.+?)\)\s*\|\s*<=\s*{_NUMBER_PATTERN}", whole):
         return _differ(owner, match[1].strip(), match[2].strip(), float(match[3]), span)
-    if match := re.fullmatch(rf"mean\((.+?)\)\s*(>=|<=|>|<)\s*{NUMBER_PATTERN}", whole):
+    if match := re.fullmatch(rf"mean\((.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole):
         return _mean(owner, match[1].strip(), match[2], float(match[3]), span)
-    if match := re.fullmatch(rf"share\((.+?)\s*(!=|>=|<=|==|=|>|<)\s*(.+?)\)\s*(>=|<=|>|<)\s*{NUMBER_PATTERN}", whole):
+    if match := re.fullmatch(rf"share\((.+?)\s*(!=|>=|<=|==|=|>|<)\s*(.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole):
         sign = "=" if match[2] == "==" else match[2]
         return _share(owner, match[1].strip(), sign, match[3].strip(), match[4], float(match[5]))
-    raise ParameterError(f"audit: expected a statement, got {text!r}; write for example {EXAMPLES}.")
+    raise ParameterError(f"audit: expected a statement, got {text!r}; write for example {_EXAMPLES}.")
 
 
 def _threshold(owner: str, value: float, low: float, high: float) -> float:
@@ -179,12 +179,12 @@ def _threshold(owner: str, value: float, low: float, high: float) -> float:
     if not low <= number <= high:
         raise ParameterError(
             f"{owner}: expected a threshold from {low:g} to {high:g}, got {number:g}; write one, or give the range of "
-            f"the column ({SPAN_EXAMPLE})."
+            f"the column ({_SPAN_EXAMPLE})."
         )
     return number
 
 
-def _width(owner: str, span: Span) -> float:
+def _width(owner: str, span: _Span) -> float:
     low, high = (_validate.real(owner, "span", end) for end in span)
     if not 0.0 < high - low < float("inf"):
         raise ParameterError(
@@ -193,7 +193,7 @@ def _width(owner: str, span: Span) -> float:
     return high - low
 
 
-def _differ(owner: str, first: str, second: str, most: float, span: Span) -> Statement:
+def _differ(owner: str, first: str, second: str, most: float, span: _Span) -> Statement:
     width = _width(owner, span)
     bound = _threshold(owner, most, 0.0, width)
 
@@ -211,7 +211,7 @@ def _differ(owner: str, first: str, second: str, most: float, span: Span) -> Sta
     return Statement(f"|mean({first}) - mean({second})| <= {bound:g}", inequalities, (first, second))
 
 
-def _mean(owner: str, column: str, sign: str, threshold: float, span: Span) -> Statement:
+def _mean(owner: str, column: str, sign: str, threshold: float, span: _Span) -> Statement:
     width = _width(owner, span)
     value = _threshold(owner, threshold, *span)
     inequality = Inequality(
@@ -222,8 +222,8 @@ def _mean(owner: str, column: str, sign: str, threshold: float, span: Span) -> S
 
 
 def _share(owner: str, column: str, sign: str, value: str, compared: str, share: float) -> Statement:
-    if sign not in COMPARISONS:
-        raise ParameterError(f"{owner}: sign must be one of {', '.join(COMPARISONS)}, got {sign!r}; write '='.")
+    if sign not in _COMPARISONS:
+        raise ParameterError(f"{owner}: sign must be one of {', '.join(_COMPARISONS)}, got {sign!r}; write '='.")
     if _number(value) is None and sign not in ("=", "!="):
         raise ParameterError(f"{owner}: expected a number after {column} {sign}, got {value!r}; write one, or use '='.")
     inequality = Inequality(
@@ -240,10 +240,10 @@ def _comparison(rows: Batch, column: str, sign: str, value: str) -> Floats:
     parsed = [_number(cell) if number is not None else str(cell).strip() for cell in cells]
     if None in parsed:
         raise TableError(f"audit: column {column} must hold numbers, got {cells[parsed.index(None)]!r}; fill it in.")
-    return np.array([COMPARISONS[sign](cell, value if number is None else number) for cell in parsed], np.float64)
+    return np.array([_COMPARISONS[sign](cell, value if number is None else number) for cell in parsed], np.float64)
 
 
-def numbers(rows: Batch, column: str, span: Span = UNIT_SPAN) -> Floats:
+def numbers(rows: Batch, column: str, span: _Span = _UNIT_SPAN) -> Floats:
     """Return the numbers of a column, rescaled from `span` to [0, 1], shape (rows,).
 
     TableError if the column is missing, or a cell is not a number in `span`.
@@ -257,7 +257,7 @@ def numbers(rows: Batch, column: str, span: Span = UNIT_SPAN) -> Floats:
     if wrong.any():
         raise TableError(
             f"audit: column {column} must hold numbers from {low:g} to {high:g}, got "
-            f"{str(cells[int(np.argmax(wrong))])!r}; repair it, or give their range ({SPAN_EXAMPLE})."
+            f"{str(cells[int(np.argmax(wrong))])!r}; repair it, or give their range ({_SPAN_EXAMPLE})."
         )
     return (parsed - low) / (high - low)
 

@@ -19,7 +19,7 @@ from tombola.errors import TombolaWarning
 _warned: set[str] = set()
 
 
-class KeyedFile:
+class _KeyedFile:
     """Numba's cache files of one function, with the key stored in each entry.
 
     It wraps Numba's cache file object and passes all other attributes on.
@@ -48,7 +48,7 @@ class KeyedFile:
         return entry[1] if isinstance(entry, tuple) and entry[0] == key else None
 
 
-class TolerantCache:
+class _TolerantCache:
     """Numba's cache of one function, with disk failures as warnings.
 
     It wraps Numba's cache object. Code that cannot be read is compiled again.
@@ -98,8 +98,8 @@ def enable_cache(dispatcher: Any) -> None:
     except (RuntimeError, OSError):
         _warn_not_cached("no folder for it can be written")
         return
-    dispatcher._cache._cache_file = KeyedFile(dispatcher._cache._cache_file)
-    dispatcher._cache = TolerantCache(dispatcher._cache)
+    dispatcher._cache._cache_file = _KeyedFile(dispatcher._cache._cache_file)
+    dispatcher._cache = _TolerantCache(dispatcher._cache)
 
 
 def is_cached(dispatcher: Any) -> bool:

@@ -27,7 +27,7 @@ from tombola.errors import LearnerError, TombolaWarning
 
 Kernel: TypeAlias = Any  # a plain function or a Numba dispatcher
 # How kernels run: as machine code, as plain Python, or ("auto") interpreted for short work and compiled for the rest.
-Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
+_Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
 
 # Seconds to compile one loop, measured for the learners of this package. Work that is interpreted faster is not
 # compiled.
@@ -37,7 +37,7 @@ ROUND_SECONDS, ACTION_SECONDS = 20e-6, 10e-6
 _loops: dict[str, Kernel] = {}  # by fingerprint
 _compiled: dict[Any, Kernel] = {}  # holds the dispatchers, so that the id in the key stays unique
 _interpreted_seconds: dict[str, float] = {}  # estimated, by fingerprint, in this process
-_mode: ContextVar[Mode] = ContextVar("mode", default="auto")
+_mode: ContextVar[_Mode] = ContextVar("mode", default="auto")
 _workload: ContextVar["Workload | None"] = ContextVar("workload", default=None)
 
 
@@ -67,7 +67,7 @@ def compiled() -> Iterator[None]:
 
 
 @contextmanager
-def _in_mode(mode: Mode) -> Iterator[None]:
+def _in_mode(mode: _Mode) -> Iterator[None]:
     token = _mode.set(mode)
     try:
         yield
@@ -91,7 +91,7 @@ class Workload:
     """
 
     seconds: float
-    mode: Mode = field(default_factory=_mode.get)
+    mode: _Mode = field(default_factory=_mode.get)
     decisions: dict[str, bool] = field(default_factory=dict)
 
     @classmethod

@@ -26,7 +26,7 @@ from tombola.errors import FeedbackError
 ROUNDS, ANSWERED = 0, 1  # columns of row 0
 ACTION, PROBABILITY, ANSWER_INDEX, OUTCOME_START = 0, 1, 2, 3  # columns of the row of a round
 # Rounds that a new table has space for; the capacity doubles when it is full.
-INITIAL_ROUNDS = 64
+_INITIAL_ROUNDS = 64
 
 
 class Ticket(NamedTuple):
@@ -94,7 +94,7 @@ def has_native_types(ticket: Ticket) -> bool:
     )
 
 
-def is_issued(cells: Floats, round: int, action: int, probability: float) -> bool:
+def _is_issued(cells: Floats, round: int, action: int, probability: float) -> bool:
     """Return whether a ticket was issued, with this probability to the bit; a kernel.
 
     cells: matrix of a `TicketTable`.
@@ -110,7 +110,7 @@ def is_pending(cells: Floats, round: int, action: int, probability: float) -> bo
 
     cells: matrix of a `TicketTable`.
     """
-    return is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
+    return _is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 
 
 def ticket_cells(cells: Floats, round: int) -> tuple[int, float]:
@@ -159,7 +159,7 @@ class TicketTable:
 
     def __init__(self, horizon: int, outcome_width: int, n_features: int = 0) -> None:
         self.horizon, self.outcome_width, self.n_features = horizon, outcome_width, n_features
-        self.cells: Floats = np.zeros((1 + min(horizon, INITIAL_ROUNDS), OUTCOME_START + outcome_width + n_features))
+        self.cells: Floats = np.zeros((1 + min(horizon, _INITIAL_ROUNDS), OUTCOME_START + outcome_width + n_features))
         self.last: Ticket | None = None
 
     def __len__(self) -> int:
@@ -244,7 +244,7 @@ class TicketTable:
         """Return the round of an issued ticket; raise FeedbackError for any other."""
         try:
             round_ = index(ticket.round)
-            if is_issued(self.cells, round_, ticket.action, ticket.probability):
+            if _is_issued(self.cells, round_, ticket.action, ticket.probability):
                 return round_
         except (AttributeError, OverflowError, TypeError, ValueError):
             pass

@@ -16,7 +16,7 @@ _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _C2, _C3, _C4, _C5, _C6, _C7 = (1.0 / math.factorial(i) for i in range(2, 8))
 _C8, _C9, _C10, _C11, _C12, _C13 = (1.0 / math.factorial(i) for i in range(8, 14))
 # Largest y with exponential(y) = 0. Below it 2^n would leave the range of float64.
-MIN_EXPONENT = -700.0
+_MIN_EXPONENT = -700.0
 
 
 def total(values: Floats) -> float:
@@ -70,10 +70,10 @@ def exponential(y: float) -> float:
     exp(y) = 2^n exp(r) with integer n and |r| <= ln 2 / 2, and a Taylor polynomial of degree 13 for exp(r). Within one
     unit in the last place of the C library; 0 for y <= -700.
     """
-    bounded = y if y > MIN_EXPONENT else MIN_EXPONENT
+    bounded = y if y > _MIN_EXPONENT else _MIN_EXPONENT
     rounded = bounded * _LOG2_E + ROUND
     n = rounded - ROUND
     r = (bounded - n * _LN2_HIGH) - n * _LN2_LOW
     high = _C8 + r * (_C9 + r * (_C10 + r * (_C11 + r * (_C12 + r * _C13))))
     part = 1.0 + r * (1.0 + r * (_C2 + r * (_C3 + r * (_C4 + r * (_C5 + r * (_C6 + r * (_C7 + r * high)))))))
-    return part * power_of_two(rounded) if y > MIN_EXPONENT else 0.0
+    return part * power_of_two(rounded) if y > _MIN_EXPONENT else 0.0

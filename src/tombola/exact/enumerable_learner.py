@@ -18,9 +18,9 @@ from tombola.rng import new_rng
 
 # Draws by which every possible action of a learner without a mix must have come up. Actions with a probability below
 # 1e-3 may be missed; then the probabilities do not sum to 1, which raises.
-MAX_DRAWS = 10_000
+_MAX_DRAWS = 10_000
 # Largest deviation of a sum of probabilities from 1, by rounding.
-PROBABILITY_TOLERANCE = 1e-12
+_PROBABILITY_TOLERANCE = 1e-12
 
 # Complete state of a learner: copies of its arrays, or its history for learners of labels.
 Snapshot: TypeAlias = tuple[Any, ...]
@@ -34,7 +34,7 @@ class Choice(NamedTuple):
     after: Snapshot
 
 
-class EnumerableLearner(ABC):
+class _EnumerableLearner(ABC):
     """Base class of learners with an expected loss computed by enumeration.
 
     A `kind` is the index of a distinct row. States are passed as snapshots, so that the caller may return to any of
@@ -91,7 +91,7 @@ class EnumerableLearner(ABC):
         )
 
 
-class LossLearner(EnumerableLearner):
+class _LossLearner(_EnumerableLearner):
     """A learner of losses; a snapshot is a copy of its state and workspace.
 
     Feedback is full, bandit or budgeted.
@@ -135,7 +135,7 @@ class LossLearner(EnumerableLearner):
     def _enumerate_draws(self, before: Snapshot, action: int, probability: float) -> list[Choice]:
         """Draw until the probabilities of the drawn actions sum to 1."""
         found: dict[int, Choice] = {}
-        for _ in range(MAX_DRAWS):
+        for _ in range(_MAX_DRAWS):
             known = found.setdefault(action, Choice(action, probability, self._snapshot()))
             if (
                 known.probability != probability
@@ -143,7 +143,7 @@ class LossLearner(EnumerableLearner):
                 or (probability == 1.0 and not self._mixes)
             ):
                 break
-            if math.fsum(choice.probability for choice in found.values()) >= 1.0 - PROBABILITY_TOLERANCE:
+            if math.fsum(choice.probability for choice in found.values()) >= 1.0 - _PROBABILITY_TOLERANCE:
                 return list(found.values())
             self._restore(before)
             action, probability = self._live.act(self._plan_count)
@@ -176,7 +176,7 @@ class LossLearner(EnumerableLearner):
             array[...] = kept
 
 
-class LabelPredictor(EnumerableLearner):
+class _LabelPredictor(_EnumerableLearner):
     """A learner of labels; a snapshot is its history, which is replayed.
 
     Its feedback does not contain its prediction, so predictions are averaged by their probability. A second replay with
@@ -195,7 +195,7 @@ class LabelPredictor(EnumerableLearner):
 
     def choices(self, snapshot: Snapshot, kind: int) -> list[Choice]:
         ones = [self._probability_of_one(new_rng(np.random.SeedSequence(seed)), snapshot, kind) for seed in (0, 1)]
-        if not abs(ones[0] - ones[1]) <= PROBABILITY_TOLERANCE:
+        if not abs(ones[0] - ones[1]) <= _PROBABILITY_TOLERANCE:
             raise self.not_enumerable("it draws labels with its rng without their probabilities")
         after = (*snapshot, (kind, False))
         return [Choice(label, share, after) for label, share in ((0, 1.0 - ones[0]), (1, ones[0])) if share > 0.0]
@@ -221,7 +221,7 @@ class LabelPredictor(EnumerableLearner):
 
 def make_enumerable(
     owner: str, learner: Any, kinds: DistinctRows, horizon: int, budget: Budget | None, stop: Stop
-) -> EnumerableLearner:
+) -> _EnumerableLearner:
     """Return the enumerable form of a learner.
 
     Raises ParameterError if it is not possible.
@@ -233,9 +233,9 @@ def make_enumerable(
     """
     feedback_type(learner)
     if isinstance(kinds, LabelRows):
-        return LabelPredictor(owner, learner, kinds, horizon)
+        return _LabelPredictor(owner, learner, kinds, horizon)
     assert isinstance(kinds, LossRows)
-    return LossLearner(owner, learner, kinds, horizon, budget, stop)
+    return _LossLearner(owner, learner, kinds, horizon, budget, stop)
 
 
 def _arrays(workspace: Any) -> list[Floats]:

@@ -21,7 +21,7 @@ from tombola.exact.distinct_rows import DistinctRows, Input, Row, distinct_rows
 from tombola.exact.enumerable_learner import Choice, Snapshot, make_enumerable
 
 # Largest number of nodes of the tree of row sequences, by default: about a minute with a compiled learner.
-MAX_NODES = 2_000_000
+_MAX_NODES = 2_000_000
 
 # A node of the tree: the indices of the distinct rows played in the first rounds.
 Path: TypeAlias = tuple[int, ...]
@@ -59,7 +59,7 @@ def expected_loss(
     delay: int = 0,
     budget: Budget | None = None,
     stop: Stop = "fits",
-    limit: int = MAX_NODES,
+    limit: int = _MAX_NODES,
 ) -> float:
     """Return the expected total loss of a learner on rows in the given order.
 
@@ -89,7 +89,7 @@ def random_order(
     delay: int = 0,
     budget: Budget | None = None,
     stop: Stop = "fits",
-    limit: int = MAX_NODES,
+    limit: int = _MAX_NODES,
 ) -> float:
     """Return the exact expected regret of the learner on this pool in random order.
 
@@ -126,7 +126,7 @@ def worst_pool(
     delay: int = 0,
     budget: Budget | None = None,
     stop: Stop = "fits",
-    limit: int = MAX_NODES,
+    limit: int = _MAX_NODES,
 ) -> tuple[float, Any]:
     """Return the largest expected regret in random order, and a pool attaining it.
 
@@ -154,7 +154,7 @@ def worst_case(
     delay: int = 0,
     budget: Budget | None = None,
     stop: Stop = "fits",
-    limit: int = MAX_NODES,
+    limit: int = _MAX_NODES,
 ) -> Regrets:
     """Return the worst expected regrets in all three input models.
 

@@ -425,15 +425,15 @@ def make_expected_loss(kernels: Any) -> Kernel:
 
     kernels: `Kernels` of the learner.
     """
-    return expect_plain if kernels.mix is None else expect_mixed
+    return _expect_plain if kernels.mix is None else _expect_mixed
 
 
-def expect_mixed(row: Floats, action: int, mix: Floats) -> float:
+def _expect_mixed(row: Floats, action: int, mix: Floats) -> float:
     """Return the mean loss of a row under the mix; `action` is ignored."""
     return dot(mix, row)
 
 
-def expect_plain(row: Floats, action: int, mix: Floats) -> float:
+def _expect_plain(row: Floats, action: int, mix: Floats) -> float:
     """Return the loss of the action; `mix` is ignored."""
     return float(row[action])
 

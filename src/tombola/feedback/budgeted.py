@@ -183,9 +183,9 @@ class BudgetedFeedback(FeedbackModel):
     def unpack_outcome(self) -> Kernel:
         """The kernel that copies an outcome into the current row and validates it.
 
-        It is `unpack_row_outcome` here.
+        It is `_unpack_row_outcome` here.
         """
-        return unpack_row_outcome
+        return _unpack_row_outcome
 
     def make_observe(self, observe: Kernel) -> Kernel:
         """Return the kernel that passes a round to the learner: here the whole row.
@@ -349,13 +349,13 @@ def make_pauses(needs_plan: Kernel) -> Kernel:
 
     def pauses(state: Any, workspace: Workspace) -> bool:
         update_affordable(workspace.tracker)
-        copy_affordable(workspace.tracker, workspace.affordable)
+        _copy_affordable(workspace.tracker, workspace.affordable)
         return bool(workspace.tracker.flags[STOPPED] == 0.0 and needs_plan(state, workspace.affordable))
 
     return pauses
 
 
-def copy_affordable(tracker: BudgetTracker, affordable: Floats) -> None:
+def _copy_affordable(tracker: BudgetTracker, affordable: Floats) -> None:
     """Copy the affordable actions, so that no learner can change the tracker.
 
     affordable: output, shape (k,), 1 for each affordable action.
@@ -402,7 +402,7 @@ def make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
         )
         workspace.actions[slot], workspace.probabilities[slot] = action, probability
         copy_row(table, workspace, t)
-        record_play(accumulators, t, action, probability, workspace, slot)
+        _record_play(accumulators, t, action, probability, workspace, slot)
         if reveal_immediately(arrivals, accumulators, t):
             charge(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
             observe_round(state, t + 1, workspace, slot)
@@ -410,7 +410,7 @@ def make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
     return turn
 
 
-def record_play(
+def _record_play(
     accumulators: Accumulators, t: int, action: int, probability: float, workspace: Workspace, slot: int
 ) -> None:
     """Add plays, costs and losses of round t to the accumulators.
@@ -476,7 +476,7 @@ def live_act(
     cells: of the ticket table.
     """
     update_affordable(tracker)
-    copy_affordable(tracker, affordable)
+    _copy_affordable(tracker, affordable)
     if tracker.flags[STOPPED] == 0.0 and needs_plan(view(memory), affordable):
         return NEEDS_PLAN, 0, 0.0
     if not has_capacity(cells):
@@ -525,7 +525,7 @@ def live_observe(
     return True
 
 
-def unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
+def _unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
     """Copy losses and costs of all actions into the current row; return validity.
 
     prices: costs known in advance, shape (actions, resources), NaN where unknown. A cost must equal its price.

@@ -56,7 +56,7 @@ class BudgetedBanditFeedback(BudgetedFeedback):
 
     @property
     def unpack_outcome(self) -> Kernel:
-        return unpack_action_outcome
+        return _unpack_action_outcome
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         costs = self.parse_costs("Session.observe", action, given.get("cost"))
@@ -91,7 +91,7 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return {"loss": float(losses[action]), "cost": costs[action]} if action < self.n_listed_actions else {}
 
 
-def unpack_action_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
+def _unpack_action_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
     """Copy loss and costs of the action into the current row; return validity.
 
     prices: costs known in advance, shape (actions, resources), NaN where unknown.

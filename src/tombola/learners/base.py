@@ -34,7 +34,7 @@ Kernel: TypeAlias = Callable[..., Any]
 class Kernels(NamedTuple):
     """Functions that the engine compiles; one of `act` and `mix` is None.
 
-    They take their arguments in the order of `KERNEL_PARAMETERS`.
+    They take their arguments in the order of `_KERNEL_PARAMETERS`.
     """
 
     act: Kernel | None
@@ -44,7 +44,7 @@ class Kernels(NamedTuple):
 
 
 # The order in which the engine passes arguments, by kernel; `observe` depends on the feedback.
-KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
+_KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
     "act": ("state", "rng"),
     "mix": ("state", "mix"),
     "needs_plan": ("state",),
@@ -190,7 +190,9 @@ def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
     kernel: Kernel = getattr(learner, method)
     # A kind of feedback defined elsewhere passes its arguments by position.
     return (
-        _reorder(type(learner).__name__, method, kernel, KERNEL_PARAMETERS[key]) if key in KERNEL_PARAMETERS else kernel
+        _reorder(type(learner).__name__, method, kernel, _KERNEL_PARAMETERS[key])
+        if key in _KERNEL_PARAMETERS
+        else kernel
     )
 
 

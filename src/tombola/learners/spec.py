@@ -45,7 +45,7 @@ def to_spec(learner: Any) -> dict[str, Any]:
     {'name': 'Hedge', 'parameters': {'rate': 0.5, 'order': 'random', 'delay': 0}}
     """
     kind, parameters = type(learner), {field.name: _plain(getattr(learner, field.name)) for field in fields(learner)}
-    name = kind.__name__ if find_class(kind.__name__) is kind else f"own {kind.__name__}"
+    name = kind.__name__ if _find_class(kind.__name__) is kind else f"own {kind.__name__}"
     return {"name": name, "parameters": parameters}
 
 
@@ -105,7 +105,7 @@ def parse_learner(text: str) -> "Learner":
 
 
 def register(package: str, modules: Mapping[str, str]) -> None:
-    """Register classes of an upper layer by name, for `find_class`.
+    """Register classes of an upper layer by name, for `_find_class`.
 
     package: name of the package, such as "tombola.policies".
     modules: class name -> module of the package that defines it.
@@ -113,12 +113,12 @@ def register(package: str, modules: Mapping[str, str]) -> None:
     _registered.update({name: f"{package}.{module}" for name, module in modules.items()})
 
 
-def find_class(name: str) -> Any:
+def _find_class(name: str) -> Any:
     """Return the learner or hypothesis class with this name, or None.
 
     Only dataclasses of tombola, registered ones and those of installed packages are found.
 
-    >>> find_class("UCB2").__name__, find_class("os.system")
+    >>> _find_class("UCB2").__name__, _find_class("os.system")
     ('UCB2', None)
     """
     if name in learners.__all__:
@@ -198,7 +198,7 @@ def _plain(value: Any) -> Any:
 def _build(spec: dict[str, Any]) -> Any:
     """Return the object of a specification; KeyError if its class is unknown."""
     parameters = {name: _build_value(value) for name, value in spec["parameters"].items()}
-    kind = find_class(spec["name"])
+    kind = _find_class(spec["name"])
     if kind is None:
         raise KeyError(spec["name"])
     return kind(**parameters)

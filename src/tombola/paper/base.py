@@ -61,7 +61,7 @@ class Verdict(NamedTuple):
     corrected: str = ""
 
 
-class ClaimOptions(TypedDict, total=False):
+class _ClaimOptions(TypedDict, total=False):
     """Class keywords of a claim, as in `class Birthday(Claim, name="birthday", ...)`.
 
     Missing ones are inherited. Their meaning is that of the attributes of `Claim`.
@@ -117,7 +117,7 @@ class Claim(ABC):
     limits: ClassVar[str]
     section: ClassVar[str] = ""
 
-    def __init_subclass__(cls, **options: Unpack[ClaimOptions]) -> None:
+    def __init_subclass__(cls, **options: Unpack[_ClaimOptions]) -> None:
         super().__init_subclass__()
         for name, value in (*options.items(), *docstring_fields(cls.__doc__).items()):
             setattr(cls, name, value)

@@ -59,13 +59,13 @@ def run_faults(
         verdict = faulty[i].verdict(new_rows.get(i, own))
         results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
     for claim in claims:
-        results += [run_source_fault(claim, name, cache, options) for name in claim.source_faults()]
+        results += [_run_source_fault(claim, name, cache, options) for name in claim.source_faults()]
     table = [{**result._asdict(), "caught": result.caught} for result in results]
     write_atomic(out / "faults.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
     return results
 
 
-def run_source_fault(claim: Claim, name: str, cache: ResultCache, options: RunOptions) -> FaultResult:
+def _run_source_fault(claim: Claim, name: str, cache: ResultCache, options: RunOptions) -> FaultResult:
     """Run all units of a claim with a source fault, and return its verdict.
 
     The package is changed while the units run, so no other claim may run at the same time.

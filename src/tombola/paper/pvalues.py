@@ -17,7 +17,7 @@ from tombola._types import Floats
 # Tolerance of comparisons between computed values: above the rounding errors of sums over 10^6 rounds.
 ROUNDING = 1e-9
 # Least number of cells for which counts that are too even are rejected. Few cells are often perfectly even by chance.
-MIN_COUNTS_FOR_EVENNESS = 16
+_MIN_COUNTS_FOR_EVENNESS = 16
 
 
 def exact(true: bool) -> float:  # noqa: FBT001 - a statement, not a switch
@@ -48,14 +48,14 @@ def mean_at_most(values: Floats, limit: float) -> float:
     return float(stdtr(values.size - 1, (limit - mean) / error)) if error > 0 else 0.0
 
 
-def mean_at_least(values: Floats, limit: float) -> float:
+def _mean_at_least(values: Floats, limit: float) -> float:
     """Return the p-value of "the true mean is at least the limit".
 
     Student's t test, one-sided. It is 1 for a single value, which has no standard error.
 
     values: independent repetitions.
 
-    >>> round(mean_at_least(np.array([1.0, 2.0, 3.0]), limit=3.0), 4)
+    >>> round(_mean_at_least(np.array([1.0, 2.0, 3.0]), limit=3.0), 4)
     0.1127
     """
     return mean_at_most(-np.asarray(values, dtype=np.float64), -limit)
@@ -70,7 +70,7 @@ def mean_equals(values: Floats, mean: float) -> float:
     >>> round(mean_equals(np.array([1.0, 2.0, 3.0]), mean=3.0), 4)
     0.2254
     """
-    return min(1.0, 2 * min(mean_at_most(values, mean), mean_at_least(values, mean)))
+    return min(1.0, 2 * min(mean_at_most(values, mean), _mean_at_least(values, mean)))
 
 
 def binomial_tail(misses: int, plays: int, probability: float) -> float:
@@ -105,8 +105,8 @@ def binomial_equals(hits: int, plays: int, probability: float) -> float:
 def counts_uniform(counts: Floats) -> float:
     """Return the p-value of "all cells are equally likely" (chi-square, two-sided).
 
-    Counts that are too even are rejected too, from `MIN_COUNTS_FOR_EVENNESS` cells on. It is 1 for fewer than two cells
-    and for no counts at all.
+    Counts that are too even are rejected too, from `_MIN_COUNTS_FOR_EVENNESS` cells on. It is 1 for fewer than two
+    cells and for no counts at all.
 
     counts: number of independent draws in each cell, shape (cells,).
 
@@ -120,7 +120,7 @@ def counts_uniform(counts: Floats) -> float:
         return 1.0
     statistic = float(np.sum((counts - expected) ** 2)) / expected
     uneven, too_even = float(chdtrc(counts.size - 1, statistic)), float(chdtr(counts.size - 1, statistic))
-    return min(1.0, 2 * min(uneven, too_even if counts.size >= MIN_COUNTS_FOR_EVENNESS else 1.0))
+    return min(1.0, 2 * min(uneven, too_even if counts.size >= _MIN_COUNTS_FOR_EVENNESS else 1.0))
 
 
 def slope_at_most(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:

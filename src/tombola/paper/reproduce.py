@@ -17,9 +17,9 @@ from tombola.report.figures import add_title, draw_chart, save
 from tombola.report.page import Drawing, draw_for_page
 
 # Title of the page.
-TITLE = "Online learning in random order, measured"
+_TITLE = "Online learning in random order, measured"
 # First paragraph of the page.
-LEAD = (
+_LEAD = (
     "Every statement of the paper as an executable claim: the statement, its meaning for a user with a shuffled list, "
     "and the measured result."
 )
@@ -84,7 +84,7 @@ def reproduce(
     for result in results:
         _write_csv(result.rows, out / f"{result.claim.name}.csv")
         entries.append(_entry(result, _draw(result, out), seed))
-    write_atomic(out / "index.html", claims_page(TITLE, LEAD, entries, _run_facts(results, options)))
+    write_atomic(out / "index.html", claims_page(_TITLE, _LEAD, entries, _run_facts(results, options)))
     return results
 
 

@@ -91,15 +91,15 @@ def injected(fault: SourceFault) -> Iterator[None]:
     function, code = function_of(fault.function), faulty_function(fault).__code__
     sound = function.__code__
     function.__code__ = code
-    clear_caches()
+    _clear_caches()
     try:
         yield
     finally:
         function.__code__ = sound
-        clear_caches()
+        _clear_caches()
 
 
-def clear_caches() -> None:
+def _clear_caches() -> None:
     """Clear every memoised function of the package.
 
     Memoised results may depend on a fault.

@@ -21,7 +21,7 @@ from tombola.rng import integers, uniform
 
 # Difference of indices below which a twin allows either action: kl is flat at its minimum, so q is known to half the
 # digits.
-TIE = 1e-7
+_TIE = 1e-7
 # Steps of the bisection that inverts kl: more than the bits of a float64.
 BISECTIONS = 60
 
@@ -73,7 +73,7 @@ class Twin(ABC):
         """
         known = [a for a in active if self.counts[a] > 0]
         least = min((self.mean(a) + radii[a] for a in known), default=math.inf)
-        return [a for a in active if self.counts[a] == 0 or self.mean(a) - radii[a] <= least + TIE]
+        return [a for a in active if self.counts[a] == 0 or self.mean(a) - radii[a] <= least + _TIE]
 
 
 class SuccessiveEliminationTwin(Twin):
@@ -173,13 +173,13 @@ class FrugalUCBTwin(Twin):
             return {self.plays[-1]}
         remaining = self.T - len(self.plays)
         current = self.plays[-1] if self.plays else 0
-        values = {a: lower_index(self.mean(a), self.counts[a], remaining, self.k, self.T) for a in self.tried()}
+        values = {a: _lower_index(self.mean(a), self.counts[a], remaining, self.k, self.T) for a in self.tried()}
         untried = [a for a in range(self.k) if self.counts[a] == 0]
         if untried:
             values[min(untried, key=lambda a: (self.plays.count(a), a))] = 0.0
         values = {a: value + 2 * self.price / remaining * (a != current) for a, value in values.items()}
         least = min(values.values())
-        return {a for a, value in values.items() if value <= least + TIE}
+        return {a for a, value in values.items() if value <= least + _TIE}
 
     def tried(self) -> list[int]:
         """Return the actions with answers."""
@@ -223,7 +223,7 @@ class OptimisticSimulationTwin(Twin):
         remaining, length = self.T - len(self.plays), 2 ** int(math.log2(len(self.plays) + 1))
         known = {a: self.known(a) for a in range(self.k)}
         means = {a: math.fsum(losses) / len(losses) for a, losses in known.items()}
-        indices = {a: lower_index(means[a], len(known[a]), remaining, self.k, self.T) for a in known}
+        indices = {a: _lower_index(means[a], len(known[a]), remaining, self.k, self.T) for a in known}
         state, action = self.base.init(self.k, length), 0
         with np.errstate(over="ignore"):  # 64-bit words of the generator wrap around
             for _ in range(integers(self.rng, length) + 1):
@@ -234,7 +234,7 @@ class OptimisticSimulationTwin(Twin):
         return {action}
 
 
-def lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> float:
+def _lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> float:
     """Return the index of FrugalUCB by bisection.
 
     It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)).
@@ -243,18 +243,18 @@ def lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> floa
     remaining: R, rounds left.
     k, T: number of actions and of rounds.
 
-    >>> lower_index(0.5, 10, remaining=20, k=2, T=100), round(lower_index(1.0, 1, 4, 2, 4), 3)
+    >>> _lower_index(0.5, 10, remaining=20, k=2, T=100), round(_lower_index(1.0, 1, 4, 2, 4), 3)
     (0.5, 0.595)
     """
     allowed = (1 - count / T) * math.log(max(1.0, remaining / (k * count))) / count
     low, high = (0.0, mean) if allowed > 0 else (mean, mean)
     for _ in range(BISECTIONS):
         q = (low + high) / 2
-        low, high = (q, high) if binary_divergence(mean, q) > allowed else (low, q)
+        low, high = (q, high) if _binary_divergence(mean, q) > allowed else (low, q)
     return high
 
 
-def binary_divergence(p: float, q: float) -> float:
+def _binary_divergence(p: float, q: float) -> float:
     """Return kl(p, q), infinite where q excludes an outcome that p has.
 
     p, q: means of two Bernoulli distributions.
@@ -333,7 +333,7 @@ def budget_simulation_spending(
         if rate - margin * epsilon >= rate / 2:
             with np.errstate(over="ignore"):  # 64-bit words of the generator wrap around
                 drawn = [past[integers(rng, len(past))] for _ in range(2**block)]
-            mix = primal_dual_mix(losses[drawn], costs[drawn], rate - margin * epsilon)
+            mix = _primal_dual_mix(losses[drawn], costs[drawn], rate - margin * epsilon)
             spent[list(rounds)] = np.einsum("a,taj->tj", mix, costs[list(rounds)])
         past += rounds
         block += 1
@@ -357,7 +357,7 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
     def plan(n: int, left: float) -> tuple[float, int]:
         return left / (T - n), max(n + 1, math.floor(min(n * growth, T - (T - n) / growth**2)))
 
-    return linear_program_spending(losses, costs, amount, plan)
+    return _linear_program_spending(losses, costs, amount, plan)
 
 
 def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: float) -> Floats:
@@ -381,10 +381,10 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
         past = T / rest * math.sqrt((1 - (n - 1) / T) * log / (2 * n))
         return (left - 1) / rest - past - math.sqrt((2 - (block - 1) / rest) * log / (2 * block)), following
 
-    return linear_program_spending(losses, costs, amount, plan)
+    return _linear_program_spending(losses, costs, amount, plan)
 
 
-def linear_program_spending(
+def _linear_program_spending(
     losses: Floats, costs: Floats, amount: float, plan: Callable[[int, float], tuple[float, int]]
 ) -> Floats:
     """Return the costs, shape (T,), of solving the linear program of the rows seen.
@@ -429,7 +429,7 @@ def best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
     return np.asarray(max(mixes, key=lambda mix: float(mix @ rewards)))
 
 
-def primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
+def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
     """Return the average mix, shape (k,), of PrimalDual with the strict stop.
 
     Actions and prices are two exponential weights. Action 0 is null.
@@ -437,7 +437,7 @@ def primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
     losses, costs: rows in the order of play.
     rate: budget per round and resource.
 
-    >>> primal_dual_mix(np.array([[1.0, 0.0]] * 4), np.zeros((4, 2, 1)), rate=1.0).round(3).tolist()
+    >>> _primal_dual_mix(np.array([[1.0, 0.0]] * 4), np.zeros((4, 2, 1)), rate=1.0).round(3).tolist()
     [0.31, 0.69]
     """
     n, k, m = costs.shape

@@ -27,8 +27,8 @@ from tombola.errors import ParameterError
 Result = TypeVar("Result")
 
 CONNECT_SECONDS = 30  # to reach the scheduler, and again for its first worker
-USER_MODULE_PREFIX = "tombola_user_"  # of modules loaded from FILE.py:LEARNER
-MAX_FAILURES = 3  # in a row, without a result in between
+_USER_MODULE_PREFIX = "tombola_user_"  # of modules loaded from FILE.py:LEARNER
+_MAX_FAILURES = 3  # in a row, without a result in between
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def cluster_map(client: Client, work: Callable[..., Result], pieces: Sequence[tu
         except (KilledWorker, FutureCancelledError):
             # Every worker that held the shared work has died: scatter it again, to those that run now.
             failures += 1
-            if failures == MAX_FAILURES:
+            if failures == _MAX_FAILURES:
                 raise ParameterError(
                     f"{option_text('cluster')}: expected workers that keep running, got {failures} failures at the "
                     "same piece of work; give them more memory, or fewer threads each."
@@ -92,7 +92,7 @@ class SharedWork:
 
     def __init__(self, work: Callable[..., Any]) -> None:
         for name, module in list(sys.modules.items()):
-            if name.startswith(USER_MODULE_PREFIX):  # workers cannot import a user's file: send its classes by value
+            if name.startswith(_USER_MODULE_PREFIX):  # workers cannot import a user's file: send its classes by value
                 cloudpickle.register_pickle_by_value(module)
         buffer = io.BytesIO()
         _Pickler(buffer).dump(work)
@@ -105,12 +105,12 @@ class SharedWork:
     def __call__(self, *piece: Any) -> Any:
         """Return work(*piece)."""
         if self._work is None:
-            check_environment(self.environment)
+            _check_environment(self.environment)
             self._work = cloudpickle.loads(self.packed)
         return self._work(*piece)
 
 
-def check_environment(expected: dict[str, str]) -> None:
+def _check_environment(expected: dict[str, str]) -> None:
     """Raise if the versions here differ: they may compute other numbers.
 
     expected: package -> version.

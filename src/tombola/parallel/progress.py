@@ -77,7 +77,7 @@ def with_progress(results: Iterable[Result], total: int, label: str) -> Generato
     if not is_interactive():
         yield from results
         return
-    with progress_bar(label, total) as advance:
+    with _progress_bar(label, total) as advance:
         for result in results:
             advance()
             yield result
@@ -105,7 +105,7 @@ def _with_notebook_line(results: Iterable[Result], total: int, label: str) -> Ge
 
 
 @contextmanager
-def progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
+def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a bar after a short delay; yield the function that advances it.
 
     Until the first piece is done, the bar reads "compiling (once on this machine)": the first piece of a learner

@@ -41,18 +41,18 @@ from tombola._formatting import escape_control
 from tombola.errors import MALFORMED_DATA_ERRORS, SessionError, TombolaError
 
 # Number in the header of an SQLite file that marks it as a file of tombola.
-APPLICATION_ID = int.from_bytes(b"tomb", "big")
+_APPLICATION_ID = int.from_bytes(b"tomb", "big")
 # Version of the tables, also in the header; files of other versions are rejected.
 FORMAT = 4
 # Seconds to wait for the lock of another process before SessionError; a transaction takes far less.
-LOCK_TIMEOUT = 60.0
+_LOCK_TIMEOUT = 60.0
 # Row ids requested in one query, with one more row each for the digest; old SQLite allows 999 parameters.
-IDS_PER_QUERY = 400
+_IDS_PER_QUERY = 400
 # Events verified at a time: bounds the memory of a replay.
-EVENTS_PER_CHUNK = 1000
+_EVENTS_PER_CHUNK = 1000
 
 # Table -> SQL that creates it.
-SCHEMA = {
+_SCHEMA = {
     "about": "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "pool": "CREATE TABLE pool (place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cells TEXT NOT NULL, "
     "digest BLOB NOT NULL)",
@@ -200,7 +200,7 @@ class EventLog:
         """
         query = "SELECT * FROM events WHERE number > ? AND number <= ? ORDER BY number"
         cursor = self._connection.execute(query, (self._position.number, self._end.number))
-        while rows := cursor.fetchmany(EVENTS_PER_CHUNK):
+        while rows := cursor.fetchmany(_EVENTS_PER_CHUNK):
             yield from self._verified(rows)
         if self._position != self._end:
             raise self.damage("events are missing at its end")
@@ -279,8 +279,8 @@ class EventLog:
                 yield [str(cell) for cell in json.loads(text)]
 
     def _pool_at(self, places: Sequence[int]) -> Iterator[tuple[str, str]]:
-        for first in range(0, len(places), IDS_PER_QUERY):
-            chunk = places[first : first + IDS_PER_QUERY]
+        for first in range(0, len(places), _IDS_PER_QUERY):
+            chunk = places[first : first + _IDS_PER_QUERY]
             # The digest of a row covers the digest of the row before it.
             both = {*chunk, *(place - 1 for place in chunk)}
             query = f"SELECT * FROM pool WHERE place IN ({', '.join('?' * len(both))})"
@@ -325,7 +325,7 @@ class EventLog:
     def _write_start(
         self, about: Mapping[str, Any], ids: Iterable[str], views: Sequence[str], cells: Iterable[Sequence[str]]
     ) -> None:
-        for statement in (*SCHEMA.values(), *views):
+        for statement in (*_SCHEMA.values(), *views):
             self._connection.execute(statement)
         rows = list(_linked_rows(ids, cells))
         self._connection.executemany("INSERT INTO pool VALUES (?, ?, ?, ?)", rows)
@@ -335,7 +335,7 @@ class EventLog:
         start = Position(0, _link(b"", *sorted(texts, key=repr)))
         self._connection.execute("INSERT INTO about VALUES (?, ?)", (DIGEST, _encode_json(start.digest.hex())))
         self._write_end(start)
-        self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         self._connection.execute(f"PRAGMA user_version = {FORMAT}")
 
     def _write_end(self, end: Position) -> None:
@@ -346,7 +346,7 @@ class EventLog:
         with self._transaction("DEFERRED"):
             application = self._rows("PRAGMA application_id")[0][0]
             version = self._rows("PRAGMA user_version")[0][0]
-        if application != APPLICATION_ID:
+        if application != _APPLICATION_ID:
             raise SessionError(
                 f"{self.owner}: expected a file of tombola, got {self.path}, which is something else; "
                 "give the file of a session or a race."
@@ -376,7 +376,7 @@ class EventLog:
         objects = self._rows("SELECT name, type, sql FROM sqlite_master")
         tables = {name: sql for name, kind, sql in objects if kind == "table"}
         # A trigger could change what is written; this package creates none.
-        if tables != SCHEMA or any(kind == "trigger" for _, kind, _ in objects):
+        if tables != _SCHEMA or any(kind == "trigger" for _, kind, _ in objects):
             raise self.damage("its tables have another form")
 
     def _read_end(self) -> None:
@@ -470,7 +470,9 @@ def _link(before: Any, *cells: Any) -> bytes:
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT, check_same_thread=False)
+    connection = sqlite3.connect(
+        address, uri=True, isolation_level=None, timeout=_LOCK_TIMEOUT, check_same_thread=False
+    )
     try:
         connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("PRAGMA fullfsync = ON")  # macOS: otherwise the disk may delay the write

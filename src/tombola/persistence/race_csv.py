@@ -19,11 +19,11 @@ from tombola.readers.names import without_kind_word
 from tombola.readers.units import UNIT_LOSSES, Units
 
 # Values of the column `failed` for a failed call, in lower case; pandas writes 1.0.
-FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
+_FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
 # Values of the column `failed` for an answer that did not fail; others raise TableError.
-NOT_FAILED_VALUES = ("", "0", "0.0", "false", "no")
+_NOT_FAILED_VALUES = ("", "0", "0.0", "false", "no")
 # Columns of an exported table of answers, with their Arrow types.
-ANSWER_TYPES = {
+_ANSWER_TYPES = {
     "ticket": "int64", "candidate": "string", "row": "string", "loss": "float64", "cost": "float64", "failed": "int8",
 }  # fmt: skip
 
@@ -121,7 +121,7 @@ def answer_table(file: RaceFile) -> list[list[Any]]:
     They are in order of arrival; the columns are ANSWER_TYPES. `read_answers` reads it back.
     """
     race = file.race
-    lines: list[list[Any]] = [[*ANSWER_TYPES]]
+    lines: list[list[Any]] = [[*_ANSWER_TYPES]]
     for event in file.events:
         if event.kind == "answer":
             call = race.call(event.ticket)
@@ -134,8 +134,8 @@ def export_answers(file: RaceFile, path: Path) -> int:
 
     path: ends in .csv or .parquet, else TableError.
     """
-    columns = [list(column) for column in zip(*answer_table(file)[1:], strict=True)] or [[] for _ in ANSWER_TYPES]
-    return write_columns(path, ANSWER_TYPES, lambda: iter([columns]), file.path)
+    columns = [list(column) for column in zip(*answer_table(file)[1:], strict=True)] or [[] for _ in _ANSWER_TYPES]
+    return write_columns(path, _ANSWER_TYPES, lambda: iter([columns]), file.path)
 
 
 def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: Mapping[tuple[str, str], int]) -> int:
@@ -159,9 +159,9 @@ def _loss(path: Path, line: int, values: dict[str, str], range: tuple[float, flo
 
 
 def _failed(path: Path, line: int, text: str) -> bool:
-    if text.lower() not in (*FAILED_VALUES, *NOT_FAILED_VALUES):
+    if text.lower() not in (*_FAILED_VALUES, *_NOT_FAILED_VALUES):
         raise TableError(f"{path}: expected 1 or 0 for failed in line {line}, got {text!r}; write one of them.")
-    return text.lower() in FAILED_VALUES
+    return text.lower() in _FAILED_VALUES
 
 
 def _ticket(path: Path, line: int, text: str) -> int:

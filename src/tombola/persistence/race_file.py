@@ -36,7 +36,7 @@ VIEWS = (
 )
 
 # Fields of the value of an answer event, with their types in JSON.
-ANSWER_FIELDS: dict[str, tuple[type, ...]] = {"loss": (float, type(None)), "cost": (float,), "failed": (bool,)}
+_ANSWER_FIELDS: dict[str, tuple[type, ...]] = {"loss": (float, type(None)), "cost": (float,), "failed": (bool,)}
 
 
 class RaceFile(ProcessBound):
@@ -348,7 +348,7 @@ class RaceFile(ProcessBound):
             if stored.kind == "lease":
                 self._replay_lease(stored)
                 continue
-            if not is_race_event(stored):
+            if not _is_race_event(stored):
                 raise self._log.damage(f"event {stored.number} is malformed")
             event = _to_event(stored)
             # A ticket is issued once and answered once.
@@ -371,7 +371,7 @@ class RaceFile(ProcessBound):
         return self._race
 
     def _write(self, event: Event) -> None:
-        value = None if event.kind == "call" else {name: getattr(event, name) for name in ANSWER_FIELDS}
+        value = None if event.kind == "call" else {name: getattr(event, name) for name in _ANSWER_FIELDS}
         self._log.append(event.kind, event.ticket, value)
         self._remember(event)
 
@@ -388,20 +388,20 @@ def _to_event(stored: LogEvent) -> Event:
     return Event("answer", stored.key, **stored.value)
 
 
-def is_race_event(stored: LogEvent) -> bool:
+def _is_race_event(stored: LogEvent) -> bool:
     """Return whether a stored event has the form of a call or an answer.
 
     Only types are checked; `Race.apply` checks the values.
 
-    >>> is_race_event(LogEvent(1, "call", 3, None)), is_race_event(LogEvent(1, "answer", 3, [0.5]))
+    >>> _is_race_event(LogEvent(1, "call", 3, None)), _is_race_event(LogEvent(1, "answer", 3, [0.5]))
     (True, False)
     """
     if stored.kind == "answer":
         value = stored.value
         return (
             isinstance(value, dict)
-            and value.keys() == ANSWER_FIELDS.keys()
-            and all(type(value[name]) in types for name, types in ANSWER_FIELDS.items())
+            and value.keys() == _ANSWER_FIELDS.keys()
+            and all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items())
         )
     return stored.kind == "call" and stored.value is None
 

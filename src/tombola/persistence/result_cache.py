@@ -35,13 +35,13 @@ from tombola.runs import Cell, Entry, Runs
 # Repetitions per file: small enough that an interrupted comparison loses little, large enough for few files.
 BLOCK_REPETITIONS = 4
 # Rows of an array that are copied at a time while it is hashed: a memory-mapped table may not fit into memory.
-HASHED_ROWS = 1 << 16
+_HASHED_ROWS = 1 << 16
 # Length of the SHA-256 at the start of every file.
-CHECKSUM_BYTES = 32
+_CHECKSUM_BYTES = 32
 
 Block: TypeAlias = tuple[int, int]  # first repetition, number of repetitions
 # Function that plays blocks of repetitions and yields the runs of each, in order.
-PlayBlocks: TypeAlias = Callable[[Sequence[Block]], Generator[Runs]]
+_PlayBlocks: TypeAlias = Callable[[Sequence[Block]], Generator[Runs]]
 
 
 class ResultCache(NamedTuple):
@@ -60,7 +60,7 @@ class ResultCache(NamedTuple):
             content = read_bytes(self.path(key))
         except OSError:
             return None
-        checksum, payload = content[:CHECKSUM_BYTES], content[CHECKSUM_BYTES:]
+        checksum, payload = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
         return payload if checksum == _checksum(key, payload) else None
 
     def write(self, key: str, payload: bytes) -> None:
@@ -107,8 +107,8 @@ def result_key(*parts: Any) -> str:
     for part in parts:
         if isinstance(part, np.ndarray):
             digest.update(f"array {part.shape} {part.dtype.str}\0".encode())
-            for start in range(0, len(part), HASHED_ROWS):
-                digest.update(np.ascontiguousarray(part[start : start + HASHED_ROWS]).tobytes())
+            for start in range(0, len(part), _HASHED_ROWS):
+                digest.update(np.ascontiguousarray(part[start : start + _HASHED_ROWS]).tobytes())
         else:
             digest.update(json.dumps(part, sort_keys=True).encode() + b"\0")
     return digest.hexdigest()[:32]
@@ -127,7 +127,7 @@ def default_cache_dir(name: str) -> Path:
     return Path(os.environ.get("TOMBOLA_CACHE") or platformdirs.user_cache_path("tombola")) / name
 
 
-def play_cached(play: PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
+def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
     """Play the repetitions that are not cached; return all runs and the number cached.
 
     Every block is stored as soon as it is played, so that an interrupted comparison continues, and one with more

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tombola.persistence.session_file import Assignment, SessionFile
 
 # Accepted names of the id column of a table of outcomes, if the list has no other name for it.
-ID_COLUMNS = ("id", "ids", "row")
+_ID_COLUMNS = ("id", "ids", "row")
 # Accepted names of the column of outcomes; scores are better if higher.
-OUTCOME_COLUMNS = ("outcome", "loss", "score")
+_OUTCOME_COLUMNS = ("outcome", "loss", "score")
 # Exported decisions of a router: its probability, the actions of router (-1: none) and safe learner, and the capital.
-DECISION_COLUMNS = ("stake", "router", "safe", "capital")
+_DECISION_COLUMNS = ("stake", "router", "safe", "capital")
 # Largest ticket number that is read from a table: larger whole numbers are not exact in float64.
 MAX_TICKET = 1 << 53
 # Tickets converted to text at a time: bounds the memory of an export.
@@ -109,7 +109,7 @@ def read_outcomes(
     """
     table = read_cells(path)
     header = [name if name in own_columns else name.lower() for name in table.names]
-    keys = ("ticket",) if "ticket" in header else (id_column,) if id_column in header else ID_COLUMNS
+    keys = ("ticket",) if "ticket" in header else (id_column,) if id_column in header else _ID_COLUMNS
     key = _column(table, header, keys, "a header such as ticket,loss")
     if actions is not None:
         places = [_column(table, list(table.names), (action,), "a column for every action") for action in actions]
@@ -142,7 +142,7 @@ def read_outcomes(
     return outcomes
 
 
-class ListSource(Protocol):
+class _ListSource(Protocol):
     """A session that knows the list's own columns: a `SessionFile` or one behind HTTP.
 
     names: of the actions.
@@ -164,7 +164,7 @@ class ListSource(Protocol):
         """Return the list's own cells of the row of each ticket, one tuple per ticket."""
 
 
-def daily_list(file: ListSource, assignments: "Sequence[Assignment]") -> list[list[str]]:
+def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[list[str]]:
     """Return the rows of tickets as lines of cells, with blank cells for outcomes.
 
     The columns are the list's own ones, ticket, action and outcome (with full feedback, one per action); the first line
@@ -185,7 +185,7 @@ def daily_list(file: ListSource, assignments: "Sequence[Assignment]") -> list[li
     return lines
 
 
-def write_daily_list(file: ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
+def write_daily_list(file: _ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
     """Write the rows of tickets to a table, whose outcomes people fill in.
 
     CSV has a byte order mark, without which Excel misreads letters outside ASCII, and the delimiter of the list.
@@ -195,7 +195,7 @@ def write_daily_list(file: ListSource, assignments: "Sequence[Assignment]", path
     path: a new file that ends in .csv or .xlsx, else TableError.
     """
     check_daily_list(path, file.path)
-    lines = daily_list(file, assignments)
+    lines = _daily_list(file, assignments)
     if path.suffix.lower() == ".csv":
         text = csv_text(lines, delimiter=file.delimiter)
         write_atomic(path, text.encode("utf-8-sig", errors="backslashreplace"), file.path)
@@ -225,7 +225,7 @@ def export_tickets(file: "SessionFile", path: Path) -> int:
     file: the session.
     path: ends in .csv or .parquet, else TableError.
     """
-    return write_columns(path, column_types(file), lambda: column_chunks(file), file.path)
+    return write_columns(path, _column_types(file), lambda: _column_chunks(file), file.path)
 
 
 def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterator[Columns]], *inputs: Path) -> int:
@@ -243,19 +243,19 @@ def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterat
         return write(out, types, chunks())
 
 
-def column_types(file: "SessionFile") -> dict[str, str]:
+def _column_types(file: "SessionFile") -> dict[str, str]:
     """Return the names of the columns of `export_tickets` with their Arrow types."""
     types = {"ticket": "int64", "id": "string", "action": "string", "probability": "float64", "loss": "float64"}
     types |= {"amended": "bool_", "cancelled": "bool_"}
-    types |= dict.fromkeys(DECISION_COLUMNS, "float64") if file.feedback_model.n_decision else {}
+    types |= dict.fromkeys(_DECISION_COLUMNS, "float64") if file.feedback_model.n_decision else {}
     listed = file.names[: file.feedback_model.n_listed_actions] if file.feedback_model.full_feedback else ()
     return types | dict.fromkeys([*cost_columns(file.budget), *(f"loss:{name}" for name in listed)], "float64")
 
 
-def column_chunks(file: "SessionFile") -> Iterator[Columns]:
+def _column_chunks(file: "SessionFile") -> Iterator[Columns]:
     """Yield the columns of `export_tickets`, TICKETS_PER_CHUNK tickets at a time.
 
-    They are in the order of `column_types`. Unknown values are None.
+    They are in the order of `_column_types`. Unknown values are None.
     """
     view = file.view()
     # Index of each ticket among the answered ones, -1 if it has no outcome.
@@ -362,7 +362,7 @@ def _outcome_place(table: CellTable, header: list[str], outcome: str, own_column
     if outcome:
         return _column(table, header, (outcome if outcome in header else outcome.lower(),), "--outcome NAME")
     own = {name.lower() for name in own_columns} - {"outcome"}
-    found = [place for place, name in enumerate(header) if name.lower() in OUTCOME_COLUMNS and name.lower() not in own]
+    found = [place for place, name in enumerate(header) if name.lower() in _OUTCOME_COLUMNS and name.lower() not in own]
     filled = [place for place in found if any(row[place] for row in table.rows)]
     if len(filled or found) != 1:
         raise TableError(

@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from tombola.persistence.session_status import Status, TicketView
 
 # Seconds to load Numba and cached kernels: a shorter replay is faster in plain Python.
-COMPILER_LOAD_SECONDS = 0.7
+_COMPILER_LOAD_SECONDS = 0.7
 # Rows whose features are read from the file at a time: few queries, little memory.
-FEATURE_ROWS = 400
+_FEATURE_ROWS = 400
 # Name of the null action that a budget adds: it leaves the row alone, costs nothing and has loss 1.
 NULL = "null"
 
@@ -198,9 +198,9 @@ class SessionFile(ProcessBound):
         if seed is None:
             seed = secrets.randbits(32)
         seed = _validate.integer("SessionFile.start", "seed", seed, least=0)
-        check_names("SessionFile.start", "rows", rows)
+        _check_names("SessionFile.start", "rows", rows)
         names = [*names, NULL] if budget is not None and budget.null == "add" else names
-        check_names("SessionFile.start", "actions", names)
+        _check_names("SessionFile.start", "actions", names)
         table, listed_features = _feature_table(features, feature_names, len(rows))
         with interpreted():
             # Rejects a bad configuration before a file exists.
@@ -565,7 +565,7 @@ class SessionFile(ProcessBound):
             return None
         while len(self._features) < round_:
             first = len(self._features) + 1
-            places = range(first, min(self.horizon, first + FEATURE_ROWS - 1) + 1)
+            places = range(first, min(self.horizon, first + _FEATURE_ROWS - 1) + 1)
             for cells in self._log.cells_of(places):
                 with self._log.malformed_as_damage():
                     self._features.append([float(cell) for cell in cells[-len(self.feature_names) :]])
@@ -576,7 +576,7 @@ class SessionFile(ProcessBound):
         if self._session is None:
             self._log.rewind()
             replay = Workload.of_rounds(self._log.unread_count / 2, len(self.names)).seconds
-            is_short = self.interpreted and not self.learner.plans and replay < COMPILER_LOAD_SECONDS
+            is_short = self.interpreted and not self.learner.plans and replay < _COMPILER_LOAD_SECONDS
             with interpreted() if is_short else nullcontext():
                 self._restart()
         session = self._session
@@ -763,7 +763,7 @@ def _feature_table(features: Any, names: Sequence[str] | None, rows: int) -> tup
     return table, listed
 
 
-def check_names(owner: str, what: str, names: list[str]) -> None:
+def _check_names(owner: str, what: str, names: list[str]) -> None:
     """Raise ParameterError if names are empty, repeated, or not valid Unicode.
 
     owner, what: named in the error message, such as "rows".

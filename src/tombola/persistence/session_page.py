@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from tombola.persistence.session_status import ActionStatus, Status, TicketView
 
 # Points of a curve at most: more are not visible, and make the page heavy.
-CHART_POINTS = 200
+_CHART_POINTS = 200
 # Pending tickets that the page lists at most, and actions whose pending tickets it counts; the rest is left out.
-LISTED_TICKETS = 50
-LISTED_ACTIONS = 8
+_LISTED_TICKETS = 50
+_LISTED_ACTIONS = 8
 
 
 def session_page(file: "SessionFile") -> str:
     """Return the self-contained HTML page of a session file."""
     now, view = file.status(), file.view()
     units = Units(*file.range, scores=file.kind == "scores")
-    charts = (share_chart(view), loss_chart(view, units)) if now.answered else ()
+    charts = (share_chart(view), _loss_chart(view, units)) if now.answered else ()
     low, high = _interval_range(now, units)
     return render(
         "run.html",
@@ -44,7 +44,7 @@ def session_page(file: "SessionFile") -> str:
         ends=(f"{low:.3g}", f"{high:.3g}"),
         strips=[_strip(action, low, high, units, best=action.name == now.best) for action in now.actions],
         pending_counts=_pending_counts(now),
-        listed=LISTED_TICKETS,
+        listed=_LISTED_TICKETS,
         drawings=[draw_for_page(f"run-{index}", chart) for index, chart in enumerate(charts)],
     )
 
@@ -118,7 +118,7 @@ def _pending_counts(now: "Status") -> list[tuple[str, int, int]]:
     for assignment in now.pending:
         rounds.setdefault(assignment.action, []).append(assignment.round)
     most = sorted(rounds.items(), key=lambda item: -len(item[1]))
-    return [(name, len(found), min(found)) for name, found in most[:LISTED_ACTIONS]]
+    return [(name, len(found), min(found)) for name, found in most[:_LISTED_ACTIONS]]
 
 
 def plot_view(
@@ -137,7 +137,7 @@ def plot_view(
     axes: where to draw; None: a new figure.
     size: of a new figure, in inches; None: the default.
     """
-    charts = {"shares": share_chart, "loss": loss_chart}
+    charts = {"shares": share_chart, "loss": _loss_chart}
     if curve not in charts:
         raise ParameterError(f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them.")
     if not view.round or (curve == "loss" and not view.answered):
@@ -161,7 +161,7 @@ def share_chart(view: "TicketView") -> Chart:
     return Chart(title, "round", "share", tuple(bands), log_x=False, log_y=False, alt=title)
 
 
-def loss_chart(view: "TicketView", units: Units = UNIT_LOSSES) -> Chart:
+def _loss_chart(view: "TicketView", units: Units = UNIT_LOSSES) -> Chart:
     """Return the chart of the mean loss of the answered rounds, over rounds.
 
     view: tickets and outcomes; at least one outcome.
@@ -179,4 +179,4 @@ def loss_chart(view: "TicketView", units: Units = UNIT_LOSSES) -> Chart:
 
 def _chart_points(count: int) -> Rounds:
     """Return at most CHART_POINTS numbers from 1 to count."""
-    return np.unique(np.linspace(1, count, CHART_POINTS).astype(np.int64))
+    return np.unique(np.linspace(1, count, _CHART_POINTS).astype(np.int64))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Losses converted to Python floats at a time: bounds the memory of an exact sum.
 CHUNK_SIZE = 10_000
 # Numbers of a router's decision that a log has: stake, choice, safe choice, capital.
-N_LOGGED = 4
+_N_LOGGED = 4
 # Smaller shares of a mix are not reported: they would be printed as 0 %.
 MIN_SHARE = 0.005
 
@@ -121,7 +121,7 @@ class TicketView:
         The choice is -1 if there is none; without a router there are no columns.
         """
         start = OUTCOME_START + self.feedback_model.outcome_width
-        return self._cells[:, start : start + min(self.feedback_model.n_decision, N_LOGGED)]
+        return self._cells[:, start : start + min(self.feedback_model.n_decision, _N_LOGGED)]
 
     @property
     def switches(self) -> int:
@@ -282,7 +282,7 @@ def status_of(
     - `balance`: the balance of the budget; without amounts if there is none.
     - `mix`: the mix of the last ticket, one probability per action; None without a budget.
     """
-    certificate = certificate_of(view, level)
+    certificate = _certificate_of(view, level)
     plays = np.bincount(view.actions, minlength=len(view.names))
     losses, used = _losses_by_action(view), certificate.counts
     actions = tuple(
@@ -324,7 +324,7 @@ def reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float
     return tuple(sorted(shares, key=lambda pair: -pair[1]))
 
 
-def certificate_of(view: TicketView, level: float) -> Certificate:
+def _certificate_of(view: TicketView, level: float) -> Certificate:
     """Return the certificate of all outcomes of a view.
 
     It bounds the mean loss of every action, and equals that of an `ActionMonitor` or `RowMonitor` that followed the

@@ -17,11 +17,11 @@ from typing import Any
 from inspect_ai.hooks import Hooks, RunEnd, hooks
 
 # Environment variable that switches the extension on: 1, or the name of the score to use.
-VARIABLE = "TOMBOLA_RANKS"
+_VARIABLE = "TOMBOLA_RANKS"
 OFF, ON = ("", "0"), "1"
 
 
-@hooks(name="ranks", description=f"Print the ranks that each model may have, if {VARIABLE} is 1 or names a score.")
+@hooks(name="ranks", description=f"Print the ranks that each model may have, if {_VARIABLE} is 1 or names a score.")
 class RanksOfRun(Hooks):
     """Hook of inspect_ai: print the rank sets of the models of every task of a run.
 
@@ -29,15 +29,15 @@ class RanksOfRun(Hooks):
     """
 
     def enabled(self) -> bool:
-        return os.environ.get(VARIABLE, "") not in OFF
+        return os.environ.get(_VARIABLE, "") not in OFF
 
     async def on_run_end(self, data: RunEnd) -> None:
-        for text in ranks_of_logs(data.logs, os.environ.get(VARIABLE, ON)):
+        for text in _ranks_of_logs(data.logs, os.environ.get(_VARIABLE, ON)):
             sys.stdout.write(f"\n{text}\n")
         sys.stdout.flush()
 
 
-def ranks_of_logs(logs: Any, metric: str = ON) -> list[str]:
+def _ranks_of_logs(logs: Any, metric: str = ON) -> list[str]:
     """Return the ranking of the models as text, one for each task with several models.
 
     Logs that cannot be ranked give a text with the reason, not an error.

@@ -21,10 +21,10 @@ from tombola.readers.formats.delimited import text_lines, text_table
 from tombola.readers.input_checks import check_file
 
 # Errors that malformed input causes while it is parsed; they become a TableError.
-PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-class LoggedAnswer(NamedTuple):
+class _LoggedAnswer(NamedTuple):
     """The loss in [0, 1] of one candidate on one row."""
 
     candidate: str
@@ -44,7 +44,7 @@ def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     return pool_of(answers, ", ".join(str(path) for path in paths))
 
 
-def pool_of(answers: Iterable[LoggedAnswer], source: str) -> Pool:
+def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
     """Return a pool of the answers: a row per row id, a column per candidate.
 
     Both are in the order of first occurrence. Raises TableError unless every candidate has exactly one answer per row,
@@ -52,7 +52,7 @@ def pool_of(answers: Iterable[LoggedAnswer], source: str) -> Pool:
 
     source: named in error messages.
 
-    >>> pool_of([LoggedAnswer("a", "x", 0.5), LoggedAnswer("b", "x", 0.25)], "two answers").losses.tolist()
+    >>> pool_of([_LoggedAnswer("a", "x", 0.5), _LoggedAnswer("b", "x", 0.25)], "two answers").losses.tolist()
     [[0.5, 0.25]]
     """
     table: dict[tuple[str, str], float] = {}
@@ -97,7 +97,7 @@ def is_results_file(path: Path) -> bool:
     return isinstance(data, dict) and ("results" in data or "eval" in data)
 
 
-def _reader(path: Path) -> Callable[[Path, str | None], Iterator[LoggedAnswer]]:
+def _reader(path: Path) -> Callable[[Path, str | None], Iterator[_LoggedAnswer]]:
     """Return the reader of a file by its suffix and content."""
     check_file(path)
     if path.suffix == ".eval":
@@ -109,7 +109,7 @@ def _reader(path: Path) -> Callable[[Path, str | None], Iterator[LoggedAnswer]]:
     return _long
 
 
-def _inspect(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
+def _inspect(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
     try:
         from inspect_ai.log import read_eval_log
     except ImportError:
@@ -123,7 +123,7 @@ def _inspect(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
     yield from answers_of_log(log, metric, str(path))
 
 
-def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> Iterator[LoggedAnswer]:
+def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> Iterator[_LoggedAnswer]:
     """Yield the answers of a log of inspect_ai; the candidate is its model.
 
     Samples that are not loaded are read from its file. Raises TableError if there are several scores and `metric` names
@@ -140,10 +140,10 @@ def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> I
     samples = log.samples if log.samples is not None or not log.location else read_eval_log(log.location).samples
     for sample in samples or []:
         score = _chosen(source, sample.scores or {}, metric)
-        yield LoggedAnswer(str(log.eval.model), str(sample.id), 1.0 - float(to_float(score.value)))
+        yield _LoggedAnswer(str(log.eval.model), str(sample.id), 1.0 - float(to_float(score.value)))
 
 
-def _lm_eval(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
+def _lm_eval(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
     for number, line in enumerate(text_lines(path), start=1):
         if not line.strip():
             continue
@@ -151,12 +151,12 @@ def _lm_eval(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
             entry = json.loads(line)
             names = [metric] if metric else list(entry.get("metrics") or ("acc", "exact_match"))
             value = next(entry[name] for name in names if name in entry)
-            yield LoggedAnswer(path.parent.name or path.stem, str(entry["doc_id"]), 1.0 - float(value))
-        except (*PARSE_ERRORS, StopIteration) as error:
+            yield _LoggedAnswer(path.parent.name or path.stem, str(entry["doc_id"]), 1.0 - float(value))
+        except (*_PARSE_ERRORS, StopIteration) as error:
             raise _unreadable(path, f"a sample of lm-eval with a score in line {number}", error) from None
 
 
-def _promptfoo(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
+def _promptfoo(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
     try:
         results = _json(path)["results"]
         lines = results["results"] if isinstance(results, dict) else results
@@ -167,12 +167,12 @@ def _promptfoo(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
             name += f", prompt {int(line.get('promptIdx', 0)) + 1}" if several else ""
             scores = line.get("namedScores") or {}
             score = scores[metric] if metric else line["score"]
-            yield LoggedAnswer(name, str(line.get("testIdx", index)), 1.0 - float(score))
-    except PARSE_ERRORS as error:
+            yield _LoggedAnswer(name, str(line.get("testIdx", index)), 1.0 - float(score))
+    except _PARSE_ERRORS as error:
         raise _unreadable(path, "results of promptfoo with a provider and a score", error) from None
 
 
-def _long(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
+def _long(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
     header, rows, _, _ = text_table(path)
     check_unique_names(str(path), [name.strip().lower() for name in header])
     columns = {name.strip().lower(): index for index, name in enumerate(header)}
@@ -188,7 +188,7 @@ def _long(path: Path, metric: str | None) -> Iterator[LoggedAnswer]:
         except ValueError as error:
             raise _unreadable(path, f"a number in line {line}", error) from None
         loss = number if value == "loss" else 1.0 - number
-        yield LoggedAnswer(cells[columns["candidate"]].strip(), cells[columns["row"]].strip(), loss)
+        yield _LoggedAnswer(cells[columns["candidate"]].strip(), cells[columns["row"]].strip(), loss)
 
 
 def _chosen(source: str, scores: dict[str, Any], metric: str | None) -> Any:

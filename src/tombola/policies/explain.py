@@ -21,7 +21,7 @@ TEST_SHARE, MAX_TEST_ROWS, MAX_TRAINING_ROWS = 1 / 3, 2_000, 6_000
 # Shuffles of each feature in a measure of importance; their mean is less noisy than one.
 SHUFFLES = 3
 # Share of all rows that a leaf of the tree in words must have: smaller ones say little.
-MIN_LEAF_SHARE = 0.05
+_MIN_LEAF_SHARE = 0.05
 
 
 class Importance(NamedTuple):
@@ -111,7 +111,7 @@ def tree_in_words(pool: Pool) -> tuple[str, ...]:
 
     losses = np.asarray(pool.losses, np.float64)
     features = fill_missing(np.asarray(pool.features, np.float64))
-    least = max(1, int(MIN_LEAF_SHARE * pool.rows))
+    least = max(1, int(_MIN_LEAF_SHARE * pool.rows))
     tree = DecisionTreeRegressor(max_depth=2, min_samples_leaf=least, random_state=0)
     tree.fit(features, losses - losses.mean(axis=1, keepdims=True))
     leaves = tree.apply(features)

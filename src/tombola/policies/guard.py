@@ -89,7 +89,7 @@ class Guard:
         rounds = settled.size
         stakes = Stakes(np.zeros(rounds), np.zeros(rounds), np.zeros(rounds))
         arguments = (stakes, self.new_state(), settled, played, int(delay))
-        compile_loop(run_guard, arguments)(*arguments)
+        compile_loop(_run_guard, arguments)(*arguments)
         return stakes
 
 
@@ -131,7 +131,7 @@ def answer(state: Floats, stake: float, difference: float) -> None:
     state[ACCOUNT] += stake * difference
 
 
-def run_guard(stakes: Any, state: Floats, settled: Floats, played: Floats, delay: int) -> None:
+def _run_guard(stakes: Any, state: Floats, settled: Floats, played: Floats, delay: int) -> None:
     """Fill in the stakes of all rounds; round t (from 0) uses t - delay answers.
 
     stakes: `Stakes`, the output.

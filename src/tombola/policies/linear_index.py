@@ -37,14 +37,14 @@ from tombola.rng import RngStreams
 
 # Penalty of the intercept, in rows. Two pseudo-rows with loss 0: an action with few rows looks good. With one, an
 # unlucky first row can end an action.
-INTERCEPT_PENALTY = 2.0
+_INTERCEPT_PENALTY = 2.0
 # Answered rows before features are standardised for the first time: fewer give no spread.
 FIRST_BLOCK = 4
 # Standardised features are clipped to [-3, 3]: run times and sizes have long tails.
-MAX_SCORE = 3.0
+_MAX_SCORE = 3.0
 
 
-class Ridges(NamedTuple):
+class _Ridges(NamedTuple):
     """One ridge regression for each of k actions, with p features and an intercept.
 
     inverse: of the penalised Gram matrix, shape (k, p + 1, p + 1).
@@ -60,7 +60,7 @@ class Ridges(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class IndexFeedback(BanditFeedback):
+class _IndexFeedback(BanditFeedback):
     """Features before the decision, the loss of the action played after the delay."""
 
     features: int = 1
@@ -105,7 +105,7 @@ class LinearIndex:
     True
     """
 
-    feedback: ClassVar[type[IndexFeedback]] = IndexFeedback
+    feedback: ClassVar[type[_IndexFeedback]] = _IndexFeedback
     plans: ClassVar[bool] = True  # sessions never interpret the kernels: k p^2 numbers a round
     learns: ClassVar[bool] = True
     mixes: ClassVar[bool] = False
@@ -187,7 +187,7 @@ class IndexTrace:
         return f"IndexTrace({len(self.losses)} rows, loss {self.loss:.4g}, {int(self.own.sum())} by the index)"
 
 
-class IndexState(NamedTuple):
+class _IndexState(NamedTuple):
     """Hold the guard of an index.
 
     answered: rows with a loss.
@@ -236,9 +236,9 @@ class LiveIndex:
             self.probabilities: dict[int, float] = {}
 
     @property
-    def state(self) -> IndexState:
+    def state(self) -> _IndexState:
         """The guard: rows answered, turns of the index, their losses, and the lower bound."""
-        return IndexState(len(self.rows), self.turns, self.loss, self.low)
+        return _IndexState(len(self.rows), self.turns, self.loss, self.low)
 
     def choose(self, features: Floats) -> tuple[int, float]:
         """Return the action of the next round and its probability.
@@ -332,25 +332,25 @@ class LiveIndex:
             self._standardise(features)
             self._update(self.ridges, self.scores, action, loss)
 
-    def _new_ridges(self) -> Ridges:
+    def _new_ridges(self) -> _Ridges:
         size = self.scores.size
         prior = np.full(size, 1.0 / self.index.penalty)
-        prior[0] = 1.0 / INTERCEPT_PENALTY
+        prior[0] = 1.0 / _INTERCEPT_PENALTY
         inverse = np.zeros((self.k, size, size))
         inverse[:, np.arange(size), np.arange(size)] = prior
-        return Ridges(inverse, np.zeros((self.k, size)), np.zeros((self.k, size)), np.zeros(self.k))
+        return _Ridges(inverse, np.zeros((self.k, size)), np.zeros((self.k, size)), np.zeros(self.k))
 
     def _standardise(self, features: Floats) -> None:
         """Write 1 and the standardised features into `scores`; a missing feature is its mean."""
         self.scores[0] = 1.0
         scores = (features - self.shift) * self.scale
-        self.scores[1:] = np.where(np.isfinite(scores), np.clip(scores, -MAX_SCORE, MAX_SCORE), 0.0)
+        self.scores[1:] = np.where(np.isfinite(scores), np.clip(scores, -_MAX_SCORE, _MAX_SCORE), 0.0)
 
 
 def least_index(ridges: Any, scores: Floats, bonus: float) -> int:
     """Return the action with the least index; one without an answered row first.
 
-    ridges: `Ridges`.
+    ridges: `_Ridges`.
     scores: 1 and the standardised features.
     bonus: standard errors by which an index is below the prediction.
     """
@@ -374,7 +374,7 @@ def least_index(ridges: Any, scores: Floats, bonus: float) -> int:
 def add_row(ridges: Any, scores: Floats, action: int, loss: float) -> None:
     """Update the regression of an action by one row (Sherman and Morrison 1950).
 
-    ridges: `Ridges`, changed in place.
+    ridges: `_Ridges`, changed in place.
     scores: 1 and the standardised features.
     """
     inverse, target, weights = ridges.inverse[action], ridges.target[action], ridges.weights[action]

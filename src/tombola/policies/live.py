@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # is that of the safe learner.
 STAKE, ROUTER, SAFE, CAPITAL_BEFORE, SETTLED, DECISION_WIDTH = 0, 1, 2, 3, 4, 5
 # Choice of the router, in a decision, while no model beats the best fixed action.
-NO_ROUTER = -1
+_NO_ROUTER = -1
 # Leading numbers of a decision in a log: stake, choices of router and safe learner, capital. Further ones are the
 # choices of new models for the rows in flight.
 LOGGED = 4
@@ -180,7 +180,7 @@ class LiveRouter:
         if self.trained != self.block:
             self._train(cells)
         choices = self._choices(cells) if new_block and not self.reserves else []
-        router = self._route(features[None])[0] if self.model is not None else NO_ROUTER
+        router = self._route(features[None])[0] if self.model is not None else _NO_ROUTER
         return self._decide(cells, features, int(router), choices)
 
     def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
@@ -205,7 +205,7 @@ class LiveRouter:
         return self._decide(cells, features, int(decision[ROUTER]), choices, decision if force else None)
 
     def _is_choice(self, number: Any) -> bool:
-        return type(number) is float and number.is_integer() and NO_ROUTER <= number < len(self.losses)
+        return type(number) is float and number.is_integer() and _NO_ROUTER <= number < len(self.losses)
 
     def decision(self, cells: Floats, round: int) -> list[float]:
         """Return the record of a round, for the event log.
@@ -264,7 +264,7 @@ class LiveRouter:
         """Return the choices of a new model for the rows in flight."""
         rounds = self._in_flight(cells)
         if self.model is None or not len(rounds):
-            return [float(NO_ROUTER)] * len(rounds)
+            return [float(_NO_ROUTER)] * len(rounds)
         return [float(one) for one in self._route(cells[rounds, self.shown + DECISION_WIDTH :])]
 
     def _safe(self) -> int:
@@ -286,7 +286,7 @@ class LiveRouter:
         if not waits:
             self.used = n, stake
         self.account[PENDING] += stake
-        chosen = safe if router == NO_ROUTER else router
+        chosen = safe if router == _NO_ROUTER else router
         action = chosen if routed else safe
         probability = 1.0 if chosen == safe else stake if routed else 1.0 - stake
         if choices:
@@ -327,4 +327,4 @@ class LiveRouter:
 
     def _difference(self, safe: int, router: int) -> float:
         """Return safe loss - router loss of the row that is being observed."""
-        return 0.0 if router == NO_ROUTER else float(self.losses[safe] - self.losses[router])
+        return 0.0 if router == _NO_ROUTER else float(self.losses[safe] - self.losses[router])

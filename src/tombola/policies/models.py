@@ -16,7 +16,7 @@ from tombola.errors import ParameterError
 from tombola.policies.trees import FlatTrees, flatten_trees
 
 # Squared singular values below this share of the largest are dropped: the least penalty shrinks them to nothing.
-RELATIVE_RANK = 1e-10
+_RELATIVE_RANK = 1e-10
 # Penalties of ridge to choose from, from 0.01 to 10,000 in half powers of ten, times the mean square of a standardised
 # feature.
 PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)
@@ -172,7 +172,7 @@ class FittedRidge:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedMean:
+class _FittedMean:
     """The mean of several fitted models.
 
     parts: the models.
@@ -196,7 +196,7 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
     """
     wide = design.shape[1] > design.shape[0]
     squares, vectors = np.linalg.eigh(design @ design.T if wide else design.T @ design)
-    kept = squares > RELATIVE_RANK * max(float(squares[-1]), 1e-300)
+    kept = squares > _RELATIVE_RANK * max(float(squares[-1]), 1e-300)
     values, vectors = np.sqrt(squares[kept]), vectors[:, kept]
     if wide:
         return vectors, values, (design.T @ vectors / values).T
@@ -218,7 +218,7 @@ def with_mean(fitted: list[Fitted]) -> list[Fitted]:
     """Return the fitted models, followed by their mean if there are several."""
     if len(fitted) < 2:
         return fitted
-    return [*fitted, FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0))]
+    return [*fitted, _FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0))]
 
 
 def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:

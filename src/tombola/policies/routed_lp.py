@@ -45,12 +45,12 @@ from tombola.rng import RngStreams, choice
 # Halvings of the price interval on a logarithmic scale; the two last prices differ by less than 1e-9 of the largest.
 BISECTIONS = 40
 # Models are trained again when the rows seen have grown by this factor, as in `Routed`.
-TRAINING_GROWTH = 1.5
+_TRAINING_GROWTH = 1.5
 # Models of losses and costs that compete: trees, and a linear model.
 DEFAULT_MODELS: tuple[Model, ...] = (Trees(10), Ridge())
 
 
-class Router(NamedTuple):
+class _Router(NamedTuple):
     """A model at one price, and the mean loss and cost of its out-of-bag choices.
 
     It plays the action with the least predicted loss + price x predicted cost.
@@ -119,8 +119,8 @@ class RoutedLP:
         amount, models = float(limits.amounts[0]), list[Fitted]()
         while seen < rounds:
             if seen >= trained:
-                models = fit_with_costs(self.models, run.features[:seen], run.losses[:seen], run.costs[:seen], seen)
-                trained = max(seen + 1, int(seen * TRAINING_GROWTH))
+                models = _fit_with_costs(self.models, run.features[:seen], run.losses[:seen], run.costs[:seen], seen)
+                trained = max(seen + 1, int(seen * _TRAINING_GROWTH))
             end = min(rounds, next_solve(seen, rounds, self.growth) if seen else 1)
             rate = max(0.0, amount - run.spent()) / (rounds - seen)
             enough = (limits.target * rounds - run.lost(seen)) / (rounds - seen)  # infinite without a target
@@ -161,7 +161,7 @@ class RoutedLP:
         return np.concatenate(actions, axis=1), mix
 
 
-def fit_with_costs(
+def _fit_with_costs(
     models: tuple[Model, ...], features: Floats, losses: Floats, costs: Floats, seed: int
 ) -> list[Fitted]:
     """Fit each model, and their mean, to losses and costs side by side.
@@ -187,7 +187,7 @@ def route(predictions: Floats, price: float, fits: Floats) -> Rounds:
     return np.asarray(np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64)
 
 
-def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fits: Floats) -> list[Router]:
+def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fits: Floats) -> list[_Router]:
     """Return the routers at the two prices around the rate; one if cost is no limit.
 
     They are measured by their out-of-bag choices.
@@ -198,9 +198,9 @@ def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fit
     """
     index = np.arange(len(losses))
 
-    def measured(price: float) -> Router:
+    def measured(price: float) -> _Router:
         chosen = route(model.out_of_bag, price, fits)
-        return Router(model, price, float(losses[index, chosen].mean()), float(costs[index, chosen].mean()))
+        return _Router(model, price, float(losses[index, chosen].mean()), float(costs[index, chosen].mean()))
 
     free, scale = measured(0.0), float(costs.max())
     if scale == 0.0 or not rates.may_save(free):
@@ -223,7 +223,7 @@ class Rates(NamedTuple):
     cost: float
     loss: float
 
-    def may_save(self, router: Router) -> bool:
+    def may_save(self, router: _Router) -> bool:
         """Return whether a higher price of cost is of use for a router.
 
         It is if the budget is exceeded or, with a target, if the target is reached.
@@ -273,10 +273,10 @@ class _Run:
         work = (np.zeros(self.losses.shape[1]), np.zeros(self.losses.shape[1]), np.zeros(1))
         table = (columns, mix, self.costs[start:end], self.actions[start:end])
         arguments = (self.tracker, self.rng, fits, *table, *work)
-        return start + int(compile_loop(play_columns, arguments)(*arguments))
+        return start + int(compile_loop(_play_columns, arguments)(*arguments))
 
 
-def play_columns(
+def _play_columns(
     tracker: Any, rng: RngState, fits: Floats, columns: Rounds, mix: Floats, costs: Floats, actions: Rounds,
     one_hot: Floats, played: Floats, reserved: Floats,
 ) -> int:  # fmt: skip

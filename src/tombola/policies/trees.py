@@ -12,15 +12,15 @@ import numpy as np
 from tombola._types import Floats, Rounds
 from tombola.engine.compiler import compile_loop
 
-# Child of a leaf, in the fields left and right of `Nodes`.
-LEAF = -1
+# Child of a leaf, in the fields left and right of `_Nodes`.
+_LEAF = -1
 
 
-class Nodes(NamedTuple):
+class _Nodes(NamedTuple):
     """All nodes of all trees, as arrays.
 
     roots: first node of each tree.
-    left, right: children, `LEAF` for a leaf. Rows with feature <= threshold go left.
+    left, right: children, `_LEAF` for a leaf. Rows with feature <= threshold go left.
     feature, threshold: of a split.
     value: of a leaf, nodes x outputs.
     """
@@ -37,7 +37,7 @@ class Nodes(NamedTuple):
 class FlatTrees:
     """A forest that predicts the mean of its trees; `flatten_trees` builds it."""
 
-    nodes: Nodes
+    nodes: _Nodes
 
     def predict(self, features: Floats) -> Floats:
         """Return the predictions, shape (rows, outputs).
@@ -48,7 +48,7 @@ class FlatTrees:
         """
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
         out = np.zeros((rows.shape[0], self.nodes.value.shape[1]))
-        loop = compile_loop(walk_trees, (self.nodes, rows, out))
+        loop = compile_loop(_walk_trees, (self.nodes, rows, out))
         loop(self.nodes, rows, out)
         return out
 
@@ -63,14 +63,14 @@ class FlatTrees:
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
         total, count = np.zeros((rows.shape[0], self.nodes.value.shape[1])), np.zeros(rows.shape[0])
         arguments = (self.nodes, rows, np.ascontiguousarray(unseen, np.bool_), total, count)
-        compile_loop(walk_unseen, arguments)(*arguments)
+        compile_loop(_walk_unseen, arguments)(*arguments)
         return total, count
 
 
-def walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Floats) -> None:
+def _walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Floats) -> None:
     """Add the leaf values of the trees that were not trained on a row; a kernel.
 
-    nodes: `Nodes` of all trees.
+    nodes: `_Nodes` of all trees.
     rows: features, shape (rows, features).
     unseen: shape (trees, rows), True where the tree was not trained on the row.
     total, count: output, sum and number of values.
@@ -87,10 +87,10 @@ def walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Flo
                 count[i] += 1.0
 
 
-def walk_trees(nodes: Any, rows: Floats, out: Floats) -> None:
+def _walk_trees(nodes: Any, rows: Floats, out: Floats) -> None:
     """Write the mean leaf value of all trees for each row into `out`; a kernel.
 
-    nodes: `Nodes` of all trees.
+    nodes: `_Nodes` of all trees.
     rows: features, shape (rows, features).
     out: zeros, shape (rows, outputs).
     """
@@ -116,7 +116,7 @@ def flatten_trees(forest: Any) -> FlatTrees:
         inner = tree.children_left >= 0
         parts.append(
             (
-                np.where(inner, tree.children_left + start, LEAF), np.where(inner, tree.children_right + start, LEAF),
+                np.where(inner, tree.children_left + start, _LEAF), np.where(inner, tree.children_right + start, _LEAF),
                 np.where(inner, tree.feature, 0), np.where(inner, tree.threshold, 0.0), tree.value[:, :, 0],
             )
         )  # fmt: skip
@@ -124,7 +124,7 @@ def flatten_trees(forest: Any) -> FlatTrees:
         start += tree.node_count
     left, right, feature, threshold, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     return FlatTrees(
-        Nodes(
+        _Nodes(
             np.array(roots, np.int64), left.astype(np.int64), right.astype(np.int64), feature.astype(np.int64),
             threshold.astype(np.float64), np.ascontiguousarray(value, np.float64),
         )

@@ -28,10 +28,10 @@ from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
 from tombola.rng import RngStreams, repetition_seeds
 
 # Quantiles at the ends of `Plan.calls_range`: 90 % of the simulated races are in between.
-RANGE_QUANTILES = (0.05, 0.95)
+_RANGE_QUANTILES = (0.05, 0.95)
 
 
-class SimulatedAnswer(NamedTuple):
+class _SimulatedAnswer(NamedTuple):
     """Answer of one simulated race: for the whole list, or for one group.
 
     answer: names of the candidates; with a question about one rank, one text with it.
@@ -44,12 +44,12 @@ class SimulatedAnswer(NamedTuple):
     wrong: bool
 
 
-class SimulatedRace(NamedTuple):
+class _SimulatedRace(NamedTuple):
     """Result of one simulated race, on one shuffle of the table.
 
     calls, cost: number of calls, and their total cost; 0 without costs.
     rows: rows that needed a call or an answer on file.
-    answer: for the whole list, as in `SimulatedAnswer`.
+    answer: for the whole list, as in `_SimulatedAnswer`.
     decided, wrong: whether all questions were answered, and whether one answer is wrong; groups included.
     groups: the answer for each group.
     """
@@ -60,7 +60,7 @@ class SimulatedRace(NamedTuple):
     decided: bool
     wrong: bool
     cost: float = 0.0
-    groups: tuple[SimulatedAnswer, ...] = ()
+    groups: tuple[_SimulatedAnswer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Plan:
 
     settings: RaceSettings
     rows: int
-    outcomes: tuple[SimulatedRace, ...]
+    outcomes: tuple[_SimulatedRace, ...]
     strata: Strata | None = None
 
     @property
@@ -91,7 +91,7 @@ class Plan:
     @property
     def calls_range(self) -> tuple[float, float]:
         """The 5 % and 95 % quantiles of the number of calls."""
-        low, high = np.quantile([one.calls for one in self.outcomes], RANGE_QUANTILES)
+        low, high = np.quantile([one.calls for one in self.outcomes], _RANGE_QUANTILES)
         return float(low), float(high)
 
     @property
@@ -210,7 +210,7 @@ def plan(
     return plans
 
 
-class PartTable(NamedTuple):
+class _PartTable(NamedTuple):
     """The table of one rule: the whole list, or one group.
 
     table     (rows, k) losses of the part
@@ -239,7 +239,7 @@ class Job(NamedTuple):
     workload  expected work, which decides whether loops are compiled
     """
 
-    parts: tuple[PartTable, ...]
+    parts: tuple[_PartTable, ...]
     costs: Rows | None
     unknown: NDArray[np.bool_] | None
     workload: Workload
@@ -257,7 +257,7 @@ class Job(NamedTuple):
         """
         table = cast("Rows", np.ascontiguousarray(pool.losses))
         every = np.arange(pool.rows)
-        parts = [PartTable(table, pool.totals, every, side)]
+        parts = [_PartTable(table, pool.totals, every, side)]
         for group in range(0 if strata is None else len(strata.names)):
             assert strata is not None
             members = strata.rows_of(group)
@@ -265,7 +265,7 @@ class Job(NamedTuple):
             position[members] = np.arange(members.size)
             own = None if side is None else side.of_rows(members)
             rows: Floats = np.asarray(table[members], np.float64)
-            parts.append(PartTable(rows, rows.sum(axis=0, dtype=np.float64), position, own))
+            parts.append(_PartTable(rows, rows.sum(axis=0, dtype=np.float64), position, own))
         return cls(tuple(parts), costs, None if side is None else np.isnan(side.known), workload)
 
 
@@ -308,7 +308,7 @@ def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
     return SideInformation.of(pool.actions, rows, np.where(cells, pool.losses, np.nan), history)
 
 
-def _simulate(settings: RaceSettings, job: Job, seed: Seed) -> SimulatedRace:
+def _simulate(settings: RaceSettings, job: Job, seed: Seed) -> _SimulatedRace:
     order = draw_order("random", len(job.parts[0].table), RngStreams(seed).order())
     rules = _play_parts(settings, job, order)
     used = _used_cells(job, rules, order)
@@ -324,7 +324,7 @@ def _simulate(settings: RaceSettings, job: Job, seed: Seed) -> SimulatedRace:
             rules = _play_parts(settings, job, order[:rows])
             used = used[:rows]
     answers = [_answer(settings, rule, part.totals) for rule, part in zip(rules, job.parts, strict=True)]
-    return SimulatedRace(
+    return _SimulatedRace(
         calls,
         int(np.count_nonzero(used.any(axis=1))),
         answers[0].answer,
@@ -372,9 +372,9 @@ def _affordable(costs: Floats, settings: RaceSettings) -> int:
     return int(np.argmax(refused)) if refused.any() else int(costs.size)
 
 
-def _answer(settings: RaceSettings, rule: Elimination, totals: Floats) -> SimulatedAnswer:
+def _answer(settings: RaceSettings, rule: Elimination, totals: Floats) -> _SimulatedAnswer:
     answer = tuple(settings.candidates[a] for a in answer_of(rule))
     if isinstance(rule, Place):
         # The candidate is known beforehand; its rank is the answer.
         answer = (f"{answer[0]}: rank {rank_text(rule.rank_set())}",)
-    return SimulatedAnswer(answer, is_proved(rule) is not None, is_wrong(rule, totals))
+    return _SimulatedAnswer(answer, is_proved(rule) is not None, is_wrong(rule, totals))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Loss of a failed call, with on_failure="worst": failing must never pay.
-WORST_LOSS = 1.0
+_WORST_LOSS = 1.0
 # Relative tolerance of `max_cost`: 250 calls of 0.1 are allowed to cost 25, although 250 doubles 0.1 are more.
 COST_ROUNDING = 1e-12
 
@@ -546,7 +546,7 @@ class Race(ProcessBound):
 
     def _recorded_loss(self, ticket: int) -> float:
         loss = self._answers[ticket].loss
-        return WORST_LOSS if loss is None else loss
+        return _WORST_LOSS if loss is None else loss
 
     def _await_row(self) -> None:
         """Update the tickets that the next row still needs."""

@@ -73,7 +73,7 @@ def drop_hopeless(state: Any) -> None:
 
     state: an `EliminationState`, changed in place.
     """
-    leader = smallest_bound(state)
+    leader = _smallest_bound(state)
     for b in range(state.total_loss.size):
         if (
             b != leader
@@ -83,7 +83,7 @@ def drop_hopeless(state: Any) -> None:
             drop(state, b, leader, math.inf)
 
 
-def smallest_bound(state: Any) -> int:
+def _smallest_bound(state: Any) -> int:
     """Return the active candidate with the smallest largest possible total loss.
 
     Unknown losses count as 1, answers on file as they are. Without answers on file it is the leader.

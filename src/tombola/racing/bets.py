@@ -30,7 +30,7 @@ MIN_REACH = 1e-3
 # Pseudo-rows of difference 0 in the prior of the first strategy, which shrink its bets in the first rows.
 PRIOR_ROWS = 20.0
 # Pseudo-rows of difference 0 in the prior of the second strategy, as a share of the list: more cautious on long lists.
-PRIOR_SHARE = 0.03
+_PRIOR_SHARE = 0.03
 # Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
 FIXED_BETS = (0.8, 0.3)
 # Largest share of its wealth that a strategy may lose in one row; below 1, so that no strategy goes bankrupt.
@@ -60,9 +60,9 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
         variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
         excess = gain * (lead - n * shift)
         first = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
-        second = gain * shrunk_edge(excess, gain * n + PRIOR_SHARE * state.rows, variance)
-        wealth[0] *= 1.0 + min(kelly(first, variance), cap) * (d - m)
-        wealth[1] *= 1.0 + min(kelly(second, variance), cap) * (d - m)
+        second = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
+        wealth[0] *= 1.0 + min(_kelly(first, variance), cap) * (d - m)
+        wealth[1] *= 1.0 + min(_kelly(second, variance), cap) * (d - m)
         wealth[2] *= 1.0 + min(gain * FIXED_BETS[0], cap) * (d - m)
         wealth[3] *= 1.0 + min(gain * FIXED_BETS[1], cap) * (d - m)
         residual = d - lead / (n + 10.0)
@@ -111,11 +111,11 @@ def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: flo
         # Regression estimate of the difference of the means: mean residual so far, and mean prediction of the list.
         excess = gain * (lead - g_seen + n * ((g_seen + left * g_mean) / population - shift))
         cautious = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
-        bold = gain * shrunk_edge(excess, gain * n + PRIOR_SHARE * state.rows, variance)
+        bold = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
         # Fixed bets are in units of the largest possible loss.
         unit = gain / max(-low, MIN_REACH)
-        wealth[4] *= 1.0 + min(kelly(cautious, variance), cap) * (y - m)
-        wealth[5] *= 1.0 + min(kelly(bold, variance), cap) * (y - m)
+        wealth[4] *= 1.0 + min(_kelly(cautious, variance), cap) * (y - m)
+        wealth[5] *= 1.0 + min(_kelly(bold, variance), cap) * (y - m)
         wealth[6] *= 1.0 + min(unit * FIXED_BETS[0], cap) * (y - m)
         wealth[7] *= 1.0 + min(unit * FIXED_BETS[1], cap) * (y - m)
 
@@ -134,7 +134,7 @@ def shrunk_edge(excess: float, count: float, variance: float) -> float:
     return 0.5 * (mean + math.sqrt(mean * mean + 2.55 * variance / count))
 
 
-def kelly(edge: float, variance: float) -> float:
+def _kelly(edge: float, variance: float) -> float:
     """Return the bet with the largest expected log growth, to second order.
 
     edge: expected value of the difference above the null.

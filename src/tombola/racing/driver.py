@@ -40,7 +40,7 @@ Evaluate: TypeAlias = Callable[[Any, Any], Any]
 Log: TypeAlias = Callable[[str], None]
 
 # Least seconds between two updates of the progress line: faster ones cannot be read.
-REFRESH_INTERVAL = 0.1
+_REFRESH_INTERVAL = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
@@ -115,7 +115,7 @@ def race(
     if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(getattr(evaluate, "__call__", None)):  # noqa: B004
         if _loop_is_running():
             # A thread with a loop of its own would break clients that belong to the running one.
-            pending: Any = PendingRace(driver, ask, count)
+            pending: Any = _PendingRace(driver, ask, count)
             return cast("Race", pending)
         _run_to_end(driver, driver.drive(ask, count))
     else:
@@ -157,7 +157,7 @@ def run_race_file(
     return driver.race
 
 
-class PendingRace:
+class _PendingRace:
     """A race that has not started: `await` runs it on the running event loop.
 
     `race` returns it if `evaluate` is async and an event loop is running. Other attributes raise SessionError.
@@ -236,7 +236,7 @@ def _run_to_end(driver: "Driver", work: Any) -> None:
 
 
 # Failed calls of the baseline of a gate, before any answer, after which it is taken as broken.
-MAX_BASELINE_FAILURES = 3
+_MAX_BASELINE_FAILURES = 3
 
 
 class Driver:
@@ -310,9 +310,9 @@ class Driver:
         """Raise SessionError if the first calls of the baseline all fail: every candidate would pass the gate."""
         answers = error is None or self._baseline_failures < 0
         self._baseline_failures = -1 if answers else self._baseline_failures + 1
-        if error is not None and self._baseline_failures == MAX_BASELINE_FAILURES:
+        if error is not None and self._baseline_failures == _MAX_BASELINE_FAILURES:
             raise SessionError(
-                f"race: expected a baseline that answers, but the first {MAX_BASELINE_FAILURES} calls of "
+                f"race: expected a baseline that answers, but the first {_MAX_BASELINE_FAILURES} calls of "
                 f"{call.candidate} all failed, the last with {_reason(error)}; run it by hand, then start anew."
             ) from error
 
@@ -356,7 +356,7 @@ class Progress:
     def update(self, race: Race) -> None:
         """Show the state of the race, if it is time for an update."""
         if self._status is not None:
-            if time.monotonic() - self._last_time > REFRESH_INTERVAL:
+            if time.monotonic() - self._last_time > _REFRESH_INTERVAL:
                 self._last_time = time.monotonic()
                 self._status.update(progress_line(race))
         elif self._log is not None and race.rows_counted > self._last_row:

@@ -22,7 +22,7 @@ from tombola.readers.units import Units
 
 # Bits of a seed that is drawn at random. It is printed and typed again, so it is short; 32 bits are enough to make
 # the shuffle unpredictable.
-SEED_BITS = 32
+_SEED_BITS = 32
 
 
 class RaceOptions(TypedDict, total=False):
@@ -164,7 +164,7 @@ class RaceSettings:
 
     def with_seed(self) -> "RaceSettings":
         """Return the settings with a seed: the given one, or one drawn at random."""
-        return self if self.seed is not None else replace(self, seed=secrets.randbits(SEED_BITS))
+        return self if self.seed is not None else replace(self, seed=secrets.randbits(_SEED_BITS))
 
     def rule(self, rows: int) -> Elimination:
         """Return the elimination rule of this question, before the first row.

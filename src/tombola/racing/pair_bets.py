@@ -19,17 +19,17 @@ from tombola._types import Floats
 from tombola.racing.bets import MAX_LOSS_SHARE, STRATEGY_WEIGHTS, update_wealth
 
 # Initial wealth of the strategy that aims at the last row; the other half of the wealth can decide earlier.
-HORIZON_SHARE = 0.5
+_HORIZON_SHARE = 0.5
 # The goal of this strategy is the threshold, moved up by this many standard deviations: the normal approximation
 # falls a little short of its goal.
-GOAL_RESERVE = 0.4
+_GOAL_RESERVE = 0.4
 # Wealth at which the bets towards the last row alone give up: a recovery is as good as impossible, and costs time.
-ABANDONED = 1e-4
+_ABANDONED = 1e-4
 # Least share of the goal for which the normal quantile is computed; below it the quantile of this share is used.
 MIN_SHARE = 1e-12
 
 
-def pair_weights(population: float, horizon_share: float = HORIZON_SHARE) -> Floats:
+def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Floats:
     """Return the initial wealth of a bettor by strategy; sums to 1.
 
     There are 4 strategies on a list, and 5 for rows that are a sample: the fifth aims at the last row.
@@ -45,7 +45,7 @@ def pair_weights(population: float, horizon_share: float = HORIZON_SHARE) -> Flo
     return np.append((1.0 - horizon_share) * STRATEGY_WEIGHTS, horizon_share)
 
 
-def share_of_goal(threshold: float, horizon_share: float = HORIZON_SHARE) -> float:
+def share_of_goal(threshold: float, horizon_share: float = _HORIZON_SHARE) -> float:
     """Return 1 / goal of the strategy that aims at the last row.
 
     The goal is the wealth at which it stops betting, above the threshold.
@@ -56,7 +56,7 @@ def share_of_goal(threshold: float, horizon_share: float = HORIZON_SHARE) -> flo
     >>> round(1.0 / share_of_goal(20.0, 1.0), 1)
     48.9
     """
-    return float(ndtr(ndtri(1.0 / threshold) - GOAL_RESERVE)) / horizon_share
+    return float(ndtr(ndtri(1.0 / threshold) - _GOAL_RESERVE)) / horizon_share
 
 
 def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
@@ -78,13 +78,13 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
 def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
     """Bet on one row by the strategy for the last row only, until it stops.
 
-    It stops when its wealth reaches the goal or falls below `ABANDONED`.
+    It stops when its wealth reaches the goal or falls below `_ABANDONED`.
 
     state, bettor, lead, d: as in `bet_on_pair`.
     """
     wealth = state.wealth[bettor]
     share = wealth[STRATEGY_WEIGHTS.size] * state.margin
-    if share < 1.0 and wealth[STRATEGY_WEIGHTS.size] > ABANDONED:
+    if share < 1.0 and wealth[STRATEGY_WEIGHTS.size] > _ABANDONED:
         n = state.n_bets[bettor]
         variance = (0.5 + state.squared_residuals[bettor]) / (n + 2.0)
         wealth[STRATEGY_WEIGHTS.size] *= 1.0 + horizon_bet(share, (state.rows - n) * variance) * d

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     step: Kernel
 
 
-class RowSums(NamedTuple):
+class _RowSums(NamedTuple):
     """Known losses and predictions, and their sums over the rows left.
 
     N rows, k candidates.
@@ -76,7 +76,7 @@ class RowsLeft:
         self.rule, self._side, self._schedule = rule, side, schedule
         self.fit: Fit | None = None
         if side.history.shape[1]:
-            check_history(rule)
+            _check_history(rule)
             # Whole known columns tell as much about the rows as history does.
             whole = side.known[:, ~np.isnan(side.known).any(axis=0)]
             self.fit = new_fit(np.hstack([side.history, whole]), rule.candidates)
@@ -88,10 +88,10 @@ class RowsLeft:
     def reset(self) -> None:
         """Return to the state before the first row; the rule is reset too."""
         self.rule.reset()
-        self.sums = new_sums(self._side, self.fit)
+        self.sums = _new_sums(self._side, self.fit)
         self._next_fit = self._schedule(0) if self.fit is not None else self.rule.rows
         if self.fit is not None:
-            bound_residuals(*self._bounds())
+            _bound_residuals(*self._bounds())
 
     def update(self, row: int, losses: Floats) -> None:
         """Process the next row of the shuffled list.
@@ -119,7 +119,7 @@ class RowsLeft:
         while self.rule.rows_seen < order.size and not self.rule.done:
             seen = self.rule.rows_seen
             arguments = (self.rule.memory, self.sums, rows, order[seen : self._next_fit], self._losses)
-            calls += int(self._kernel(rows.dtype, play_rows, arguments, **self.rule.kernels)(*arguments))
+            calls += int(self._kernel(rows.dtype, _play_rows, arguments, **self.rule.kernels)(*arguments))
             counted = order[seen : self.rule.rows_seen]
             self.count(counted, rows[counted], self.rule.rows_seen)
         return calls
@@ -153,7 +153,7 @@ class RowsLeft:
         return self._kernels[key]
 
 
-def new_sums(side: SideInformation, fit: Fit | None) -> RowSums:
+def _new_sums(side: SideInformation, fit: Fit | None) -> _RowSums:
     """Return the sums before the first row.
 
     side: answers on file and history.
@@ -163,14 +163,14 @@ def new_sums(side: SideInformation, fit: Fit | None) -> RowSums:
     known, predicted = np.where(is_known, side.known, 0.0), np.zeros((1, side.known.shape[1]))
     if fit is not None:
         predicted = np.where(is_known, known, initial_prediction(fit)[:, None])
-    return RowSums(
+    return _RowSums(
         known=known, unknown=np.where(is_known, 0.0, 1.0), predicted=predicted, left=np.ones(len(known)),
         known_left=known.sum(axis=0), n_known_left=is_known.sum(axis=0).astype(float),
         predicted_left=predicted.sum(axis=0), predicted_seen=np.zeros(known.shape[1]),
     )  # fmt: skip
 
 
-def update_row(memory: Floats, sums: RowSums, row: int, losses: Floats) -> None:
+def update_row(memory: Floats, sums: _RowSums, row: int, losses: Floats) -> None:
     """Process one row of a race with side information. Compiled for each rule.
 
     memory: flat state vector of the rule, changed in place.
@@ -183,7 +183,7 @@ def update_row(memory: Floats, sums: RowSums, row: int, losses: Floats) -> None:
     step(state, losses)  # noqa: F821
 
 
-def play_rows(memory: Floats, sums: RowSums, table: Rows, order: Order, losses: Floats) -> int:
+def _play_rows(memory: Floats, sums: _RowSums, table: Rows, order: Order, losses: Floats) -> int:
     """Process rows in order until the race is over; return the number of calls.
 
     Compiled for each rule. Answers on file cost no call.
@@ -213,7 +213,7 @@ def begin_row(sums: Any, state: Any, row: int) -> None:
 
     The adjustment of the row, mean prediction of the rows left minus its own, is written too.
 
-    sums, state: a `RowSums` and an `EliminationState`, changed in place.
+    sums, state: a `_RowSums` and an `EliminationState`, changed in place.
     row: index of the next row.
     """
     for a in range(state.active.size):
@@ -235,7 +235,7 @@ def begin_row(sums: Any, state: Any, row: int) -> None:
     sums.left[row] = 0.0
 
 
-def refit(fit: Fit, sums: RowSums, n: int, active: Any, residual_low: Any, residual_variance: Any) -> None:
+def refit(fit: Fit, sums: _RowSums, n: int, active: Any, residual_low: Any, residual_variance: Any) -> None:
     """Fit the predictions of the active candidates to the n counted rows.
 
     They hold from the next row on.
@@ -253,18 +253,18 @@ def refit(fit: Fit, sums: RowSums, n: int, active: Any, residual_low: Any, resid
     fit_mean(fit, n)
     fit_deviations(fit, n, count)
     limit_deviations(fit.fits, count)
-    set_predictions(sums.predicted, sums.unknown, fit.fitted, fit.mean_fits, fit.fits, count)
-    sum_predictions(sums.predicted, sums.left, sums.predicted_left, sums.predicted_seen)
-    bound_residuals(sums.predicted, sums.unknown, sums.left, active, residual_low)
-    gather_errors(sums.unknown, fit.order, fit.fitted, fit.mean_errors, fit.errors, fit.fits, n, count)
-    estimate_variances(fit.fits, active, residual_variance, n)
+    _set_predictions(sums.predicted, sums.unknown, fit.fitted, fit.mean_fits, fit.fits, count)
+    _sum_predictions(sums.predicted, sums.left, sums.predicted_left, sums.predicted_seen)
+    _bound_residuals(sums.predicted, sums.unknown, sums.left, active, residual_low)
+    _gather_errors(sums.unknown, fit.order, fit.fitted, fit.mean_errors, fit.errors, fit.fits, n, count)
+    _estimate_variances(fit.fits, active, residual_variance, n)
 
 
 @no_inline
-def set_predictions(predicted: Any, unknown: Any, fitted: Any, mean_fits: Any, fits: Any, count: int) -> None:
+def _set_predictions(predicted: Any, unknown: Any, fitted: Any, mean_fits: Any, fits: Any, count: int) -> None:
     """Write predicted losses in [0, 1] where the answer is not on file.
 
-    predicted, unknown: as in `RowSums`; `predicted` is changed in place.
+    predicted, unknown: as in `_RowSums`; `predicted` is changed in place.
     fitted: numbers of the fitted candidates, the first `count` are used.
     mean_fits, fits: predicted mean of the candidates (N, 1), and deviations from it (N, k), by position in `fitted`.
     """
@@ -276,10 +276,10 @@ def set_predictions(predicted: Any, unknown: Any, fitted: Any, mean_fits: Any, f
 
 
 @no_inline
-def sum_predictions(predicted: Any, left: Any, predicted_left: Any, predicted_seen: Any) -> None:
+def _sum_predictions(predicted: Any, left: Any, predicted_left: Any, predicted_seen: Any) -> None:
     """Sum the present predictions over the rows left, and over those counted.
 
-    predicted, left: as in `RowSums`.
+    predicted, left: as in `_RowSums`.
     predicted_left, predicted_seen: outputs, shape (k,).
     """
     for a in range(predicted_left.size):
@@ -294,13 +294,13 @@ def sum_predictions(predicted: Any, left: Any, predicted_left: Any, predicted_se
 
 
 @no_inline
-def bound_residuals(predicted: Any, unknown: Any, left: Any, active: Any, residual_low: Any) -> None:
+def _bound_residuals(predicted: Any, unknown: Any, left: Any, active: Any, residual_low: Any) -> None:
     """Write the smallest possible d - g over the rows left, for all pairs.
 
     d is the difference of the losses of two active candidates, g the predicted one. A minimum over the rows left now
     also bounds the rows left later; the means are always fresh.
 
-    predicted, unknown, left: as in `RowSums`.
+    predicted, unknown, left: as in `_RowSums`.
     active: shape (k,).
     residual_low: output, (k, k).
     """
@@ -318,14 +318,14 @@ def bound_residuals(predicted: Any, unknown: Any, left: Any, active: Any, residu
 
 
 @no_inline
-def gather_errors(
+def _gather_errors(
     unknown: Any, order: Any, fitted: Any, mean_errors: Any, errors: Any, gathered: Any, n: int, count: int
 ) -> None:
     """Write the leave-one-out errors of all candidates on the counted rows.
 
     Answers on file have error 0.
 
-    unknown: as in `RowSums`.
+    unknown: as in `_RowSums`.
     order, fitted, mean_errors, errors: as in `Fit`.
     gathered: output, (N, k); its first n rows are written.
     n, count: number of counted rows, and of fitted candidates.
@@ -340,10 +340,10 @@ def gather_errors(
 
 
 @no_inline
-def estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int) -> None:
+def _estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int) -> None:
     """Write the variance of d - g for all pairs, by leave-one-out errors.
 
-    errors: output of `gather_errors`; n rows are used.
+    errors: output of `_gather_errors`; n rows are used.
     active: shape (k,); only active candidates are compared.
     residual_variance: output, (k, k).
     """
@@ -357,7 +357,7 @@ def estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int)
                 residual_variance[b, o] = total / n
 
 
-def check_history(rule: Elimination) -> None:
+def _check_history(rule: Elimination) -> None:
     """Raise ParameterError if a rule cannot use history.
 
     Only questions about this list, and none about ranks, can.

@@ -77,13 +77,13 @@ class Ranks(Elimination):
 
     @staticmethod
     def step(state: EliminationState, losses: Floats) -> None:
-        bet_on_pairs(state, losses)
+        _bet_on_pairs(state, losses)
         count_row(state, losses)
-        settle_certain(state)
-        stop_settled(state)
+        _settle_certain(state)
+        _stop_settled(state)
 
 
-def bet_on_pairs(state: Any, losses: Floats) -> None:
+def _bet_on_pairs(state: Any, losses: Floats) -> None:
     """Bet on one row for all pairs without a proved order; record rejected ones.
 
     state: an `EliminationState`, changed in place; bettor a k + b holds E_ab.
@@ -101,7 +101,7 @@ def bet_on_pairs(state: Any, losses: Floats) -> None:
                         add_order(state, b, a)
 
 
-def settle_certain(state: Any) -> None:
+def _settle_certain(state: Any) -> None:
     """Record the pairs whose order no outcome of the rows left can change.
 
     state: an `EliminationState`, changed in place.
@@ -133,7 +133,7 @@ def add_order(state: Any, first: int, second: int) -> None:
                     settled[u, v] = 1.0
 
 
-def stop_settled(state: Any) -> None:
+def _stop_settled(state: Any) -> None:
     """Drop candidates with a proved rank; end the race when the top is proved.
 
     state: an `EliminationState`, changed in place.
@@ -231,7 +231,7 @@ class Blocks(Ranks):
                         rejected += 1
         if rejected > 0:
             prove_blocks(state)
-        stop_settled(state)
+        _stop_settled(state)
 
 
 def prove_blocks(state: Any) -> None:
@@ -325,10 +325,10 @@ class Place(Elimination):
                     state.settled[0, b] = math.inf
                 if is_impossible(-lead, 0.0, state.population, state.rows_seen[0]):
                     state.settled[1, b] = math.inf
-        narrow_place(state, a)
+        _narrow_place(state, a)
 
 
-def narrow_place(state: Any, a: int) -> None:
+def _narrow_place(state: Any, a: int) -> None:
     """Move the ends of the rank set as far as the e-values of this row allow.
 
     state: an `EliminationState`, changed in place.

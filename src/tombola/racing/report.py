@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 # Wealth curves in the chart: more cannot be told apart by colour.
 MAX_CURVES = 6
 # Points per curve: more are not visible, and make the page heavy.
-POINTS_PER_CURVE = 160
+_POINTS_PER_CURVE = 160
 # Candidates in the table before the rest is folded away.
-MAX_TABLE_ROWS = 12
+_MAX_TABLE_ROWS = 12
 # Rank sets in the picture before the rest is folded away.
-MAX_RANK_BARS = 60
+_MAX_RANK_BARS = 60
 # Lower end of the logarithmic wealth axis: smaller wealths are drawn there, since they all mean no evidence.
-MIN_PLOTTED_WEALTH = 1e-4
+_MIN_PLOTTED_WEALTH = 1e-4
 
 
-class Standing(NamedTuple):
+class _Standing(NamedTuple):
     """One candidate in the report of a race.
 
     name: of the candidate.
@@ -69,7 +69,7 @@ class RaceReport:
     """
 
     race: Race
-    standings: tuple[Standing, ...]
+    standings: tuple[_Standing, ...]
     wealth: Floats
     survivors: Floats
     calls: Floats
@@ -168,12 +168,12 @@ class RaceReport:
             race=self.race,
             cards=_cards(self),
             lines=[_table_row(one, self.race.settings.units) for one in self.standings],
-            shown=MAX_TABLE_ROWS,
+            shown=_MAX_TABLE_ROWS,
             groups=self.group_cells(),
             quantity=self.race.settings.units.quantity,
             ended="dropped" if self.race.settings.baseline is None else "decided",
             ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
-            ranks_shown=MAX_RANK_BARS,
+            ranks_shown=_MAX_RANK_BARS,
             drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
         )
 
@@ -214,12 +214,12 @@ def plot_race(
     return draw_chart(charts[curve](RaceReport.from_race(race)), axes=axes, size=size)
 
 
-def _standings(race: Race) -> tuple[Standing, ...]:
+def _standings(race: Race) -> tuple[_Standing, ...]:
     means, counted = race.mean_losses, race.whole.rows_counted
     ranked = sorted(race.active, key=lambda name: means[name])
-    active = [Standing(name, means[name], counted, active=True, against="", wealth=math.nan) for name in ranked]
+    active = [_Standing(name, means[name], counted, active=True, against="", wealth=math.nan) for name in ranked]
     dropped = [
-        Standing(one.candidate, means[one.candidate], one.row, active=False, against=one.against, wealth=one.wealth)
+        _Standing(one.candidate, means[one.candidate], one.row, active=False, against=one.against, wealth=one.wealth)
         for one in race.dropped
     ]
     if not (sets := race.rank_sets):
@@ -231,7 +231,7 @@ def _standings(race: Race) -> tuple[Standing, ...]:
     return tuple(one._replace(ranks=sets.get(one.name), wealth=math.nan) for one in ranked_by)
 
 
-def _to_json(one: Standing) -> dict[str, Any]:
+def _to_json(one: _Standing) -> dict[str, Any]:
     # JSON has neither infinity nor NaN.
     wealth = "certain" if math.isinf(one.wealth) else None if math.isnan(one.wealth) else one.wealth
     mean = None if math.isnan(one.mean_loss) else one.mean_loss
@@ -249,7 +249,7 @@ def _groups_json(race: Race) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rank_bar(race: Race, one: Standing) -> dict[str, str | float | bool]:
+def _rank_bar(race: Race, one: _Standing) -> dict[str, str | float | bool]:
     """Return the bar of a rank set; positions in percent of the width."""
     first, last = one.ranks or (1, len(race.candidates))
     # A contradiction (Place.is_contradictory) leaves no rank; the verdict reports it.
@@ -294,7 +294,7 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
     return cards
 
 
-def _table_row(one: Standing, units: Units) -> dict[str, str | bool]:
+def _table_row(one: _Standing, units: Units) -> dict[str, str | bool]:
     wealth = "certain" if math.isinf(one.wealth) else f"{one.wealth:,.3g}"
     return {
         "name": one.name,
@@ -313,8 +313,8 @@ def _wealth_chart(report: RaceReport) -> Chart:
     for name in [one.name for one in report.standings[:MAX_CURVES]]:
         values = report.wealth[:, race.candidates.index(name)]
         rows = np.flatnonzero(~np.isnan(values))
-        points = rows[np.unique(np.linspace(0, rows.size - 1, POINTS_PER_CURVE).astype(int))]
-        height = np.clip(values[points], MIN_PLOTTED_WEALTH, 10 * threshold)
+        points = rows[np.unique(np.linspace(0, rows.size - 1, _POINTS_PER_CURVE).astype(int))]
+        height = np.clip(values[points], _MIN_PLOTTED_WEALTH, 10 * threshold)
         bands.append(Band(name, points + 1.0, height, height, height))
     shown = f" (the {MAX_CURVES} that stayed longest)" if len(report.standings) > MAX_CURVES else ""
     is_gate = race.settings.baseline is not None

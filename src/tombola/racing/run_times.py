@@ -7,7 +7,7 @@ from tombola.racing._race import Race
 from tombola.racing.events import Event
 
 # PAR10, penalised average run time: a call without a solution counts ten times the time limit, as is usual for solvers.
-PENALTY_FACTOR = 10.0
+_PENALTY_FACTOR = 10.0
 
 
 class RunTimes(NamedTuple):
@@ -54,6 +54,6 @@ def _of_candidate(name: str, answers: list[Event], cap: float) -> RunTimes:
     timeouts = sum(not one.failed and one.loss == 1.0 for one in answers)
     failures = sum(one.failed for one in answers)
     solved = sum(one.cost for one in answers if not one.failed and one.loss != 1.0)
-    penalty = PENALTY_FACTOR * cap * (timeouts + failures)
+    penalty = _PENALTY_FACTOR * cap * (timeouts + failures)
     par10 = (solved + penalty) / len(answers) if answers else float("nan")
     return RunTimes(name, len(answers), sum(one.cost for one in answers), timeouts, failures, par10)

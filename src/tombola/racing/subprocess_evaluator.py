@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from tombola.racing._race import Race
 
 # Placeholder in a command that is replaced by the name of the row.
-ROW = "{row}"
+_ROW = "{row}"
 # Buffer of each output pipe in bytes, 1 MiB: how far asyncio reads ahead of the program.
-MAX_LINE_BYTES = 1 << 20
+_MAX_LINE_BYTES = 1 << 20
 # `hint` suggests a smaller cap if no loss, which is run time / cap, exceeds this: then the differences are small.
-LOW_LOSS = 0.1
+_LOW_LOSS = 0.1
 # The answer of a command: loss and cost, or the loss alone.
 Answer: TypeAlias = float | tuple[float, float]
 
 
-class CommandError(TombolaError):
+class _CommandError(TombolaError):
     """Raised if a command fails to produce a loss: status, timeout or bad output."""
 
 
@@ -73,10 +73,10 @@ class SubprocessEvaluator:
         """Raise ParameterError if a command cannot run, before the first call is made."""
         for name, command in self.commands.items():
             words = self.words(command, "")
-            if ROW not in command:
+            if _ROW not in command:
                 raise ParameterError(
-                    f"--candidate: expected {ROW} where the row goes in the command of {name}, got {command!r}; "
-                    f"write --candidate '{name}=COMMAND {ROW}'."
+                    f"--candidate: expected {_ROW} where the row goes in the command of {name}, got {command!r}; "
+                    f"write --candidate '{name}=COMMAND {_ROW}'."
                 )
             if not self.shell and shutil.which(words[0]) is None:
                 raise ParameterError(
@@ -102,7 +102,7 @@ class SubprocessEvaluator:
             ) from None
         if not words:
             raise ParameterError("--candidate: expected a command after the name, got none; write name=COMMAND {row}.")
-        return [word.replace(ROW, row) for word in words]
+        return [word.replace(_ROW, row) for word in words]
 
     async def ask(self, call: Call, log: Callable[[str], None] | None = None) -> Answer:
         """Run the command of a call, with retries, and return (loss, cost), or the loss if there is no cost.
@@ -115,7 +115,7 @@ class SubprocessEvaluator:
         for attempt in range(self.retries + 1):
             try:
                 return await self._run_once(call)
-            except CommandError as error:
+            except _CommandError as error:
                 more = "trying again" if attempt < self.retries else "counted as failed"
                 if log is not None:
                     log(f"{call.candidate} on {call.row}: {error}; {more}")
@@ -133,9 +133,9 @@ class SubprocessEvaluator:
         except TimeoutError:
             if self.cap is not None and limit_seconds == self.cap:
                 return 1.0, self.cap
-            raise CommandError(f"took longer than {limit_seconds:g} seconds") from None
+            raise _CommandError(f"took longer than {limit_seconds:g} seconds") from None
         except OSError as error:
-            raise CommandError(f"could not be started ({error.strerror})") from None
+            raise _CommandError(f"could not be started ({error.strerror})") from None
         seconds = time.perf_counter() - started
         return self._result(status, output, errors, seconds)
 
@@ -144,7 +144,7 @@ class SubprocessEvaluator:
         if self.loss == "exit" and 0 <= status <= 125:
             return float(status != 0)
         if status != 0:
-            raise CommandError(f"ended with status {status}" + (f" and printed {errors!r}" if errors else ""))
+            raise _CommandError(f"ended with status {status}" + (f" and printed {errors!r}" if errors else ""))
         if self.loss == "seconds":
             return min(1.0, seconds / (self.cap or 1.0)), seconds
         return _parse_output(output, self.units)
@@ -155,7 +155,7 @@ class SubprocessEvaluator:
         A loss is a share of the cap, and any remaining row may take all of it. So run times that are all a small part
         of the cap decide late, however much they differ.
         """
-        if self.cap is None or race.largest_loss > LOW_LOSS or race.calls_saved > race.calls_made:
+        if self.cap is None or race.largest_loss > _LOW_LOSS or race.calls_saved > race.calls_made:
             return ""
         longest = race.largest_loss * self.cap
         return (
@@ -182,9 +182,9 @@ def _as_variable(command: str) -> str:
     # `open_quotes` is the stack of open quotes and brackets.
     result, open_quotes, at = "", [""], 0
     while at < len(command):
-        if command.startswith(ROW, at):
+        if command.startswith(_ROW, at):
             result += in_quotes.get(open_quotes[-1], f'"{variable}"')
-            at += len(ROW)
+            at += len(_ROW)
         else:
             step = 2 if command[at] == "\\" and open_quotes[-1] != "'" else 1
             _update_quotes(open_quotes, command[at : at + step], command[:at])
@@ -213,7 +213,7 @@ def _parse_output(output: str, units: Units) -> Answer:
             return (units.loss(value), cost) if len(lines[-1].split()) == 2 else units.loss(value)
     except (IndexError, ValueError):
         pass
-    raise CommandError(
+    raise _CommandError(
         f"expected a {units.quantity} from {units.low:g} to {units.high:g} in the last line of its output, got "
         f"{lines[-1:]}"
     )
@@ -226,7 +226,12 @@ async def _run(words: list[str], limit_seconds: float | None) -> tuple[int, str,
     """
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *words, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True, limit=MAX_LINE_BYTES
+        *words,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=pipe,
+        stderr=pipe,
+        start_new_session=True,
+        limit=_MAX_LINE_BYTES,
     )
     try:
         output, errors = await asyncio.wait_for(process.communicate(), limit_seconds)

@@ -54,17 +54,17 @@ class Top(Elimination):
 
     @staticmethod
     def step(state: EliminationState, losses: Floats) -> None:
-        update_pairs(state, losses)
+        _update_pairs(state, losses)
         count_row(state, losses)
         leader, _ = best_two(state)
         for b in range(losses.size):
             if state.active[b] > 0.0:
                 state.current_wealth[b] = mean_of_smallest(state, b)
-        drop_beaten(state, leader)
+        _drop_beaten(state, leader)
         finish(state, state.rule_parameter)
 
 
-def update_pairs(state: Any, losses: Floats) -> None:
+def _update_pairs(state: Any, losses: Floats) -> None:
     """Bet on one row, before it is counted, for all pairs of active candidates.
 
     state: an `EliminationState`, changed in place; bettor a k + b bets that a is better than b.
@@ -104,7 +104,7 @@ def mean_of_smallest(state: Any, b: int) -> float:
     return float(amount / (k - state.rule_parameter))
 
 
-def drop_beaten(state: Any, leader: int) -> None:
+def _drop_beaten(state: Any, leader: int) -> None:
     """Drop candidates with a wealth of m / level or more, until m are left.
 
     m is the number of candidates to keep. The largest wealth comes first.

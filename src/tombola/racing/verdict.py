@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 # Names that a sentence spells out at most; the rest is counted. More make it hard to read.
 MAX_NAMES = 6
 # The same for an order, where more names are useful: the first ranks are the answer.
-MAX_RANKED = 10
+_MAX_RANKED = 10
 # Groups that a sentence spells out at most; the rest is counted.
-MAX_GROUPS = 12
+_MAX_GROUPS = 12
 
 
 class Result(NamedTuple):
@@ -101,7 +101,7 @@ class Result(NamedTuple):
         if isinstance(self.rule, Place):
             return f"rank {rank_text(self.rule.rank_set())}"
         if self.proved:
-            return _join(self.answer, MAX_RANKED)
+            return _join(self.answer, _MAX_RANKED)
         if self.rule.rows_seen == self.rule.population and not isinstance(self.rule, Ranks):
             return f"tie: {_join(self.answer)}"
         left = _join(self.answer, last=" or ")
@@ -257,10 +257,10 @@ def verdict_of(race: "Race") -> str:
     if race.failed_call is not None:
         call = race.failed_call
         return f"stopped, undecided: {call.candidate} failed on row {call.row}; {_effort(race)}"
-    return "; ".join(filter(None, [result_text(race.whole), _groups_text(race), _effort(race)]))
+    return "; ".join(filter(None, [_result_text(race.whole), _groups_text(race), _effort(race)]))
 
 
-def result_text(result: Result) -> str:
+def _result_text(result: Result) -> str:
     """Return the answer for the list or one group as a clause with its confidence."""
     if isinstance(result.rule, Gate):
         return _gate_text(result, result.rule)
@@ -275,8 +275,8 @@ def _groups_text(race: "Race") -> str:
     if race.strata is None:
         return ""
     found = race.by_group
-    texts = [f"{name}: {result.text}" for name, result in list(found.items())[:MAX_GROUPS]]
-    more = [f"{len(found) - MAX_GROUPS} more"] if len(found) > MAX_GROUPS else []
+    texts = [f"{name}: {result.text}" for name, result in list(found.items())[:_MAX_GROUPS]]
+    more = [f"{len(found) - _MAX_GROUPS} more"] if len(found) > _MAX_GROUPS else []
     exact = all(is_exact(result.rule) for result in (race.whole, *found.values()))
     sure = "for certain" if exact else f"all with probability {1 - race.settings.level:.4g} or more"
     return f"by {race.strata.title}, {sure}: {'; '.join([*texts, *more])}"
@@ -313,13 +313,13 @@ def _ranks_text(result: Result, rule: Ranks) -> str:
     whole = rule.top == rule.candidates
     if result.proved:
         scope = "the order" if whole else f"the first {rule.top} in order"
-        return f"{scope} of {_candidates(result)}: {_join(result.answer, MAX_RANKED)}{_confidence(result)}"
+        return f"{scope} of {_candidates(result)}: {_join(result.answer, _MAX_RANKED)}{_confidence(result)}"
     sets = result.rank_sets
     texts = tuple(f"{rank_text(sets[name])} {name}" for name in result.answer)
     open_ranks = sum(first != last for first, last in sets.values())
     words = (
         f"{open_ranks} of {len(result.candidates)} ranks are not settled{_scope(result)}; ranks still possible: "
-        f"{_join(texts, MAX_RANKED)}{_confidence(result)}"
+        f"{_join(texts, _MAX_RANKED)}{_confidence(result)}"
     )
     return f"{_open_prefix(result)}: {words}"
 

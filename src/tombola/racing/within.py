@@ -21,7 +21,7 @@ from tombola.racing.elimination import Elimination, EliminationState, OpenQuesti
 SMALL_TOLERANCE_SHARE, DROP_SHARE = 0.7, 0.5
 
 
-def drop_share(within: float, rows: int) -> float:
+def _drop_share(within: float, rows: int) -> float:
     """Return the share of the level that is spent on dropping candidates.
 
     A tolerance below the noise of the means, about 1 / sqrt(rows), is rarely shown before the others are dropped.
@@ -29,7 +29,7 @@ def drop_share(within: float, rows: int) -> float:
     within: tolerance in mean loss.
     rows: length of the list.
 
-    >>> drop_share(0.01, 400), drop_share(0.1, 400)
+    >>> _drop_share(0.01, 400), _drop_share(0.1, 400)
     (0.7, 0.5)
     """
     return SMALL_TOLERANCE_SHARE if within < 1.0 / math.sqrt(rows) else DROP_SHARE
@@ -58,7 +58,7 @@ class Within(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> EliminationState:
-        k, drops = self.candidates, drop_share(self.within, self.rows)
+        k, drops = self.candidates, _drop_share(self.within, self.rows)
         state = self.initial_state(
             bettors=k + k * k,
             threshold=1.0 / (drops * self.level),
@@ -83,7 +83,7 @@ class Within(Elimination):
 
     @staticmethod
     def step(state: EliminationState, losses: Floats) -> None:
-        update_accounts(state, losses)
+        _update_accounts(state, losses)
         bet_and_drop(state, losses)
         close_accounts(state)
         finish(state, 1.0)
@@ -95,7 +95,7 @@ class Within(Elimination):
         return next((a for a, chosen in enumerate(self.state.decision) if chosen), None)
 
 
-def update_accounts(state: Any, losses: Floats) -> None:
+def _update_accounts(state: Any, losses: Floats) -> None:
     """Bet on one row in the accounts for candidates near the leader.
 
     An account is a bettor: the account of b for a bets against "a is worse than b by the tolerance or more".
@@ -107,10 +107,10 @@ def update_accounts(state: Any, losses: Floats) -> None:
     for a in range(losses.size):
         close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.margin
         if state.active[a] > 0.0 and close:
-            bet_on(state, losses, a)
+            _bet_on(state, losses, a)
 
 
-def bet_on(state: Any, losses: Floats, a: int) -> None:
+def _bet_on(state: Any, losses: Floats, a: int) -> None:
     """Bet on one row, before it is counted, in all accounts for candidate a.
 
     An account is a bettor: that of b for a bets against "a is worse than b by the tolerance or more".
@@ -151,10 +151,10 @@ def close_accounts(state: Any) -> None:
         if state.drop_row[a] == state.rows_seen[0]:
             for b in range(state.total_loss.size):
                 if state.active[b] > 0.0:
-                    redistribute(state, a, b)
+                    _redistribute(state, a, b)
 
 
-def redistribute(state: Any, a: int, b: int) -> None:
+def _redistribute(state: Any, a: int, b: int) -> None:
     """Move min(wealth, deposit) of b's account for a to b's other accounts.
 
     They get equal parts, as wealth and as deposit.
@@ -182,7 +182,7 @@ def choose(state: Any) -> None:
     """
     chosen = -1
     for a in range(state.total_loss.size):
-        settled = state.active[a] > 0.0 and is_settled(state, a)
+        settled = state.active[a] > 0.0 and _is_settled(state, a)
         if settled and (chosen < 0 or state.total_loss[a] < state.total_loss[chosen]):
             chosen = a
     if chosen >= 0:
@@ -190,7 +190,7 @@ def choose(state: Any) -> None:
         state.done[0] = 1.0
 
 
-def is_settled(state: Any, a: int) -> bool:
+def _is_settled(state: Any, a: int) -> bool:
     """Return whether a is proved to be within the tolerance of all active candidates.
 
     Each of them proves it by its account for a, which must have reached the wealth `state.rule_parameter` once.

@@ -19,7 +19,7 @@ from tombola.ranking.report import MetricsRanking, Ranking, Reading
 # Direction of a table: lower or higher is better.
 Kind = Literal["losses", "scores"]
 # What the ranks are about: these rows, or rows of which these are a sample.
-ReadingName = Literal["this list", "beyond this list"]
+_ReadingName = Literal["this list", "beyond this list"]
 # Smallest and largest possible value of a table.
 Limits = tuple[float, float]
 # Values of `Reading.exact`: ranks by counting all rows, or by evidence from some of them.
@@ -32,7 +32,7 @@ def rank(
     *,
     kind: Kind | Mapping[str, Kind] | None = None,
     names: Sequence[str] | None = None,
-    reading: ReadingName | None = None,
+    reading: _ReadingName | None = None,
     level: float = 0.05,
     limits: Limits | Mapping[str, Limits] | None = None,
     clusters: Any = None,
@@ -198,7 +198,7 @@ def _in_row_units(one: Reading, scale: float) -> Reading:
 
 
 def _readings(
-    units: Floats, wanted: ReadingName | None, level: float, seed: int, *, in_order: bool
+    units: Floats, wanted: _ReadingName | None, level: float, seed: int, *, in_order: bool
 ) -> tuple[Reading, ...]:
     missing = np.isnan(units).any(axis=1)
     full = not missing.any()

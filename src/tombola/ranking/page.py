@@ -10,7 +10,7 @@ import numpy as np
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.report.page import render
 
-MAX_NOTEBOOK_ROWS = 30  # candidates in a notebook table, best first: about one screen; the page has all
+_MAX_NOTEBOOK_ROWS = 30  # candidates in a notebook table, best first: about one screen; the page has all
 
 
 def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
@@ -90,7 +90,7 @@ def table_html(ranking: Ranking) -> str:
     """Return an HTML table per reading for a notebook: ranks, means and intervals."""
     parts = []
     for one in ranking.readings:
-        rows = [_row(ranking, one, a, set()) for a in ranking.order()[:MAX_NOTEBOOK_ROWS]]
+        rows = [_row(ranking, one, a, set()) for a in ranking.order()[:_MAX_NOTEBOOK_ROWS]]
         body = "".join(
             f"<tr><td>{row['ranks']}</td><td style='text-align:left'>{escape(row['name'])}</td>"
             f"<td>{row['mean']}</td><td>{row['interval']}</td></tr>"

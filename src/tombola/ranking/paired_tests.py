@@ -13,7 +13,7 @@ from tombola.racing.pair_bets import bet_on_goal, pair_weights, share_of_goal
 from tombola.racing.ranks import n_pairs
 
 ORDERS = 8  # random orders of the rows over which e-values are averaged; more orders only reduce their noise
-MAX_BETS = 500_000_000  # bets over all orders, about ten seconds; larger tables get fewer orders, at least one
+_MAX_BETS = 500_000_000  # bets over all orders, about ten seconds; larger tables get fewer orders, at least one
 
 
 def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
@@ -57,16 +57,16 @@ def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Float
     seed: of the random orders.
     """
     n, k = losses.shape
-    generator, rule, total = np.random.default_rng(seed), AllPairs(k, n, math.inf, level), np.zeros((k, k))
+    generator, rule, total = np.random.default_rng(seed), _AllPairs(k, n, math.inf, level), np.zeros((k, k))
     # Fixed by the shape of the table, so the average stays an e-value.
-    orders = max(1, min(ORDERS, MAX_BETS // (k * k * n)))
+    orders = max(1, min(ORDERS, _MAX_BETS // (k * k * n)))
     for _ in range(orders):
         rule.play(losses, generator.permutation(n).astype(np.uint32))
         total += rule.evalues()
     return np.asarray(total / orders)
 
 
-class AllPairs(Elimination):
+class _AllPairs(Elimination):
     """Bet on every ordered pair to the last row; no candidate is ever dropped.
 
     Built as every `Elimination`, with an infinite population. After `play`, `evalues` has the result.

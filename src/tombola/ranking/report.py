@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Matrix (k, k): True at [a, b] where a is proved to come before b.
 Order = np.typing.NDArray[np.bool_]
-MAX_SHOWN = 20  # candidates printed by `__str__`, best first, to fit on a screen; the page and the JSON have all
+_MAX_SHOWN = 20  # candidates printed by `__str__`, best first, to fit on a screen; the page and the JSON have all
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +272,7 @@ class Ranking:
         better = "higher is better" if self.kind == "scores" else "lower is better"
         parts = [f"Read as {self.kind}: {better}."]
         for one in self.readings:
-            parts += ["", one.sentence(), *self.lines(one, MAX_SHOWN)]
+            parts += ["", one.sentence(), *self.lines(one, _MAX_SHOWN)]
         return "\n".join(parts)
 
     def __repr__(self) -> str:
@@ -336,8 +336,8 @@ class MetricsRanking:
         found = []
         for reading in self.readings:
             front = self.front(reading)
-            names = ", ".join(front[:MAX_SHOWN]) + (
-                f" and {len(front) - MAX_SHOWN} more" if len(front) > MAX_SHOWN else ""
+            names = ", ".join(front[:_MAX_SHOWN]) + (
+                f" and {len(front) - _MAX_SHOWN} more" if len(front) > _MAX_SHOWN else ""
             )
             where = "On this list" if reading == "this list" else reading.capitalize()
             found.append(f"{where}: {len(front)} of {count} candidates may be on the Pareto front: {names}.")

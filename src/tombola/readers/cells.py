@@ -16,9 +16,9 @@ from tombola.readers.names import IDS, has_id_word, is_id_name
 from tombola.readers.options import ReadOptions
 
 # Suffixes of text tables, whose cells are kept exactly as they are.
-TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".dat")
+_TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".dat")
 # First lines of a .txt list, in lower case, that are a header and not an id.
-ID_HEADERS = ("id", "ids", "row")
+_ID_HEADERS = ("id", "ids", "row")
 
 
 class CellTable(NamedTuple):
@@ -80,7 +80,7 @@ def read_cells(path: Path, sheet: str | None = None) -> CellTable:
     path: a table in any format that `read_table` reads.
     sheet: of an Excel file; None if it has only one.
     """
-    if path.exists() and suffix_of(path) not in (*TEXT_SUFFIXES, ".txt"):
+    if path.exists() and suffix_of(path) not in (*_TEXT_SUFFIXES, ".txt"):
         return _from_columns(path, sheet)
     table = text_table(path)
     found = [(line, tuple(cell.strip() for cell in row)) for line, row in table.rows if any(map(str.strip, row))]
@@ -121,7 +121,7 @@ def _read_lines(path: Path, id_column: str | None) -> RowList:
             f"{path}: expected a table for --id {id_column}, got a .txt, which has one row a line; call it .csv."
         )
     lines = [line.strip() for line in text_lines(path, text_encoding(path)) if line.strip()]
-    ids = tuple(lines[1:] if lines and lines[0].lower() in ID_HEADERS else lines)
+    ids = tuple(lines[1:] if lines and lines[0].lower() in _ID_HEADERS else lines)
     if not ids:
         raise TableError(f"{path}: expected an id in every line, got an empty file; write one id per line.")
     return RowList("id", ids, ("id",), tuple((id_,) for id_ in ids))

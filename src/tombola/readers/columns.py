@@ -162,7 +162,7 @@ class Columns:
         )
 
 
-class ParsedCell(NamedTuple):
+class _ParsedCell(NamedTuple):
     """A cell as a number (NaN if missing, None if invalid), and its notation.
 
     notation: how the number is written: plain, in per cent, with a decimal comma, or ambiguous.
@@ -172,7 +172,7 @@ class ParsedCell(NamedTuple):
     notation: str = PLAIN
 
 
-def parse_cell(cell: Any) -> ParsedCell:
+def parse_cell(cell: Any) -> _ParsedCell:
     """Parse a cell: number, boolean, percentage, decimal comma, or missing.
 
     cell: text, number, boolean or None.
@@ -183,21 +183,21 @@ def parse_cell(cell: Any) -> ParsedCell:
     'comma'
     """
     if not isinstance(cell, str):
-        return ParsedCell(_to_float(cell))
+        return _ParsedCell(_to_float(cell))
     text = cell.strip().lower()
     if text in MISSING:
-        return ParsedCell(math.nan)
+        return _ParsedCell(math.nan)
     if text in BOOLEANS:
-        return ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else WORD)
+        return _ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else WORD)
     if text.endswith("%"):
         share = parse_cell(text[:-1])
-        return ParsedCell(None if share.number is None else share.number / 100, PERCENT)
+        return _ParsedCell(None if share.number is None else share.number / 100, PERCENT)
     if _COMMA.fullmatch(text):
         ambiguous = _AMBIGUOUS_COMMA.fullmatch(text)
-        return ParsedCell(float(text.replace(",", ".")), AMBIGUOUS_COMMA if ambiguous else COMMA)
+        return _ParsedCell(float(text.replace(",", ".")), AMBIGUOUS_COMMA if ambiguous else COMMA)
     # float() accepts 1_000, which no table means.
     number = None if "_" in text else _to_float(text)
-    return ParsedCell(number, AMBIGUOUS_POINT if has_ambiguous_point(text) else PLAIN)
+    return _ParsedCell(number, AMBIGUOUS_POINT if has_ambiguous_point(text) else PLAIN)
 
 
 def has_ambiguous_point(text: str) -> bool:

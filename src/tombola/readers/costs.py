@@ -82,7 +82,7 @@ class CostColumns(NamedTuple):
 
 
 # For a table without cost columns.
-NO_COSTS = CostColumns({}, ())
+_NO_COSTS = CostColumns({}, ())
 
 
 def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
@@ -119,7 +119,7 @@ def detected_costs(
     ignored: name of each column that is not used so far -> the reason.
     """
     if options.costs is not None:
-        return NO_COSTS
+        return _NO_COSTS
     excluded = {name for name, reason in ignored.items() if reason == AS_REQUESTED}
     marked = {n.removeprefix("cost:"): n for n in table.by_name if n.startswith("cost:") and n not in excluded}
     if marked:
@@ -132,7 +132,7 @@ def detected_costs(
             by_stem.setdefault(action_stem(name), []).append(name)
     pairs = {name: _closest(name, found) for name in names if (found := by_stem.get(action_stem(name) or name.lower()))}
     if len(pairs) < len(names) or len({*pairs.values()}) < len(pairs):
-        return NO_COSTS
+        return _NO_COSTS
     return CostColumns({"cost": pairs}, tuple(pairs.values()))
 
 

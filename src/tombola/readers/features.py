@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 # Most frequent levels of a category that get a column each; rarer ones share the row of zeros. Bounds the width.
 MAX_LEVELS = 20
 # A level must occur in this many rows to have a column: fewer say nothing about other rows.
-MIN_LEVEL_ROWS = 5
+_MIN_LEVEL_ROWS = 5
 # A text column with more different values than this share of the rows is not a category, and is rejected: most of its
 # values would occur once.
-MAX_LEVEL_SHARE = 0.5
+_MAX_LEVEL_SHARE = 0.5
 # Hash buckets of words and word pairs, and dimensions kept by the truncated SVD.
 TEXT_BUCKETS, TEXT_DIMENSIONS = 1 << 16, 32
 
 
-class Encoded(NamedTuple):
+class _Encoded(NamedTuple):
     """Encoded features: an array, a name for each of its columns, and notes.
 
     values: shape (rows, features), NaN where a number is missing.
@@ -92,7 +92,7 @@ def add_features(
     )  # fmt: skip
 
 
-def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> Encoded:
+def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> _Encoded:
     """Encode columns as numbers: categories one-hot, free text as reduced TF-IDF.
 
     The notes state categories, missing values and the encoding of text.
@@ -111,7 +111,7 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
     parts += [_encode_text(table, column) for column in texts]
     names = tuple(name for part in parts for name in part.names)
     used = [column.name for column in (*plain, *texts)]
-    return Encoded(
+    return _Encoded(
         np.column_stack([part.values for part in parts]), names,
         [f"features: {join_names(used)}", *(note for part in parts for note in part.notes)],
     )  # fmt: skip
@@ -119,7 +119,7 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
 
 def features_of_list(
     listed: "RowList", features: Sequence[str], text: Sequence[str], source: str = "list"
-) -> Encoded:  # fmt: skip
+) -> _Encoded:  # fmt: skip
     """Encode columns of a work list, given by names or patterns such as size_*.
 
     features: columns of numbers or categories.
@@ -163,7 +163,7 @@ def _matching(table: Columns, patterns: Sequence[str], option: str, excluded: Co
     return {name: table.by_name[name] for name in names if name not in excluded}
 
 
-def _encode_column(table: Columns, column: Column) -> Encoded:
+def _encode_column(table: Columns, column: Column) -> _Encoded:
     if column.first_invalid is not None and column.n_numbers < len(column.numbers) / 2:
         return _encode_category(table, column)
     numbers = table.numeric(column).numbers
@@ -175,14 +175,14 @@ def _encode_column(table: Columns, column: Column) -> Encoded:
         )
     share = f"{missing:,} of {len(numbers):,} values missing"
     notes = [f"feature {column.name!r}: {share}; models use the median of the rows seen"] if missing else []
-    return Encoded(numbers[:, None], (column.name,), notes)
+    return _Encoded(numbers[:, None], (column.name,), notes)
 
 
-def _encode_category(table: Columns, column: Column) -> Encoded:
+def _encode_category(table: Columns, column: Column) -> _Encoded:
     """One-hot encode the frequent levels; a missing cell is a level of its own."""
     cells = ["(missing)" if cell.strip().lower() in MISSING else cell for cell in column.texts or ()]
     counts = Counter(cells)
-    if len(counts) > max(2.0, MAX_LEVEL_SHARE * len(cells)):
+    if len(counts) > max(2.0, _MAX_LEVEL_SHARE * len(cells)):
         raise TableError(
             f"{table.source}: expected numbers or categories in the feature {column.name!r}, got {len(counts):,} "
             f"different words in {len(cells):,} rows; write {option_text('text', [column.name])} for free text, or "
@@ -190,15 +190,15 @@ def _encode_category(table: Columns, column: Column) -> Encoded:
         )
     # Sorted by frequency, then by name, so that the encoding does not depend on the order of the rows.
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
-    kept = [level for level in ranked if counts[level] >= min(MIN_LEVEL_ROWS, len(cells) // 2)][:MAX_LEVELS]
+    kept = [level for level in ranked if counts[level] >= min(_MIN_LEVEL_ROWS, len(cells) // 2)][:MAX_LEVELS]
     values = np.array([[float(cell == level) for level in kept] for cell in cells]).reshape(len(cells), len(kept))
     note = f"feature {column.name!r}: {len(counts)} categories, one column each for {len(kept)}"
     if "(missing)" in counts:
         note += f"; {counts['(missing)']:,} of {len(cells):,} values missing, a category of its own"
-    return Encoded(values, tuple(f"{column.name}={level}" for level in kept), [note])
+    return _Encoded(values, tuple(f"{column.name}={level}" for level in kept), [note])
 
 
-def _encode_text(table: Columns, column: Column) -> Encoded:
+def _encode_text(table: Columns, column: Column) -> _Encoded:
     """Encode free text: hashed words and word pairs, TF-IDF, truncated SVD."""
     try:
         from sklearn.decomposition import TruncatedSVD
@@ -220,7 +220,7 @@ def _encode_text(table: Columns, column: Column) -> Encoded:
     length = np.log1p(np.array([len(cell) for cell in cells], np.float64))
     names = (*(f"{column.name}:{i}" for i in range(dimensions)), f"{column.name}:length")
     note = f"text {column.name!r}: TF-IDF of hashed words and word pairs, {dimensions} dimensions by truncated SVD"
-    return Encoded(np.column_stack([reduced, length]), names, [f"{note}, and the logarithm of its length"])
+    return _Encoded(np.column_stack([reduced, length]), names, [f"{note}, and the logarithm of its length"])
 
 
 def one_per_row(table: Columns, column: Column, lines: Rounds) -> Column:

@@ -24,7 +24,7 @@ from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
 
 # A pool with more cells (rows x actions) than this must have a line for one in twenty of them: otherwise the columns
 # were mistaken, and the pool would only fill the memory.
-MAX_SPARSE_CELLS = 10_000_000
+_MAX_SPARSE_CELLS = 10_000_000
 
 
 def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
@@ -126,7 +126,7 @@ def _check_size(table: Columns, rows: int, names: list[str]) -> None:
             f"{table.source}: expected at least two actions, got {join_names(names)} only; "
             "check the column with the actions."
         )
-    if rows * len(names) > max(MAX_SPARSE_CELLS, 20 * table.rows):
+    if rows * len(names) > max(_MAX_SPARSE_CELLS, 20 * table.rows):
         raise TableError(
             f"{table.source}: expected a line for each of {rows} rows and {len(names)} actions, got {table.rows} "
             "lines; check the columns with the rows and the actions, or name them with "

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 # Role that the name of a column suggests; "plain" suggests none, so that it may be an action.
-NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "label", "plain"]
+_NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "label", "plain"]
 # Direction of numbers: lower or higher is better.
 Kind: TypeAlias = Literal["losses", "scores"]
 
@@ -58,7 +58,7 @@ _LABEL = _GROUP | {
 _LOSS_ALTHOUGH_SCORE = frozenset({"brier"})
 
 
-def classify_name(name: str) -> NameClass:
+def classify_name(name: str) -> _NameClass:
     """Classify a column by the first and last word of its name.
 
     >>> [classify_name(name) for name in ("gpt_cost", "Accuracy", "created date", "x12", "split", "llama-3")]
@@ -69,7 +69,7 @@ def classify_name(name: str) -> NameClass:
         return "label"
     if re.fullmatch(r"x_?\d+", name.strip().lower()) or ends & _FEATURE:
         return "feature"
-    classes: tuple[tuple[NameClass, frozenset[str]], ...] = (
+    classes: tuple[tuple[_NameClass, frozenset[str]], ...] = (
         ("date", _DATE), ("loss", _LOSS), ("score", _SCORE), ("cost", _COST)
     )  # fmt: skip
     return next((kind for kind, words in classes if ends & words), "plain")

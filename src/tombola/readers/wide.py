@@ -23,7 +23,7 @@ from tombola.readers.names import (
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
-NOT_SELECTED = "not selected"
+_NOT_SELECTED = "not selected"
 # Ids of a last line that sums up the others.
 _SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -54,7 +54,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         names, name_notes = _action_names(actions)
     else:
         actions, names, name_notes = [table.by_name[name] for name in selected], list(selected), []
-        ignored.update({c.name: NOT_SELECTED for c in free})
+        ignored.update({c.name: _NOT_SELECTED for c in free})
     assigned = (
         costs.match_to_actions(table, names, actions)
         if costs.columns
@@ -244,7 +244,7 @@ def _ignored_notes(ignored: Mapping[str, str]) -> list[str]:
     if not ignored:
         return []
     listing = join_names([f"{name or 'a column without a name'} ({reason})" for name, reason in ignored.items()])
-    if set(ignored.values()) <= {AS_REQUESTED, NOT_SELECTED}:
+    if set(ignored.values()) <= {AS_REQUESTED, _NOT_SELECTED}:
         return [f"ignored: {listing}"]
     return [f"ignored: {listing}; name the columns of the actions with {option_text('actions')}"]
 

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from tombola.report import figures
 
 # Pixels of the PNG per pixel of its displayed size: sharp on screens with a high resolution.
-PIXEL_RATIO = 2
+_PIXEL_RATIO = 2
 # Pixels per inch of the figure, as displayed in a notebook.
-SCREEN_DPI = 80
+_SCREEN_DPI = 80
 
 
 class DisplayFigure(Figure):
@@ -32,8 +32,8 @@ class DisplayFigure(Figure):
 
     def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
         width, height = self.get_size_inches()
-        picture = figures.figure_bytes(self, "png", dpi=PIXEL_RATIO * SCREEN_DPI)
-        return picture, {"width": round(width * SCREEN_DPI), "height": round(height * SCREEN_DPI)}
+        picture = figures.figure_bytes(self, "png", dpi=_PIXEL_RATIO * _SCREEN_DPI)
+        return picture, {"width": round(width * _SCREEN_DPI), "height": round(height * _SCREEN_DPI)}
 
     def save(self, path: str | Path) -> Path:
         """Write the figure and return the path; the suffix selects PNG, SVG or PDF.

@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 # colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
 # Markers of the curves, in the order of COLOURS.
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Colours of text and axes, of grid lines, and of reference curves.
 INK, FAINT, REFERENCE = "#222222", "#dddddd", "#767676"
 # Characters of a name beside a curve; longer ones are cut. More would leave no room for the curves.
-MAX_LABEL_LENGTH = 48
+_MAX_LABEL_LENGTH = 48
 # A curve with more points than this has no markers: they would cover it.
 MAX_MARKED_POINTS = 24
 # Width and height in inches: the text width of a page, and a notebook's column.
-DEFAULT_SIZE = (7.0, 4.4)
+_DEFAULT_SIZE = (7.0, 4.4)
 # Inches per interval of `draw_intervals`, and for its axis and title.
 INTERVAL_HEIGHT, MARGIN_HEIGHT = 0.32, 1.1
 # Suffixes that `save` accepts.
 FORMATS = ("png", "svg", "pdf")
 # Characters of a label per inch of the figure's width: about half of a small figure is left for the curves.
-LABEL_LENGTH_PER_INCH = 7
+_LABEL_LENGTH_PER_INCH = 7
 # Least distance between the baselines of two labels, in points (1/72 inch).
-LABEL_GAP = 15.0
+_LABEL_GAP = 15.0
 
 
-class Spot(NamedTuple):
+class _Spot(NamedTuple):
     """A point with a tooltip.
 
     left, top: its place, as shares of the picture's width and height.
@@ -81,7 +81,7 @@ def draw_chart(
         colour = COLOURS[index % len(COLOURS)]
         low, high = (np.where(np.isfinite(end), end, band.middle) for end in (band.low, band.high))
         axes.fill_between(band.x, low, high, color=colour, alpha=0.18, linewidth=0)
-        marker = MARKERS[index % len(MARKERS)] if band.x.size <= MAX_MARKED_POINTS else None
+        marker = _MARKERS[index % len(_MARKERS)] if band.x.size <= MAX_MARKED_POINTS else None
         axes.plot(band.x, band.middle, color=colour, marker=marker, markersize=5, linewidth=1.8)
     for index, line in enumerate(chart.lines):
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
@@ -101,8 +101,8 @@ def _label_length(axes: "Axes") -> int:
     """Return the characters of a label: half of a small figure is left for the curves."""
     figure: Any = axes.figure
     # Part of a larger figure: it has no size of its own.
-    width = float(figure.get_size_inches()[0]) if hasattr(figure, "get_size_inches") else DEFAULT_SIZE[0]
-    return max(8, min(MAX_LABEL_LENGTH, int(LABEL_LENGTH_PER_INCH * width)))
+    width = float(figure.get_size_inches()[0]) if hasattr(figure, "get_size_inches") else _DEFAULT_SIZE[0]
+    return max(8, min(_MAX_LABEL_LENGTH, int(_LABEL_LENGTH_PER_INCH * width)))
 
 
 def _short_name(name: str, length: int) -> str:
@@ -141,7 +141,7 @@ def draw_intervals(
         ParameterError with `axes`.
     """
     if axes is None:
-        axes = _new_axes(size or (DEFAULT_SIZE[0], MARGIN_HEIGHT + INTERVAL_HEIGHT * len(names)))
+        axes = _new_axes(size or (_DEFAULT_SIZE[0], MARGIN_HEIGHT + INTERVAL_HEIGHT * len(names)))
     elif size is not None:
         raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
     heights = -np.arange(len(names), dtype=np.float64)
@@ -166,7 +166,7 @@ def _new_axes(size: tuple[float, float] | None = None) -> "Axes":
 
 
 def _checked_size(size: tuple[float, float] | None) -> tuple[float, float]:
-    given: Any = DEFAULT_SIZE if size is None else size
+    given: Any = _DEFAULT_SIZE if size is None else size
     try:
         width, height = (float(side) for side in given)
     except (TypeError, ValueError):
@@ -206,7 +206,7 @@ def label_edge(figure: "Figure") -> float:
     return min(1.0, float(right) + 0.05)  # half of a tick's label, as large as phones write it
 
 
-def spots(figure: "Figure", chart: Chart) -> list[Spot]:
+def spots(figure: "Figure", chart: Chart) -> list[_Spot]:
     """Return the points of all curves of a chart with their tooltips.
 
     figure: the drawn chart. It must have been written before, for example by `svg_text`, which fixes the layout.
@@ -219,7 +219,7 @@ def spots(figure: "Figure", chart: Chart) -> list[Spot]:
             place = axes.transData.transform((x[at], y[at]))
             if np.isfinite(place).all():
                 found.append(
-                    Spot(
+                    _Spot(
                         float(place[0] / width),
                         float(1 - place[1] / height),
                         f"{escape_control(name, line=True)}\n{text(at)}",
@@ -284,7 +284,7 @@ def _dress(axes: "Axes", chart: Chart, start: int) -> None:
     axes.tick_params(which="both", colors=INK)
     for axis, short in ((axes.xaxis, 60), (axes.yaxis, 200)):  # labels side by side take more room
         _space_ticks(axis, short)
-        axis.set_major_formatter(lambda value, _: tick_label(value))
+        axis.set_major_formatter(lambda value, _: _tick_label(value))
     if not chart.log_x:
         whole = all((band.x == np.round(band.x)).all() for band in chart.bands)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10), integer=whole, min_n_ticks=1))
@@ -300,10 +300,10 @@ def _dress(axes: "Axes", chart: Chart, start: int) -> None:
             _name_upright(axes, line)
 
 
-def tick_label(value: float) -> str:
+def _tick_label(value: float) -> str:
     """Return the label of a tick, without superfluous zeros.
 
-    >>> tick_label(0.25), tick_label(12.5), tick_label(1200.0), tick_label(2.075), tick_label(0.1 + 0.2)
+    >>> _tick_label(0.25), _tick_label(12.5), tick_label(1200.0), tick_label(2.075), tick_label(0.1 + 0.2)
     ('0.25', '12.5', '1,200', '2.075', '0.3')
     """
     return f"{value:,.0f}" if value == round(value) else f"{value:,.10g}"
@@ -371,7 +371,7 @@ def place_labels(axes: "Axes") -> None:
     for index, label in enumerate(_end_labels(axes)):
         place = axes.transAxes.inverted().transform(axes.transData.transform((axes.get_xlim()[1], label.xy[1])))
         ends.append((float(place[1]), index))
-    gap = LABEL_GAP * axes.figure.dpi / 72 / axes.get_window_extent().height
+    gap = _LABEL_GAP * axes.figure.dpi / 72 / axes.get_window_extent().height
     labels = _end_labels(axes)
     for level, index in _apart(sorted(ends), gap):
         labels[index].set_position((1.015, level))

@@ -27,7 +27,7 @@ FIRST_RETRY, LONGEST_RETRY = 0.05, 2.0
 # whose file is locked. Nothing was changed in these cases.
 RETRIED_STATUSES = frozenset({502, 503, 504})
 # Type of a problem reply -> error that the client raises; SessionError for all other types.
-ERRORS: dict[str, type[SessionError]] = {
+_ERRORS: dict[str, type[SessionError]] = {
     "urn:tombola:exhausted": ExhaustedError,
     "urn:tombola:conflict": ConflictError,
     "urn:tombola:invalid": FeedbackError,
@@ -282,7 +282,7 @@ def checked(reply: "httpx.Response") -> "httpx.Response":
     except (KeyError, TypeError, ValueError):
         kind = ""
         detail = f"Client: expected a reply of tombola serve, got status {reply.status_code}; check the address."
-    raise ERRORS.get(kind, SessionError)(detail)
+    raise _ERRORS.get(kind, SessionError)(detail)
 
 
 def _json(reply: "httpx.Response") -> dict[str, Any]:

@@ -33,15 +33,15 @@ LOG = logging.getLogger("tombola.service")
 
 # An address may send this many wrong tokens within WRONG_TOKEN_SECONDS; further ones are answered with status 429.
 # People mistype a few times; a program that guesses is stopped.
-MAX_WRONG_TOKENS = 10
+_MAX_WRONG_TOKENS = 10
 # Seconds for which a wrong token counts, see MAX_WRONG_TOKENS.
-WRONG_TOKEN_SECONDS = 60.0
+_WRONG_TOKEN_SECONDS = 60.0
 # Addresses whose wrong tokens are counted; the oldest is forgotten first. Bounds the memory under attack.
-MAX_ADDRESSES = 10_000
+_MAX_ADDRESSES = 10_000
 # Host names of requests to a service without tokens; another name means DNS rebinding by a web site.
-LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 # HTTP methods that change nothing: their origin is not checked.
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 # Headers of every reply: scripts, styles and forms of this server only, and no embedding in other pages.
 SECURITY_HEADERS = {
@@ -144,13 +144,13 @@ class Service:
         changing request from another origin.
         """
         host = request.headers.get("host", "")
-        if not len(self.tokens) and urlsplit(f"//{host}").hostname not in LOCAL_HOSTS:
+        if not len(self.tokens) and urlsplit(f"//{host}").hostname not in _LOCAL_HOSTS:
             raise ProblemError(
                 421,
                 "host",
                 f"request: expected the host name localhost, got {host!r:.100}; add a token to serve other names.",
             )
-        if request.method in SAFE_METHODS:
+        if request.method in _SAFE_METHODS:
             return
         origin = request.headers.get("origin")
         is_foreign = origin is not None and urlsplit(origin).netloc != host
@@ -185,17 +185,17 @@ class Service:
 
     def _count_wrong_token(self, address: str) -> None:
         now = time.monotonic()
-        if address not in self._wrong_tokens and len(self._wrong_tokens) >= MAX_ADDRESSES:
+        if address not in self._wrong_tokens and len(self._wrong_tokens) >= _MAX_ADDRESSES:
             self._wrong_tokens.pop(next(iter(self._wrong_tokens)))
-        times = self._wrong_tokens.setdefault(address, deque(maxlen=MAX_WRONG_TOKENS))
-        is_blocked = len(times) == MAX_WRONG_TOKENS and now - times[0] < WRONG_TOKEN_SECONDS
+        times = self._wrong_tokens.setdefault(address, deque(maxlen=_MAX_WRONG_TOKENS))
+        is_blocked = len(times) == _MAX_WRONG_TOKENS and now - times[0] < _WRONG_TOKEN_SECONDS
         times.append(now)
         if is_blocked:
             raise ProblemError(
                 429,
                 "wrong-tokens",
-                f"request: expected at most {MAX_WRONG_TOKENS} wrong tokens a minute, got more; wait a minute.",
-                {"Retry-After": f"{WRONG_TOKEN_SECONDS:.0f}"},
+                f"request: expected at most {_MAX_WRONG_TOKENS} wrong tokens a minute, got more; wait a minute.",
+                {"Retry-After": f"{_WRONG_TOKEN_SECONDS:.0f}"},
             )
 
 
@@ -216,10 +216,10 @@ def create_app(service: Service) -> ASGIApp:
     app = Starlette(routes=[*table, *page_routes(service)], exception_handlers=handlers, lifespan=lifespan)
     # A path with a slash too many is unknown: a redirect would repeat it in a header.
     app.router.redirect_slashes = False
-    return HeadersAndLog(app)
+    return _HeadersAndLog(app)
 
 
-class HeadersAndLog:
+class _HeadersAndLog:
     """ASGI middleware: adds SECURITY_HEADERS, and logs one JSON line per request.
 
     A line has time, method, path, status, milliseconds and worker; never a token.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncClient", "AsyncRaceClient", "Client", "RaceClient"]
 
 # Seconds without a byte of a reply after which the request is repeated.
-READ_TIMEOUT = 30.0
+_READ_TIMEOUT = 30.0
 # Result of a request.
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class _Connection:
             ) from None
         try:
             return getattr(httpx, type_name)(
-                base_url=self.url, headers=self._headers, timeout=READ_TIMEOUT, transport=transport
+                base_url=self.url, headers=self._headers, timeout=_READ_TIMEOUT, transport=transport
             )
         except (httpx.InvalidURL, UnicodeEncodeError):
             raise ParameterError(

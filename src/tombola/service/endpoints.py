@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from tombola.service.app import Service
 
 # Least seconds between two events of a stream: a burst of outcomes is one event.
-EVENT_PAUSE = 0.5
+_EVENT_PAUSE = 0.5
 # Seconds without a change after which a stream sends a comment, so that proxies do not close the idle connection.
-KEEP_ALIVE = 15.0
+_KEEP_ALIVE = 15.0
 # Largest number of open event streams: each holds a connection. Further ones are answered with status 503.
-MAX_STREAMS = 200
+_MAX_STREAMS = 200
 
 
 def json_reply(content: Any, status: int = 200) -> Response:
@@ -116,7 +116,7 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
 
     def issue() -> list[dict[str, Any]]:
         file = hosted.file
-        return tickets_json(file, file.lease(key, count or 1, worker=identity.name, reissue_after=reissue_after))
+        return _tickets_json(file, file.lease(key, count or 1, worker=identity.name, reissue_after=reissue_after))
 
     return json_reply({"tickets": await hosted.write(issue), "key": key})
 
@@ -138,7 +138,7 @@ async def read_lease(request: Request, default: int | None) -> tuple[int | None,
     return default if count is None else count, reissue_after, key
 
 
-def tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str, Any]]:
+def _tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str, Any]]:
     """Return tickets as plain data, each with the cells of its row under "columns".
 
     Blank cells are left out.
@@ -217,7 +217,7 @@ async def ticket(service: "Service", request: Request, identity: Identity) -> Re
     number = parsing.integer("ticket", number, 1, parsing.MAX_TICKET)
 
     def find() -> dict[str, Any]:
-        return tickets_json(hosted.file, [hosted.file.assignment(number)])[0]
+        return _tickets_json(hosted.file, [hosted.file.assignment(number)])[0]
 
     return json_reply(await hosted.read(find))
 
@@ -265,7 +265,7 @@ async def backup(service: "Service", request: Request, identity: Identity) -> Re
 
 async def events(service: "Service", request: Request, identity: Identity) -> Response:
     """Stream the counts of a session as server-sent events, one at each change."""
-    return event_reply(service, service.session(request), session_counts)
+    return event_reply(service, service.session(request), _session_counts)
 
 
 def event_reply(service: "Service", hosted: Hosted[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
@@ -276,8 +276,8 @@ def event_reply(service: "Service", hosted: Hosted[Any], counts: Callable[[Any],
     hosted: the session or race.
     counts: returns the numbers to stream, from the open file.
     """
-    if service.streams >= MAX_STREAMS:
-        detail = f"events: expected at most {MAX_STREAMS} open streams, got one more; poll the status instead."
+    if service.streams >= _MAX_STREAMS:
+        detail = f"events: expected at most {_MAX_STREAMS} open streams, got one more; poll the status instead."
         raise ProblemError(503, "unavailable", detail, {"Retry-After": "5"})
     return StreamingResponse(_event_stream(service, hosted, counts), media_type="text/event-stream")
 
@@ -294,15 +294,15 @@ async def _event_stream(
             if text != last:
                 yield f"event: counts\ndata: {text}\n\n"
                 last = text
-            await asyncio.sleep(EVENT_PAUSE)
+            await asyncio.sleep(_EVENT_PAUSE)
             # A change during the pause is sent at once.
-            if changes == hosted.changes and not await hosted.next_change(KEEP_ALIVE):
+            if changes == hosted.changes and not await hosted.next_change(_KEEP_ALIVE):
                 yield ": idle\n\n"
     finally:
         service.streams -= 1
 
 
-def session_counts(file: SessionFile) -> dict[str, int]:
+def _session_counts(file: SessionFile) -> dict[str, int]:
     """Return the numbers of rows, and of tickets by state.
 
     Keys: rows, issued, answered, pending, cancelled.

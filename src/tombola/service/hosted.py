@@ -19,7 +19,7 @@ File = TypeVar("File", bound=SessionFile | RaceFile)
 
 # Seconds for which a computed status is reused without a change by this server. Another process may have written the
 # file in the meantime, so it is short.
-STATUS_LIFETIME = 1.0
+_STATUS_LIFETIME = 1.0
 
 
 class Hosted(Generic[File]):
@@ -83,7 +83,7 @@ class Hosted(Generic[File]):
         key: name of the result in the cache.
         """
         at, changes, value = self._cached.get(key, (0.0, -1, None))
-        if changes == self.changes and time.monotonic() - at < STATUS_LIFETIME:
+        if changes == self.changes and time.monotonic() - at < _STATUS_LIFETIME:
             found: T = value
             return found
         changes = self.changes

@@ -14,7 +14,7 @@ from tombola.service.problems import MEDIA_TYPE, TITLES
 from tombola.service.tokens import MAX_NAME_LENGTH, ROLES
 
 # A JSON schema, as plain data.
-Schema = dict[str, Any]
+_Schema = dict[str, Any]
 
 
 class Operation(NamedTuple):
@@ -33,8 +33,8 @@ class Operation(NamedTuple):
     path: str
     role: str | None
     handler: Callable[..., Awaitable[Any]]
-    reply: Schema | tuple[str, ...]
-    body: Schema | None = None
+    reply: _Schema | tuple[str, ...]
+    body: _Schema | None = None
     status: int = 200
     takes_key: bool = False
 
@@ -54,7 +54,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": {"Problem": PROBLEM},
+            "schemas": {"Problem": _PROBLEM},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -66,7 +66,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
     found: dict[str, Any] = {
         "operationId": f"{module}.{operation.handler.__name__}",
         "summary": text.partition("\n")[0],
-        "responses": {str(operation.status): _reply(operation.reply), "default": PROBLEM_REPLY},
+        "responses": {str(operation.status): _reply(operation.reply), "default": _PROBLEM_REPLY},
     }
     if "\n" in text:
         found["description"] = text
@@ -74,7 +74,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         found["security"] = [{"token": []}]
         found["x-role"] = operation.role
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": PATH_PARAMETERS[name]}
+        {"name": name, "in": "path", "required": True, "schema": _PATH_PARAMETERS[name]}
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
     if operation.takes_key:
@@ -86,13 +86,13 @@ def _operation(operation: Operation) -> dict[str, Any]:
     return found
 
 
-def _reply(reply: Schema | tuple[str, ...]) -> dict[str, Any]:
+def _reply(reply: _Schema | tuple[str, ...]) -> dict[str, Any]:
     if isinstance(reply, tuple):
         return {"description": "Content", "content": {media: {} for media in reply}}
     return {"description": "Success", "content": {"application/json": {"schema": reply}}}
 
 
-def _object(required: Schema, optional: Schema | None = None, *, closed: bool = True) -> Schema:
+def _object(required: _Schema, optional: _Schema | None = None, *, closed: bool = True) -> _Schema:
     """Return the schema of an object.
 
     Replies are open, so that fields may be added in a later version.
@@ -106,49 +106,49 @@ def _object(required: Schema, optional: Schema | None = None, *, closed: bool = 
     }
 
 
-def _reply_object(**fields: Schema) -> Schema:
+def _reply_object(**fields: _Schema) -> _Schema:
     return _object(fields, closed=False)
 
 
-def _list(items: Schema, **limits: int) -> Schema:
+def _list(items: _Schema, **limits: int) -> _Schema:
     return {"type": "array", "items": items, **limits}
 
 
-def _nullable(schema: Schema) -> Schema:
+def _nullable(schema: _Schema) -> _Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
 # Schemas of single values.
-TEXT: Schema = {"type": "string"}
+TEXT: _Schema = {"type": "string"}
 # Schema of true or false.
-BOOLEAN: Schema = {"type": "boolean"}
+_BOOLEAN: _Schema = {"type": "boolean"}
 # Schema of a number of things.
-COUNT: Schema = {"type": "integer", "minimum": 0}
-NUMBER: Schema = {"type": "number"}
+COUNT: _Schema = {"type": "integer", "minimum": 0}
+_NUMBER: _Schema = {"type": "number"}
 # Schema of one loss or reward.
-LOSS: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+LOSS: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
 # Number of a ticket.
-TICKET: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
+_TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
 # Idempotency key: printable characters of ASCII. The service accepts all printable ones.
-KEY: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
+KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
 # Owner of a new token.
-NAME: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": "^[A-Za-z0-9_.-]+$"}
+NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": "^[A-Za-z0-9_.-]+$"}
 # Parameter of a path -> its schema.
-PATH_PARAMETERS: dict[str, Schema] = {
+_PATH_PARAMETERS: dict[str, _Schema] = {
     "name": {"type": "string", "minLength": 1},
-    "ticket": TICKET,
+    "ticket": _TICKET,
     "kind": {"enum": ["csv", "parquet"]},
     "owner": NAME,
 }
 # Losses or rewards of a ticket: one number, or one per action with full feedback.
-LOSSES: Schema = {"anyOf": [LOSS, _list(LOSS, minItems=1)]}
+LOSSES: _Schema = {"anyOf": [LOSS, _list(LOSS, minItems=1)]}
 # Costs of a ticket: one number, or a list with several resources or full feedback.
-COSTS: Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
+COSTS: _Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
 
 # Body of an error reply (RFC 9457).
-PROBLEM = _reply_object(type=TEXT, title=TEXT, status={"type": "integer"}, detail=TEXT)
+_PROBLEM = _reply_object(type=TEXT, title=TEXT, status={"type": "integer"}, detail=TEXT)
 # Error reply, which all operations have in common.
-PROBLEM_REPLY: Schema = {
+_PROBLEM_REPLY: _Schema = {
     "description": f"Problem ({', '.join(f'{status} {title.lower()}' for status, title in TITLES.items())})",
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
@@ -163,26 +163,26 @@ LEASE_BODY = _object(
 )
 # An issued ticket: row id, action and its probability, cells of the row by column.
 ASSIGNMENT = _reply_object(
-    ticket=TICKET, id=TEXT, action=TEXT, probability=_nullable(NUMBER), columns={"type": "object"}
+    ticket=_TICKET, id=TEXT, action=TEXT, probability=_nullable(_NUMBER), columns={"type": "object"}
 )
 # Reply with issued tickets, and the idempotency key under which they can be requested again.
 TICKETS = _reply_object(tickets=_list(ASSIGNMENT), key=TEXT)
 # Outcome of a ticket: loss or reward, and cost under a budget.
-OUTCOME = _object({"ticket": TICKET}, {"loss": LOSSES, "reward": LOSSES, "cost": COSTS})
+_OUTCOME = _object({"ticket": _TICKET}, {"loss": LOSSES, "reward": LOSSES, "cost": COSTS})
 # Request that records outcomes.
-OUTCOMES_BODY = _object({"outcomes": _list(OUTCOME, minItems=1, maxItems=MAX_OUTCOMES)})
+OUTCOMES_BODY = _object({"outcomes": _list(_OUTCOME, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded outcomes: how many are new, and how many were known before.
 RECORDED = _reply_object(recorded=COUNT, known=COUNT)
 # Request that replaces the outcome of a ticket.
-AMEND_BODY = _object({"ticket": TICKET}, {"loss": LOSSES, "reward": LOSSES})
+AMEND_BODY = _object({"ticket": _TICKET}, {"loss": LOSSES, "reward": LOSSES})
 # Reply to a replaced outcome, with the old losses.
-AMENDED = _reply_object(ticket=TICKET, loss_before=LOSSES)
+AMENDED = _reply_object(ticket=_TICKET, loss_before=LOSSES)
 # Request that cancels a ticket.
-TICKET_BODY = _object({"ticket": TICKET})
+TICKET_BODY = _object({"ticket": _TICKET})
 # Reply to a cancelled ticket; new is false if it was cancelled before.
-CANCELLED = _reply_object(ticket=TICKET, new=BOOLEAN)
+CANCELLED = _reply_object(ticket=_TICKET, new=_BOOLEAN)
 # Estimate of an action: plays, known losses, their mean (null without any), ends of the confidence interval.
-ACTION = _reply_object(name=TEXT, plays=COUNT, known=COUNT, mean=_nullable(NUMBER), low=NUMBER, high=NUMBER)
+ACTION = _reply_object(name=TEXT, plays=COUNT, known=COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
 # Status of a session: counts of tickets, total loss, estimates, pending tickets.
 SESSION_STATUS = _reply_object(
     rows=COUNT,
@@ -190,77 +190,77 @@ SESSION_STATUS = _reply_object(
     answered=COUNT,
     cancelled=COUNT,
     amended=COUNT,
-    loss=NUMBER,
+    loss=_NUMBER,
     actions=_list(ACTION),
-    pending=_list(_reply_object(ticket=TICKET, id=TEXT, action=TEXT, probability=_nullable(NUMBER))),
+    pending=_list(_reply_object(ticket=_TICKET, id=TEXT, action=TEXT, probability=_nullable(_NUMBER))),
     best=TEXT,
-    paused=BOOLEAN,
+    paused=_BOOLEAN,
 )
 # Actions of a session, the best first.
-RANKING = _reply_object(actions=_list(ACTION), best=TEXT, within=_nullable(NUMBER), level=NUMBER, estimate=TEXT)
+RANKING = _reply_object(actions=_list(ACTION), best=TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=TEXT)
 
 # A call of a race: the candidate to evaluate on a row.
-CALL = _reply_object(ticket=TICKET, candidate=TEXT, row=TEXT, row_index=COUNT)
+CALL = _reply_object(ticket=_TICKET, candidate=TEXT, row=TEXT, row_index=COUNT)
 # Reply with issued calls, and the idempotency key under which they can be requested again.
-CALLS = _reply_object(calls=_list(CALL), key=TEXT, done=BOOLEAN)
+CALLS = _reply_object(calls=_list(CALL), key=TEXT, done=_BOOLEAN)
 # Answer to a call: loss, or failed, and cost.
-ANSWER = _object({"ticket": TICKET}, {"loss": LOSS, "cost": {"type": "number", "minimum": 0}, "failed": BOOLEAN})
+ANSWER = _object({"ticket": _TICKET}, {"loss": LOSS, "cost": {"type": "number", "minimum": 0}, "failed": _BOOLEAN})
 # Request that records answers.
 ANSWERS_BODY = _object({"answers": _list(ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded answers: how many are new, how many were known before, and whether the race is done.
-ANSWERED = _reply_object(recorded=COUNT, known=COUNT, done=BOOLEAN)
+ANSWERED = _reply_object(recorded=COUNT, known=COUNT, done=_BOOLEAN)
 # Fields of the answer of a race; proved is null while it is undecided.
-VERDICT_FIELDS: Schema = {
+_VERDICT_FIELDS: _Schema = {
     "verdict": TEXT,
     "progress": TEXT,
-    "proved": _nullable(BOOLEAN),
+    "proved": _nullable(_BOOLEAN),
     "answer": _list(TEXT),
-    "done": BOOLEAN,
+    "done": _BOOLEAN,
     "active": _list(TEXT),
     "leader": _nullable(TEXT),
     "calls": COUNT,
     "calls_saved": COUNT,
 }
 # Reply with the answer of a race.
-VERDICT = _reply_object(**VERDICT_FIELDS)
+VERDICT = _reply_object(**_VERDICT_FIELDS)
 # A candidate of a race: mean loss over its rows (null without any), and whether it is still in the race.
-STANDING = _reply_object(name=TEXT, mean_loss=_nullable(NUMBER), rows=COUNT, active=BOOLEAN)
+_STANDING = _reply_object(name=TEXT, mean_loss=_nullable(_NUMBER), rows=COUNT, active=_BOOLEAN)
 # Status of a race: answer, standings, pending calls, counts.
 RACE_STATUS = _reply_object(
-    **VERDICT_FIELDS,
-    candidates=_list(STANDING),
+    **_VERDICT_FIELDS,
+    candidates=_list(_STANDING),
     pending=_list(CALL),
     rows=COUNT,
     rows_counted=COUNT,
     failures=COUNT,
-    cost=NUMBER,
-    paused=BOOLEAN,
+    cost=_NUMBER,
+    paused=_BOOLEAN,
 )
 
 # Owner of a token.
-IDENTITY = _reply_object(name=TEXT, role={"enum": list(ROLES)})
+_IDENTITY = _reply_object(name=TEXT, role={"enum": list(ROLES)})
 # Reply while the process runs.
 HEALTH = _reply_object(status=TEXT, version=TEXT)
 # Reply if all files can be read.
 READY = _reply_object(status=TEXT, files=COUNT)
 # Reply with the caller, and the sessions and races of the server.
 OVERVIEW = _reply_object(
-    you=IDENTITY,
-    sessions=_list(_reply_object(name=TEXT, rows=COUNT, actions=_list(TEXT), learner=TEXT, paused=BOOLEAN)),
-    races=_list(_reply_object(name=TEXT, rows=COUNT, candidates=_list(TEXT), paused=BOOLEAN)),
+    you=_IDENTITY,
+    sessions=_list(_reply_object(name=TEXT, rows=COUNT, actions=_list(TEXT), learner=TEXT, paused=_BOOLEAN)),
+    races=_list(_reply_object(name=TEXT, rows=COUNT, candidates=_list(TEXT), paused=_BOOLEAN)),
 )
 # Request that pauses (true) or resumes (false) a session or race.
-PAUSE_BODY = _object({"paused": BOOLEAN})
+PAUSE_BODY = _object({"paused": _BOOLEAN})
 # Reply to a pause.
-PAUSED = _reply_object(name=TEXT, paused=BOOLEAN)
+PAUSED = _reply_object(name=TEXT, paused=_BOOLEAN)
 # Reply with the owners of all tokens.
-TOKENS = _reply_object(tokens=_list(IDENTITY))
+TOKENS = _reply_object(tokens=_list(_IDENTITY))
 # Request for a new token.
 TOKEN_BODY = _object({"name": NAME, "role": {"enum": list(ROLES)}})
 # Reply with a new token, the only one that shows it.
 NEW_TOKEN = _reply_object(name=TEXT, role=TEXT, token=TEXT)
 # Reply to a removed token.
-REMOVED = _reply_object(name=TEXT, removed=BOOLEAN)
+REMOVED = _reply_object(name=TEXT, removed=_BOOLEAN)
 # Media types of a table that can be downloaded.
 TABLE = ("text/csv", "application/vnd.apache.parquet")
 # Media type of a stream of server-sent events.

@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 # Cookie with the token of a signed-in browser.
 COOKIE = "tombola-token"
 # Seconds for which a browser stays signed in: one working week.
-COOKIE_SECONDS = 7 * 86_400
+_COOKIE_SECONDS = 7 * 86_400
 # Last outcomes of a worker that the page lists for corrections.
-LISTED_OUTCOMES = 8
+_LISTED_OUTCOMES = 8
 # Workers with the most answers that the page lists.
-LISTED_WORKERS = 20
+_LISTED_WORKERS = 20
 # File under /static -> its content type.
-STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
+_STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 
 # Handler of a page: gets the service, the request and the identity of the caller.
-PageHandler = Callable[["Service", Request, Identity], Awaitable[Response]]
+_PageHandler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
-class WorkerView(NamedTuple):
+class _WorkerView(NamedTuple):
     """Tickets of one worker, for the page on which outcomes are entered.
 
     current: the oldest ticket without an outcome; None if there is none.
@@ -66,7 +66,7 @@ def page_routes(service: "Service") -> list[Route]:
 
     A request without a valid token is redirected to the login.
     """
-    table: list[tuple[str, str, str | None, PageHandler]] = [
+    table: list[tuple[str, str, str | None, _PageHandler]] = [
         ("GET", "/", "reader", _index),
         ("GET", "/login", None, _login_form),
         ("POST", "/login", None, _login),
@@ -89,7 +89,7 @@ def page_routes(service: "Service") -> list[Route]:
     return [Route(path, _as_page(service, role, handler), methods=[method]) for method, path, role, handler in table]
 
 
-def _as_page(service: "Service", role: str | None, handler: PageHandler) -> Callable[[Request], Awaitable[Response]]:
+def _as_page(service: "Service", role: str | None, handler: _PageHandler) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint whose problems are pages.
 
     Without a token it leads to the login.
@@ -138,7 +138,7 @@ async def _login(service: "Service", request: Request, identity: Identity) -> Re
         return page("login.html", 401, wrong=True)
     reply = RedirectResponse("/", 303)
     is_encrypted = request.url.scheme == "https"
-    reply.set_cookie(COOKIE, token, COOKIE_SECONDS, httponly=True, samesite="strict", secure=is_encrypted)
+    reply.set_cookie(COOKIE, token, _COOKIE_SECONDS, httponly=True, samesite="strict", secure=is_encrypted)
     return reply
 
 
@@ -206,7 +206,7 @@ def _buttons(service: "Service", unit: OutcomeUnit) -> list[dict[str, str]]:
     ]
 
 
-def _worker_view(file: SessionFile, worker: str) -> WorkerView:
+def _worker_view(file: SessionFile, worker: str) -> _WorkerView:
     """Return the tickets of a worker: those of the last lease of each ticket."""
     view = file.view()
     outcomes, mine, counts = view.outcomes, [], dict[str, int]()
@@ -218,12 +218,12 @@ def _worker_view(file: SessionFile, worker: str) -> WorkerView:
     today = [ticket for ticket, is_today in mine if is_today and outcomes[ticket - 1] is not None]
     pending = [ticket for ticket, _ in mine if outcomes[ticket - 1] is None and ticket not in view.cancelled]
     current = file.assignment(pending[0]) if pending else None
-    return WorkerView(
+    return _WorkerView(
         current,
         {} if current is None else endpoints.cells_of(file, file.rows_of([current])[0]),
-        [(file.assignment(ticket), outcomes[ticket - 1]) for ticket in today[-LISTED_OUTCOMES:][::-1]],
+        [(file.assignment(ticket), outcomes[ticket - 1]) for ticket in today[-_LISTED_OUTCOMES:][::-1]],
         len(today),
-        sorted(counts.items(), key=lambda item: -item[1])[:LISTED_WORKERS],
+        sorted(counts.items(), key=lambda item: -item[1])[:_LISTED_WORKERS],
     )
 
 
@@ -306,9 +306,9 @@ async def _cancel(service: "Service", request: Request, identity: Identity) -> R
 
 async def _static(service: "Service", request: Request, identity: Identity) -> Response:
     name = request.path_params["file"]
-    if name not in STATIC:
+    if name not in _STATIC:
         raise ProblemError(404, "not-found", "static: expected page.css or page.js, got another name; reload.")
-    return Response(template_text(name), media_type=STATIC[name], headers={"cache-control": "max-age=3600"})
+    return Response(template_text(name), media_type=_STATIC[name], headers={"cache-control": "max-age=3600"})
 
 
 async def _icon(service: "Service", request: Request, identity: Identity) -> Response:

@@ -67,10 +67,10 @@ async def read_json(request: Request, *, required: Iterable[str] = (), optional:
         found = json.loads(body)
     except (RecursionError, ValueError):
         raise ProblemError(400, "malformed", "request: expected JSON, got something else; repair the body.") from None
-    return checked_fields("request", found, required, optional)
+    return _checked_fields("request", found, required, optional)
 
 
-def checked_fields(owner: str, found: Any, required: Iterable[str], optional: Iterable[str]) -> dict[str, Any]:
+def _checked_fields(owner: str, found: Any, required: Iterable[str], optional: Iterable[str]) -> dict[str, Any]:
     """Return a JSON object if it has the required fields and no unknown ones.
 
     Raises ProblemError 422 otherwise.
@@ -79,7 +79,7 @@ def checked_fields(owner: str, found: Any, required: Iterable[str], optional: It
     found: the parsed JSON.
     required, optional: names of fields.
 
-    >>> checked_fields("request", {"ticket": 1}, ["ticket"], ["loss"])
+    >>> _checked_fields("request", {"ticket": 1}, ["ticket"], ["loss"])
     {'ticket': 1}
     """
     required, optional = list(required), list(optional)
@@ -137,7 +137,7 @@ def outcome(found: Any) -> Outcome:
     >>> outcome({"ticket": 3, "loss": 0.5})[:4]
     (3, 0.5, None, None)
     """
-    fields = checked_fields("outcome", found, ["ticket"], ["loss", "reward", "cost"])
+    fields = _checked_fields("outcome", found, ["ticket"], ["loss", "reward", "cost"])
     ticket = integer("ticket", fields["ticket"], 1, MAX_TICKET)
     return Outcome(ticket, *(_numbers(name, fields.get(name)) for name in ("loss", "reward", "cost")))
 
@@ -174,7 +174,7 @@ def answers(found: Any) -> list[Event]:
 
 
 def _answer(found: Any) -> Event:
-    fields = checked_fields("answer", found, ["ticket"], ["loss", "cost", "failed"])
+    fields = _checked_fields("answer", found, ["ticket"], ["loss", "cost", "failed"])
     failed = fields.get("failed", False)
     if type(failed) is not bool:
         raise invalid("failed", "true or false", f"{failed!r:.100}", "change it")

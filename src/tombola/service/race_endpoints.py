@@ -73,7 +73,7 @@ async def export_table(service: "Service", request: Request, identity: Identity)
 
 async def events(service: "Service", request: Request, identity: Identity) -> Response:
     """Stream the counts of a race as server-sent events, one at each change."""
-    return event_reply(service, service.race(request), race_counts)
+    return event_reply(service, service.race(request), _race_counts)
 
 
 def race_status(file: RaceFile) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def race_status(file: RaceFile) -> dict[str, Any]:
     }
 
 
-def race_counts(file: RaceFile) -> dict[str, Any]:
+def _race_counts(file: RaceFile) -> dict[str, Any]:
     """Return the numbers of a race that its event stream sends.
 
     Keys: rows, rows_counted (rows that all candidates left have answered), calls, answered, saved (calls that were not

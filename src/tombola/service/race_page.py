@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tombola.service.app import Service
 
 # Candidates in the table of the page; of the others only the number is shown.
-LISTED_CANDIDATES = 50
+_LISTED_CANDIDATES = 50
 
 
 async def show_race(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the page of the race named in the path."""
     hosted = service.race(request)
-    now = await hosted.cached("page", lambda: race_view(hosted.file))
+    now = await hosted.cached("page", lambda: _race_view(hosted.file))
     return page(
         "race.html", name=hosted.name, you=identity, paused=hosted.paused, has_token=bool(len(service.tokens)), **now
     )
@@ -33,11 +33,11 @@ async def show_race(service: "Service", request: Request, identity: Identity) ->
 async def show_race_progress(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the part of the page of a race that changes; its script reloads it."""
     hosted = service.race(request)
-    now = await hosted.cached("page", lambda: race_view(hosted.file))
+    now = await hosted.cached("page", lambda: _race_view(hosted.file))
     return page("race_progress.html", **now)
 
 
-def race_view(file: RaceFile) -> dict[str, Any]:
+def _race_view(file: RaceFile) -> dict[str, Any]:
     """Return the variables of the templates of a race page.
 
     Keys: now (see race_status), saved_share (per cent of calls saved, as text), standings (the first LISTED_CANDIDATES,
@@ -51,8 +51,8 @@ def race_view(file: RaceFile) -> dict[str, Any]:
         "saved_share": f"{100 * saved / max(calls + saved, 1):.0f} %",
         "standings": [
             {**one, "mean": None if one["mean_loss"] is None else position(one["mean_loss"])}
-            for one in now["candidates"][:LISTED_CANDIDATES]
+            for one in now["candidates"][:_LISTED_CANDIDATES]
         ],
-        "n_hidden": max(len(now["candidates"]) - LISTED_CANDIDATES, 0),
+        "n_hidden": max(len(now["candidates"]) - _LISTED_CANDIDATES, 0),
         "workers": workers.most_common(20),
     }

@@ -45,13 +45,13 @@ async def run_remote_race(
     async def ask(call: Call) -> Any:
         return await evaluator.ask(call, log)
 
-    worker = RemoteWorker(client, len(evaluator.commands), log, reissue_after)
+    worker = _RemoteWorker(client, len(evaluator.commands), log, reissue_after)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(worker.drive(ask, workers), max_seconds)
     return await client.verdict()
 
 
-class RemoteWorker:
+class _RemoteWorker:
     """Make calls of a served race, a limited number at a time.
 
     While every answer of this machine is a failure, answers are held back: its set-up is probably broken. `drive`

@@ -13,7 +13,7 @@ from tombola.service import parsing
 from tombola.service.problems import ProblemError
 
 # Fields accepted in one form: an outcome of many actions has the most. Bounds the work for a hostile form.
-MAX_FIELDS = 200
+_MAX_FIELDS = 200
 
 
 def template_text(name: str) -> str:
@@ -51,7 +51,7 @@ async def read_form(request: Request) -> dict[str, str]:
     """
     body = await parsing.read_body(request)
     try:
-        found = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=MAX_FIELDS)
+        found = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=_MAX_FIELDS)
     except ValueError:
         raise ProblemError(
             400, "malformed", "form: expected the fields of a form, got something else; reload."

@@ -21,9 +21,9 @@ from tombola.service.pages import unit_of
 from tombola.service.tokens import TokenStore
 
 # Seconds that requests under way have to finish when the server stops; event streams, which never finish, are cut then.
-GRACEFUL_SECONDS = 5
+_GRACEFUL_SECONDS = 5
 # Connections that wait to be accepted; the default of uvicorn.
-BACKLOG = 2048
+_BACKLOG = 2048
 
 
 def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[str, str] | None = None) -> Service:
@@ -53,11 +53,11 @@ def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[st
             sessions[name] = Hosted(name, file)
     service = Service(sessions, races, tokens, outcomes)
     for one in sessions.values():
-        check_outcomes(one.file, service.outcomes)
+        _check_outcomes(one.file, service.outcomes)
     return service
 
 
-def check_outcomes(file: SessionFile, outcomes: Mapping[str, str]) -> None:
+def _check_outcomes(file: SessionFile, outcomes: Mapping[str, str]) -> None:
     """Raise ParameterError if the value of a button is not an outcome of the session.
 
     outcomes: text of each button -> its value, a number in the range of the session.
@@ -109,7 +109,7 @@ def bind(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        listener.listen(BACKLOG)
+        listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
         raise FileError(f"serve: expected a free port, got {host}:{port} ({error.strerror}); use --port.") from None
@@ -141,7 +141,7 @@ def run(
         access_log=False,
         log_level="warning",
         server_header=False,
-        timeout_graceful_shutdown=GRACEFUL_SECONDS,
+        timeout_graceful_shutdown=_GRACEFUL_SECONDS,
         timeout_keep_alive=30,
         lifespan="on",
     )

@@ -18,7 +18,7 @@ from tombola.errors import FileError, ParameterError
 # Roles of callers; each includes the ones before it. Readers see, workers issue and record, admins manage.
 ROLES = ("reader", "worker", "admin")
 # Characters of a token; longer ones are unknown. Bounds the work for a hostile header; real ones have 43.
-MAX_TOKEN_LENGTH = 200
+_MAX_TOKEN_LENGTH = 200
 # Characters of the name of an owner.
 MAX_NAME_LENGTH = 60
 
@@ -122,7 +122,7 @@ class TokenStore:
 
     def find(self, token: str) -> Identity | None:
         """Return the owner of a token, None if it is unknown."""
-        if len(token) > MAX_TOKEN_LENGTH:
+        if len(token) > _MAX_TOKEN_LENGTH:
             return None
         with self._lock:
             self._reload()

@@ -36,27 +36,27 @@ class Halfplanes(HypothesisClass):
         return np.inf if points is None else None
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> PlaneERM:
-        return PlaneERM(find_halfplane, in_halfplane)
+        return PlaneERM(_find_halfplane, _in_halfplane)
 
 
-def find_halfplane(points: Floats, gains: Floats) -> Floats:
+def _find_halfplane(points: Floats, gains: Floats) -> Floats:
     """Return a half-plane of largest gain: two points of its line, side, part.
 
-    A side of 0 stands for all of the plane or none of it. `in_halfplane` evaluates the result.
+    A side of 0 stands for all of the plane or none of it. `_in_halfplane` evaluates the result.
 
     points: shape (n, 2).
     gains: of label 1 over label 0 at each point, shape (n,).
     """
     everything = float(gains.sum())
     found = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0 if everything > 0 else 0.0, 0.0])
-    run_compiled(best_halfplane, points, gains, np.zeros(gains.size), found, np.array([max(everything, 0.0)]))
+    run_compiled(_best_halfplane, points, gains, np.zeros(gains.size), found, np.array([max(everything, 0.0)]))
     return found
 
 
-def best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, best: Floats) -> None:
+def _best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, best: Floats) -> None:
     """Search all lines through two points for the largest gain; a kernel.
 
-    points, gains: as in `find_halfplane`.
+    points, gains: as in `_find_halfplane`.
     along: scratch space, position of each point on the line; infinite for points off the line.
     found: output, the half-plane.
     best: output, its gain, shape (1,).
@@ -77,16 +77,16 @@ def best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, 
                     along[other] = dx * (points[other, 0] - x) + dy * (points[other, 1] - y)
             for split in range(gains.size):
                 if along[split] < np.inf:
-                    ahead, behind = gains_along_line(along, gains, split)
-                    try_halfplane(found, best, above + ahead, (x, y, dx, dy, 1.0, along[split], 1.0))
-                    try_halfplane(found, best, above + behind, (x, y, dx, dy, 1.0, along[split], -1.0))
-                    try_halfplane(found, best, below + ahead, (x, y, dx, dy, -1.0, along[split], 1.0))
-                    try_halfplane(found, best, below + behind, (x, y, dx, dy, -1.0, along[split], -1.0))
-            try_halfplane(found, best, above, (x, y, dx, dy, 1.0, np.inf, 1.0))
-            try_halfplane(found, best, below, (x, y, dx, dy, -1.0, np.inf, 1.0))
+                    ahead, behind = _gains_along_line(along, gains, split)
+                    _try_halfplane(found, best, above + ahead, (x, y, dx, dy, 1.0, along[split], 1.0))
+                    _try_halfplane(found, best, above + behind, (x, y, dx, dy, 1.0, along[split], -1.0))
+                    _try_halfplane(found, best, below + ahead, (x, y, dx, dy, -1.0, along[split], 1.0))
+                    _try_halfplane(found, best, below + behind, (x, y, dx, dy, -1.0, along[split], -1.0))
+            _try_halfplane(found, best, above, (x, y, dx, dy, 1.0, np.inf, 1.0))
+            _try_halfplane(found, best, below, (x, y, dx, dy, -1.0, np.inf, 1.0))
 
 
-def gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
+def _gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
     """Return the gains on the line from a point on, and up to it, both inclusive.
 
     along: position of each point on the line, infinite for points off the line.
@@ -103,7 +103,7 @@ def gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, f
     return ahead, behind
 
 
-def try_halfplane(found: Floats, best: Floats, gain: float, plane: tuple[float, ...]) -> None:
+def _try_halfplane(found: Floats, best: Floats, gain: float, plane: tuple[float, ...]) -> None:
     """Store a half-plane if its gain is larger than that of all before.
 
     found, best: output, half-plane and its gain.
@@ -115,10 +115,10 @@ def try_halfplane(found: Floats, best: Floats, gain: float, plane: tuple[float, 
             found[index] = plane[index]
 
 
-def in_halfplane(found: Floats, row: Floats) -> int:
+def _in_halfplane(found: Floats, row: Floats) -> int:
     """Return the label of a row by a half-plane; a kernel.
 
-    found: as returned by `find_halfplane`.
+    found: as returned by `_find_halfplane`.
     row: features, shape (2,).
     """
     x, y, dx, dy, way, split, part = found.tolist()

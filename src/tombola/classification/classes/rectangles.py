@@ -31,10 +31,10 @@ class Rectangles(HypothesisClass):
         return np.inf if points is None else None
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> PlaneERM:
-        return PlaneERM(find_rectangle, in_rectangle)
+        return PlaneERM(_find_rectangle, _in_rectangle)
 
 
-def find_rectangle(points: Floats, gains: Floats) -> Floats:
+def _find_rectangle(points: Floats, gains: Floats) -> Floats:
     """Return (left, right, bottom, top) of a rectangle of largest gain.
 
     An empty rectangle has left > right.
@@ -44,11 +44,11 @@ def find_rectangle(points: Floats, gains: Floats) -> Floats:
     """
     levels, ranks = np.unique(points[:, 1], return_inverse=True)
     found = np.array([1.0, 0.0, 1.0, 0.0])
-    run_compiled(best_rectangle, points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
+    run_compiled(_best_rectangle, points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
     return found
 
 
-def best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats) -> None:
+def _best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats) -> None:
     """Search all pairs of sides by Kadane's scan; a kernel.
 
     points, gains: sorted by x.
@@ -77,9 +77,9 @@ def best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats,
                     found[2], found[3] = levels[start], levels[level]
 
 
-def in_rectangle(found: Floats, row: Floats) -> int:
+def _in_rectangle(found: Floats, row: Floats) -> int:
     """Return the label of a row by a rectangle, its border included; a kernel.
 
-    found: as returned by `find_rectangle`.
+    found: as returned by `_find_rectangle`.
     """
     return int(found[0] <= row[0] <= found[1] and found[2] <= row[1] <= found[3])

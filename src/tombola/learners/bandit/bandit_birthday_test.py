@@ -14,8 +14,8 @@ from tombola.learners.bandit.ucb1 import UCB1
 from tombola.learners.base import Feedback, Kernel, Learner
 from tombola.learners.full_information.birthday_test import fires
 
-act_ucb1: Kernel = UCB1.act
-observe_ucb1: Kernel = UCB1.observe
+_act_ucb1: Kernel = UCB1.act
+_observe_ucb1: Kernel = UCB1.observe
 
 
 class State(NamedTuple):
@@ -67,12 +67,12 @@ class BanditBirthdayTest(Learner):
     def act(state: State, rng: RngState) -> tuple[int, float]:
         if state.fired[0] == 0.0:
             return 0, 1.0
-        action, probability = act_ucb1(state, rng)
+        action, probability = _act_ucb1(state, rng)
         return action, probability
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
         if state.fired[0] > 0.0:
-            observe_ucb1(state, action, probability, loss)
+            _observe_ucb1(state, action, probability, loss)
         elif fires(state.points, state.grid, loss):
             state.fired[0] = 1.0

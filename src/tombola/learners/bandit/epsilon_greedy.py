@@ -25,7 +25,7 @@ class State(NamedTuple):
     means: Floats
 
 
-def best_mean_action(state: State) -> int:
+def _best_mean_action(state: State) -> int:
     """Return the action with the smallest mean loss; -1 before any feedback."""
     best = -1
     for action in range(state.seen.size):
@@ -60,7 +60,7 @@ class EpsilonGreedy(MixedLearner):
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
         state.acted[0] += 1.0
-        best = best_mean_action(state)
+        best = _best_mean_action(state)
         share = 1.0 if best < 0 else min(1.0, state.c * mix.size / state.acted[0])
         for action in range(mix.size):
             mix[action] = share / mix.size

@@ -15,14 +15,14 @@ from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, MixedLearner
 
 # Weights are rescaled below this sum, long before they underflow.
-MIN_WEIGHT_SUM = 1e-100
+_MIN_WEIGHT_SUM = 1e-100
 
 
 class State(NamedTuple):
     """Estimated total losses, and weight(a) = exp(base - rate total(a)).
 
     rate: learning rate.
-    base: shift of the exponent; see `rebase`.
+    base: shift of the exponent; see `_rebase`.
     totals, weights: of each action.
     """
 
@@ -32,7 +32,7 @@ class State(NamedTuple):
     weights: Floats
 
 
-def rebase(state: State) -> None:
+def _rebase(state: State) -> None:
     """Rescale the weights to a largest weight of 1, in place; a kernel.
 
     It is called before they underflow. Probabilities do not change.
@@ -42,7 +42,7 @@ def rebase(state: State) -> None:
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
 
-def weight_sum(weights: Floats) -> float:
+def _weight_sum(weights: Floats) -> float:
     """Return the sum of the weights of all actions; a kernel."""
     total = 0.0
     for action in range(weights.size):
@@ -79,10 +79,10 @@ class Exp3(MixedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        total = weight_sum(state.weights)
-        if total < MIN_WEIGHT_SUM:
-            rebase(state)
-            total = weight_sum(state.weights)
+        total = _weight_sum(state.weights)
+        if total < _MIN_WEIGHT_SUM:
+            _rebase(state)
+            total = _weight_sum(state.weights)
         for action in range(mix.size):
             mix[action] = state.weights[action] / total
 

@@ -30,7 +30,7 @@ class State(NamedTuple):
     means: Floats
 
 
-def tuned_rounds(actions: int, horizon: int) -> int:
+def _tuned_rounds(actions: int, horizon: int) -> int:
     """Return the exploration rounds per action, tuned to the horizon.
 
     It is ceil((T / k)^(2/3) (ln T)^(1/3)), between 1 and T // k.
@@ -60,7 +60,7 @@ class ExploreThenCommit(Learner):
             _validate.integer("ExploreThenCommit", "rounds", self.rounds, least=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        rounds = tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
+        rounds = _tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         short = np.full(1, float(actions))
         return State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
 
@@ -81,5 +81,5 @@ class ExploreThenCommit(Learner):
             state.short[0] -= 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        rounds = tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
+        rounds = _tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         return None if delay > 0 else bounds.explore_then_commit(horizon, actions, rounds)

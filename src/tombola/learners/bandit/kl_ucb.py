@@ -12,7 +12,7 @@ from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, u
 from tombola.learners.base import Feedback, Learner
 
 # Larger than the error of `kl_lower_bound`, so that no candidate is missed.
-TANGENT_TOLERANCE = 1e-11
+_TANGENT_TOLERANCE = 1e-11
 
 
 class State(NamedTuple):
@@ -44,7 +44,7 @@ def tangent(state: State, action: int, level: float) -> float:
     return state.indices[action] - state.slopes[action] * (level - state.levels[action])  # type: ignore[no-any-return]
 
 
-def solve_lower_bound(state: State, action: int, level: float) -> float:
+def _solve_lower_bound(state: State, action: int, level: float) -> float:
     """Return the lower bound of an action, and store it with its slope.
 
     level: ln t + c ln ln t.
@@ -68,10 +68,10 @@ def most_promising(state: State, level: float) -> int:
     for action in range(1, state.seen.size):
         if tangent(state, action, level) < tangent(state, best, level):
             best = action
-    least = solve_lower_bound(state, best, level)
+    least = _solve_lower_bound(state, best, level)
     for action in range(state.seen.size):
-        if action != best and tangent(state, action, level) <= least + TANGENT_TOLERANCE:
-            index = solve_lower_bound(state, action, level)
+        if action != best and tangent(state, action, level) <= least + _TANGENT_TOLERANCE:
+            index = _solve_lower_bound(state, action, level)
             if index < least or (index == least and action < best):
                 best, least = action, index
     return best

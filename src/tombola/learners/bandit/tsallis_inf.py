@@ -15,7 +15,7 @@ from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, MixedLearner
 
 # Allowed deviation of the sum of a mix from 1; the mix is then normalised.
-SUM_TOLERANCE = 1e-11
+_SUM_TOLERANCE = 1e-11
 # Largest number of Newton steps of `normalise`; far above the steps that occur.
 MAX_NEWTON_STEPS = 60
 
@@ -50,7 +50,7 @@ def normalise(gaps: Floats, y: float, mix: Floats) -> float:
             mix[action] = inverse * inverse
             total += mix[action]
             slope += mix[action] * inverse
-        if abs(total - 1.0) <= SUM_TOLERANCE:
+        if abs(total - 1.0) <= _SUM_TOLERANCE:
             break
         y = max(1.0, y + total * (math.sqrt(total) - 1.0) / slope)
     for action in range(mix.size):

@@ -12,7 +12,7 @@ from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
 # As printed; the bound holds for this value only.
-DEFAULT_SCALE = 2.0
+_DEFAULT_SCALE = 2.0
 
 
 class State(NamedTuple):
@@ -47,7 +47,7 @@ class UCB1(Learner):
     True
     """
 
-    scale: float = DEFAULT_SCALE
+    scale: float = _DEFAULT_SCALE
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
@@ -80,4 +80,4 @@ class UCB1(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        return bounds.ucb1(horizon, actions) if self.scale == DEFAULT_SCALE and delay == 0 else None
+        return bounds.ucb1(horizon, actions) if self.scale == _DEFAULT_SCALE and delay == 0 else None

@@ -32,7 +32,7 @@ def no_rows(terms: BudgetTerms) -> dict[str, Any]:
 def no_answers(terms: BudgetTerms) -> dict[str, Any]:
     """Return the play fields of a first state: known prices, first plan at once."""
     k, m = terms.actions, terms.resources
-    known = {"prices": known_prices(terms), "ceilings": ceilings(terms)}
+    known = {"prices": _known_prices(terms), "ceilings": ceilings(terms)}
     means = {"answered": np.zeros(1), "seen": np.zeros(k), "means": np.zeros(k), "costs": np.zeros((k, m))}
     return {**known, **means, "marks": np.zeros(k), "following": np.zeros(1)}
 
@@ -180,7 +180,7 @@ def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
         state.played[alike] = state.played[alike].sum() / alike.size
 
 
-def known_prices(terms: BudgetTerms) -> Floats:
+def _known_prices(terms: BudgetTerms) -> Floats:
     """Return the costs known in advance, shape (k, m), NaN where unknown."""
     return np.full((terms.actions, terms.resources), np.nan) if terms.prices is None else terms.prices
 

@@ -63,7 +63,7 @@ class PrimalDual(BudgetedLearner):
             weights=np.zeros(m + 1),
             prices=np.zeros(m),
         )
-        set_prices(state)
+        _set_prices(state)
         return state
 
     @staticmethod
@@ -80,7 +80,7 @@ class PrimalDual(BudgetedLearner):
             state.totals[action] += charge
         for j in range(resources):
             state.savings[j] -= (resource_use(played, costs, j) - state.rate) / state.rate
-        set_prices(state)
+        _set_prices(state)
 
 
 def resource_use(played: Floats, costs: Floats, resource: int) -> float:
@@ -95,7 +95,7 @@ def resource_use(played: Floats, costs: Floats, resource: int) -> float:
     return total
 
 
-def set_prices(state: State) -> None:
+def _set_prices(state: State) -> None:
     """Set the prices by exponential weights of the resources and the slack.
 
     A resource with smaller savings has a larger price.

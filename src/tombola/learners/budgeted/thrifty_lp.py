@@ -28,7 +28,7 @@ from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM, bel
 
 # Reward above the largest possible one that is entered for an action to be tried, so that the LP prefers it to all
 # others.
-MORE = 1.0
+_MORE = 1.0
 
 
 class State(NamedTuple):
@@ -134,18 +134,18 @@ class ThriftyLP(BudgetedBanditLearner):
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
         rest = note_plan(state, fits)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
-        costs, usual = expected_costs(state)
+        costs, usual = _expected_costs(state)
         plays = min(rest, affordable(left, usual))
         rewards = np.minimum(state.ceilings, 1.0 - state.posterior_mean + bonuses(state, plays))
         fresh = (state.seen == 0.0) & (state.chosen < 1.0) & (state.ceilings > 0.0)
-        if fresh.any() and worth_trying(state, plays):
-            rewards[fresh] = 1.0 + MORE
+        if fresh.any() and _worth_trying(state, plays):
+            rewards[fresh] = 1.0 + _MORE
             costs[fresh] = np.nan_to_num(state.prices[fresh], nan=0.0)
         enough = enough_now(state, float(state.seen @ state.means), rest)
         solve(state, rewards, costs, left / rest, np.flatnonzero(fits), enough)
 
 
-def expected_costs(state: State) -> tuple[Floats, Floats]:
+def _expected_costs(state: State) -> tuple[Floats, Floats]:
     """Return the expected costs of every action, and the average costs of those tried.
 
     Shapes are (k, m) and (m,). A known price is the cost; else half a play at the average is added to the mean.
@@ -181,7 +181,7 @@ def affordable(left: Floats, usual: Floats) -> float:
     return float((left[some] / usual[some]).min()) if some.any() else math.inf
 
 
-def worth_trying(state: State, plays: float) -> bool:
+def _worth_trying(state: State, plays: float) -> bool:
     """Return whether trying an unseen action is expected to pay.
 
     True as long as fewer than two actions have answers.

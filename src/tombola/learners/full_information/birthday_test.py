@@ -15,7 +15,7 @@ from tombola.learners.full_information.follow_the_leader import add, leader
 # its size, so grid * SINGLE is added.
 TOLERANCE = 1e-6
 # Relative rounding error of float32, with a factor of 2.
-SINGLE = 2.0**-23
+_SINGLE = 2.0**-23
 
 
 class State(NamedTuple):
@@ -41,7 +41,7 @@ def fires(seen: Floats, grid: float, loss: float) -> bool:
     grid: number of points.
     """
     point = math.floor(grid * loss + 0.5)
-    if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, TOLERANCE + grid * SINGLE):
+    if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, TOLERANCE + grid * _SINGLE):
         return True
     if seen[int(point)] > 0.0:
         return True

@@ -27,7 +27,7 @@ class State(NamedTuple):
     regime: Floats
 
 
-def regime_ends(gaps: Floats, regime: int) -> bool:
+def _regime_ends(gaps: Floats, regime: int) -> bool:
     """Return whether the mixability gap of the current regime ends it; a kernel.
 
     gaps: mixability gap of each regime so far.
@@ -75,7 +75,7 @@ class FlipFlop(MixedLearner):
     def observe(state: State, losses: Floats) -> None:
         regime = int(state.regime[0])
         state.gaps[regime] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
-        if regime_ends(state.gaps, regime):
+        if _regime_ends(state.gaps, regime):
             regime = 1 - regime
         state.regime[0] = float(regime)
         state.rate[0] = math.inf if regime == FLIP else adapted_rate(state.gaps[FLOP], losses.size)

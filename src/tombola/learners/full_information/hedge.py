@@ -15,7 +15,7 @@ from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.follow_the_leader import add
 
 # Number of actions from which on the vectorised exponential is faster than the one of the C library.
-MIN_VECTOR_ACTIONS = (
+_MIN_VECTOR_ACTIONS = (
     8  # below so many actions the library's exp is quicker than one that runs on several numbers at once
 )
 
@@ -41,7 +41,7 @@ def weigh(totals: Floats, rate: float, mix: Floats) -> float:
     if rate == math.inf:
         for action in range(mix.size):
             mix[action] = 1.0 if totals[action] == lowest else 0.0
-    elif mix.size < MIN_VECTOR_ACTIONS:
+    elif mix.size < _MIN_VECTOR_ACTIONS:
         for action in range(mix.size):
             mix[action] = math.exp(-rate * (totals[action] - lowest))
     else:

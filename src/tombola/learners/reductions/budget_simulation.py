@@ -123,7 +123,7 @@ class BudgetSimulation(BudgetedLearner):
         state.played[int(state.null)] = 1.0
         if rate >= state.rate / 2 and kept > 0:
             past = state.losses[:kept], state.costs[:kept]
-            state.played[:] = average_mix(self.base, *past, int(state.lengths[block]), rate, int(state.null), rng)
+            state.played[:] = _average_mix(self.base, *past, int(state.lengths[block]), rate, int(state.null), rng)
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
@@ -146,7 +146,7 @@ class BudgetSimulation(BudgetedLearner):
         state.counters[N_KEPT] += 1.0
 
 
-def average_mix(
+def _average_mix(
     base: BudgetedLearner, losses: Floats, costs: Floats, rounds: int, rate: float, null: int, rng: RngState
 ) -> Floats:
     """Return the average mix of `base` on i.i.d. draws from past rows.

@@ -65,11 +65,11 @@ class Interleaved(Learner):
         base_act, base_mix, base_observe = base.act, base.mix, base.observe
 
         def act(state: State, rng: RngState) -> tuple[int, float]:
-            action, probability = base_act(view(next_copy(state)), rng)  # type: ignore[misc]
+            action, probability = base_act(view(_next_copy(state)), rng)  # type: ignore[misc]
             return action, probability
 
         def mix(state: State, mix: Floats) -> None:
-            base_mix(view(next_copy(state)), mix)  # type: ignore[misc]
+            base_mix(view(_next_copy(state)), mix)  # type: ignore[misc]
 
         def observe(state: State, round: int, losses: Floats) -> None:
             base_observe(view(state.copies[(round - 1) % state.copies.shape[0]]), round, losses)
@@ -90,7 +90,7 @@ class Interleaved(Learner):
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)
 
 
-def next_copy(state: State) -> Floats:
+def _next_copy(state: State) -> Floats:
     """Return the state vector of the next copy, and count the round."""
     copy: Floats = state.copies[int(state.acted[0]) % state.copies.shape[0]]
     state.acted[0] += 1.0

@@ -92,7 +92,7 @@ class SimulatedHistory(NamedTuple):
     shares: Floats
 
 
-def simulate_feedback(memory: Floats, rng: RngState, history: SimulatedHistory, rounds: int, plays: Floats) -> int:
+def _simulate_feedback(memory: Floats, rng: RngState, history: SimulatedHistory, rounds: int, plays: Floats) -> int:
     """Run the base on simulated rounds, count its plays, and return the last action.
 
     memory: state vector of the base.
@@ -116,7 +116,7 @@ def simulate_feedback(memory: Floats, rng: RngState, history: SimulatedHistory, 
 
 @lru_cache(maxsize=256)
 def compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
-    """Return the first state vector of a base, and its `simulate_feedback` kernel.
+    """Return the first state vector of a base, and its `_simulate_feedback` kernel.
 
     rounds: horizon of the base.
     compiled: whether to compile the kernel.
@@ -127,7 +127,7 @@ def compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bo
     names = {"view": unflattener(state), "choose": make_choose(kernels), "observe": kernels.observe}
     # Simulated rounds outnumber the played ones, and the result is memoised, so compiling always pays.
     with always_compiled() if compiled else nullcontext():
-        return memory, compile_loop(simulate_feedback, arguments, **names)
+        return memory, compile_loop(_simulate_feedback, arguments, **names)
 
 
 def simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
@@ -143,7 +143,7 @@ def simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngSta
     ), plays
 
 
-def simulation_length(state: State) -> int:
+def _simulation_length(state: State) -> int:
     """Return 2^floor(log2 t) for the next round t."""
     return 1 << (int(state.acted[0]) + 1).bit_length() - 1
 
@@ -198,7 +198,7 @@ class OptimisticSimulation(Learner):
         return bool(state.planned[0] < 0.0 and least_tried_action(state.seen, state.chosen) < 0)
 
     def plan(self, state: State, rng: RngState) -> None:
-        rounds = simulation_length(state)
+        rounds = _simulation_length(state)
         state.planned[0], _ = simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
@@ -245,7 +245,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return bool(late)
 
     def plan(self, state: State, rng: RngState) -> None:
-        rounds = simulation_length(state)
+        rounds = _simulation_length(state)
         _, plays = simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
         state.planned[0] = state.acted[0] + 1.0

@@ -126,7 +126,7 @@ class Simulation(MixedLearner):
 
     def plan(self, state: State, rng: RngState) -> None:
         past = state.past[: int(state.counters[N_KEPT])]
-        rounds = begin_training(state)
+        rounds = _begin_training(state)
         if past.shape[0] > 0:
             plays = np.zeros(state.played.size)
             for _ in range(self.trainings):
@@ -202,7 +202,7 @@ def play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: R
     return train(base, FullFeedback(past.shape[1], rounds), past, rng)
 
 
-def begin_training(state: State) -> int:
+def _begin_training(state: State) -> int:
     """Count the training that is due in `state`, and return its number of rounds.
 
     The state is changed in place: the block, and when the next training is due.

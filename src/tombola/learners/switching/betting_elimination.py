@@ -15,12 +15,12 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.stages import is_stage_over, next_play, next_stage
 
 # Fields of the stage in the state, as in `stages.State`.
-STAGE = ("target", "stretch", "rest", "turn", "left", "active")
+_STAGE = ("target", "stretch", "rest", "turn", "left", "active")
 # Type of the state: stage, then the betting grid.
-State: Any = namedtuple("State", (*STAGE, *BettingGrid._fields))  # type: ignore[misc]
+State: Any = namedtuple("State", (*_STAGE, *BettingGrid._fields))  # type: ignore[misc]
 
 
-def smallest_upper_end(state: Any) -> float:
+def _smallest_upper_end(state: Any) -> float:
     """Return the smallest upper end of the intervals of the active actions; a kernel."""
     ceiling = math.inf
     for place in range(int(state.left[0])):
@@ -35,7 +35,7 @@ def drop_inferior(state: Any) -> None:
 
     state: named tuple of the type `State`.
     """
-    ceiling, turn, kept = smallest_upper_end(state), int(state.turn[0]), 0
+    ceiling, turn, kept = _smallest_upper_end(state), int(state.turn[0]), 0
     for place in range(int(state.left[0])):
         action = int(state.active[place])
         if state.low[action] <= ceiling:

@@ -39,12 +39,12 @@ class State(NamedTuple):
     means: Floats
 
 
-def blocks_per_frame(horizon: int) -> list[int]:
+def _blocks_per_frame(horizon: int) -> list[int]:
     """Return the number of blocks of frames 1, 2, .., up to the horizon.
 
     Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks.
 
-    >>> blocks_per_frame(1000)
+    >>> _blocks_per_frame(1000)
     [1, 7, 166, 16256]
     """
     counts: list[int] = []
@@ -101,7 +101,7 @@ class BlockUCB(Learner):
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> State:
-        blocks = np.array(blocks_per_frame(horizon), dtype=np.float64)
+        blocks = np.array(_blocks_per_frame(horizon), dtype=np.float64)
         return State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 
     @staticmethod

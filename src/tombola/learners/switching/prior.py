@@ -11,15 +11,15 @@ from typing import Any
 from tombola.learners.bandit.counts import update_mean
 
 CENTRE, SPREAD, TRIED = 0, 1, 2
-# Iterations of `estimate_spread`, in which each spread weights the next one.
-PASSES = 3
+# Iterations of `_estimate_spread`, in which each spread weights the next one.
+_PASSES = 3
 # Weight of the widest spread in the estimate, in actions. It keeps the spread from collapsing while few actions are
 # tried.
-WEIGHT = 0.05
+_WEIGHT = 0.05
 # Variance of a mean that is uniform on [0, 1] over the variance of a coin: 1/12 against 1/4.
 UNIFORM = 1.0 / 3.0
 # Smallest spread, so that no weight is infinite.
-LEAST = 1e-8
+_LEAST = 1e-8
 
 
 def notice(state: Any, action: int, loss: float) -> None:
@@ -43,13 +43,13 @@ def believe(state: Any, first: float, tried: float) -> None:
     tried: least prior variance of an action with answers, as a multiple of the same: shrinking it by the spread of the
         others would hide the one that is unlike them.
     """
-    estimate_noises(state)
+    _estimate_noises(state)
     prior = state.prior
     coin = prior[CENTRE] * (1.0 - prior[CENTRE])
     prior[SPREAD] = first * coin
     if prior[TRIED] > 0.0:
-        for _ in range(PASSES):
-            estimate_spread(state, first * coin)
+        for _ in range(_PASSES):
+            _estimate_spread(state, first * coin)
     wide = max(tried * coin, prior[SPREAD])
     for action in range(state.seen.size):
         state.posterior_mean[action], state.posterior_var[action] = prior[CENTRE], prior[SPREAD]
@@ -59,7 +59,7 @@ def believe(state: Any, first: float, tried: float) -> None:
             state.posterior_var[action] = kept * state.errors[action]
 
 
-def estimate_noises(state: Any) -> None:
+def _estimate_noises(state: Any) -> None:
     """Estimate the first centre, and the variances of losses and of means; a kernel.
 
     They are written into `prior`, `noise_var` (of one loss of each action) and `errors` (of its mean).
@@ -96,13 +96,13 @@ def damped(state: Any, action: int, centre: float) -> float:
     return float((seen * state.means[action] + 2.0 * centre) / (seen + 2.0))
 
 
-def estimate_spread(state: Any, widest: float) -> None:
+def _estimate_spread(state: Any, widest: float) -> None:
     """Estimate spread and centre by moments, weighted by the last spread; a kernel.
 
     Both are written into `prior`. At least one action must have answers.
 
     state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
-    widest: spread that is taken in as `WEIGHT` of an action.
+    widest: spread that is taken in as `_WEIGHT` of an action.
     """
     spread, tried = state.prior[SPREAD], state.prior[TRIED]
     weights, squares, noise, own, total = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -120,8 +120,8 @@ def estimate_spread(state: Any, widest: float) -> None:
             off = state.means[action] - total / weights
             scatter += off * off / (spread + state.errors[action])
     surplus = max(0.0, scatter - noise + own / weights)
-    extra = WEIGHT * weights / tried
-    spread = max(LEAST, (surplus + extra * widest) / (weights - squares / weights + extra))
+    extra = _WEIGHT * weights / tried
+    spread = max(_LEAST, (surplus + extra * widest) / (weights - squares / weights + extra))
     vague = 1.0 / (spread + 1.0 / 12.0)
     state.prior[SPREAD] = spread
     state.prior[CENTRE] = (total + 0.5 * vague) / (weights + vague)

@@ -99,7 +99,7 @@ class StagedElimination(Learner):
         """Return the radius of the confidence interval of an action's mean."""
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        return super().kernels(actions, horizon)._replace(act=make_act(self.radius))
+        return super().kernels(actions, horizon)._replace(act=_make_act(self.radius))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
@@ -112,7 +112,7 @@ class StagedElimination(Learner):
         state.squares[action] += (loss - before) * (loss - state.means[action])
 
 
-def make_act(radius: Kernel) -> Kernel:
+def _make_act(radius: Kernel) -> Kernel:
     """Return the kernel `act`, which plays in stages and drops actions after each.
 
     radius: kernel `radius(state, action)`.

@@ -26,7 +26,7 @@ from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, not
 # Longest first visit to an action, in switching prices.
 STRETCH = 12.0
 # Pseudo-actions of the rule of succession for "an untried action is unlike all others": one unlike, three alike.
-PRIOR_ACTIONS = 4.0
+_PRIOR_ACTIONS = 4.0
 # Variances of the prior over that of a coin, chosen on nine tables (docs/theory/thrifty.md, section 4).
 FIRST_SPREAD, TRIED_SPREAD, SPREAD_BY_PRICE = 0.15, 0.07, 0.4
 # Two actions: scale of the index that checks the worse one, answers of each before it does, and longest horizon. With
@@ -78,7 +78,7 @@ def excess(mean: float, variance: float) -> float:
     return deviation * max(0.0, density + 0.5 * z * math.erfc(-z / math.sqrt(2.0)))
 
 
-def learnt(doubt: float, noise: float, plays: float) -> float:
+def _learnt(doubt: float, noise: float, plays: float) -> float:
     """Return the variance of the change of a posterior mean by more plays.
 
     doubt: posterior variance now.
@@ -103,9 +103,9 @@ def saving(state: State, action: int, plays: float, bar: float) -> float:
         return float(max(0.0, bar - state.posterior_mean[action]))
     noise = state.noise_var[action]
     if state.seen[action] > 0.0:
-        return excess(bar - state.posterior_mean[action], learnt(state.posterior_var[action], noise, plays))
-    unlike = 1.0 / (state.prior[TRIED] + PRIOR_ACTIONS)
-    alike = excess(bar - state.prior[CENTRE], learnt(state.prior[SPREAD], noise, plays))
+        return excess(bar - state.posterior_mean[action], _learnt(state.posterior_var[action], noise, plays))
+    unlike = 1.0 / (state.prior[TRIED] + _PRIOR_ACTIONS)
+    alike = excess(bar - state.prior[CENTRE], _learnt(state.prior[SPREAD], noise, plays))
     return float((1.0 - unlike) * alike + unlike * 0.5 * bar * bar * plays / (plays + 2.0))
 
 
@@ -134,7 +134,7 @@ def outlook(state: State, action: int, other: int, rest: float) -> tuple[float, 
     return least, best
 
 
-def most_valuable(state: State) -> int:
+def _most_valuable(state: State) -> int:
     """Return the action until the next decision, and begin a visit if it is new.
 
     A visit goes on as long as staying is better than leaving at once for the action of smallest posterior mean. The
@@ -161,7 +161,7 @@ def most_valuable(state: State) -> int:
     return best
 
 
-def stretch_of(state: State, action: int) -> float:
+def _stretch_of(state: State, action: int) -> float:
     """Return the rounds until the next decision: 1/8 of the plays of the action."""
     return max(1.0, float(math.ceil(state.chosen[action] / EIGHTHS)))
 
@@ -173,7 +173,7 @@ def of_two(state: State, valuable: int) -> int:
     has a price. After 20 answers of each, the index of FrugalUCB with scale 1.15 decides, and an action that it returns
     to is held as long as a visit.
 
-    valuable: the action that `most_valuable` returned.
+    valuable: the action that `_most_valuable` returned.
     """
     whole = min(1.0, state.price)
     if state.chosen[valuable] == 0.0:
@@ -196,14 +196,14 @@ def look(state: State) -> int:
     the smallest index.
     """
     promising = most_promising(state, THRIFTY_TOLL, state.scale)
-    valuable = int(state.current[0]) if state.hold[0] > 0.0 else most_valuable(state)
+    valuable = int(state.current[0]) if state.hold[0] > 0.0 else _most_valuable(state)
     if state.seen.size == PAIR and state.horizon <= PAIR_HORIZON and state.hold[0] <= 0.0:
         valuable = of_two(state, valuable)
     toll = state.price if valuable != state.current[0] and state.current[0] >= 0.0 else 0.0
     state.exploring[0] = 0.0
     if valuable == promising:
         return valuable
-    if toll + stretch_of(state, valuable) <= state.exploration_budget[0]:
+    if toll + _stretch_of(state, valuable) <= state.exploration_budget[0]:
         state.exploration_budget[0] -= toll
         state.exploring[0] = 1.0
         return valuable
@@ -274,7 +274,7 @@ class Thrifty(Learner):
         if state.left[0] == 0.0:
             action = look(state) if state.seen.size > 1 else 0
             state.current[0] = action
-            state.left[0] = stretch_of(state, action)
+            state.left[0] = _stretch_of(state, action)
         action = int(state.current[0])
         state.left[0] -= 1.0
         state.visit[0] -= 1.0

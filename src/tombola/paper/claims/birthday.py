@@ -33,7 +33,7 @@ DENOMINATOR, FEW_LOSSES = 12, (2, 3, 4, 6)
 # Key of the uniform law in LAWS.
 UNIFORM = "uniform"
 # Weights of the T losses; the uniform law is played at all horizons, the others at one.
-LAWS: dict[str, Callable[[int], list[int]]] = {
+_LAWS: dict[str, Callable[[int], list[int]]] = {
     UNIFORM: lambda T: [1] * T,
     "half on one": lambda T: [T - 1] + [1] * (T - 1),
     "rising": lambda T: list(range(1, T + 1)),
@@ -96,13 +96,13 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
     def units(self, *, full: bool) -> list[Unit]:
         uniform: list[Unit] = [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]
-        return uniform + [{"T": 64, "plays": 4000 if full else 400, "law": law} for law in LAWS if law != UNIFORM]
+        return uniform + [{"T": 64, "plays": 4000 if full else 400, "law": law} for law in _LAWS if law != UNIFORM]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, law = unit["T"], unit.get("law", UNIFORM)
-        rows = repeated_pool(T, LAWS[law](T))
+        rows = _repeated_pool(T, _LAWS[law](T))
         taus = (
-            stopping_round(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"])
+            _stopping_round(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"])
         )
         return [{"T": T, "law": law, "play": r, "tau": tau} for r, tau in enumerate(taus)]
 
@@ -111,7 +111,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         worst = max(self.mean(T) / self.bound(T) for T in at)
         agree = [pvalues.mean_equals(select(rows, "tau", T=T, law=UNIFORM), self.mean(T)) for T in at]
         for T, law in sorted({(row["T"], row["law"]) for row in rows if row["law"] != UNIFORM}):
-            exact_mean = float(self.law_mean(LAWS[law](T)))
+            exact_mean = float(self.law_mean(_LAWS[law](T)))
             agree.append(pvalues.mean_equals(select(rows, "tau", T=T, law=law), exact_mean))
         maximisers = {T: self._maximisers(T) for T in FEW_LOSSES}
         even = [found == [[DENOMINATOR // T] * T] for T, found in maximisers.items()]
@@ -153,19 +153,19 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         }
 
 
-def repeated_pool(T: int, weights: list[int] | None = None) -> Pool:
+def _repeated_pool(T: int, weights: list[int] | None = None) -> Pool:
     """Return the rows of the birthday pool with these weights, several times.
 
     Four times or more: enough rounds for the test to stop.
 
-    >>> repeated_pool(2).losses[:, 0].tolist()
+    >>> _repeated_pool(2).losses[:, 0].tolist()
     [0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]
     """
     rows = np.repeat(instances.birthday(T).losses, [1] * T if weights is None else weights, axis=0)
     return Pool(np.tile(rows, (4, 1)))
 
 
-def stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
+def _stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
     """Return tau, the round in which the test stops, in one play.
 
     rows: pool to draw from.

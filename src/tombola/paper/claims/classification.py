@@ -32,7 +32,7 @@ from tombola.rng import repetition_seeds
 WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 
 
-def labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
+def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
     """Return the pools of the claim, by name.
 
     Labels are by a threshold, or in random order with half of them 1.
@@ -47,13 +47,13 @@ def labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, La
     }
 
 
-def mean_threshold_mistakes(T: int) -> float:
+def _mean_threshold_mistakes(T: int) -> float:
     """Return the mean mistakes of ERM on labels by a threshold: 1 + 1/2 + .. + 2/T.
 
     ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a record. In round 1 it predicts 0
     and errs on a 1 instead, which is equally likely. T is even.
 
-    >>> mean_threshold_mistakes(4)
+    >>> _mean_threshold_mistakes(4)
     1.5
     """
     return float(np.sum(1 / np.arange(1, T // 2 + 1)))
@@ -89,7 +89,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
             return [self._near_the_horizon(unit["T"], seed)]
         rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
-            for kind, pool in labelled_pools(unit["T"], np.random.default_rng(child)).items():
+            for kind, pool in _labelled_pools(unit["T"], np.random.default_rng(child)).items():
                 regret = play(self.learner, pool, self.order, self.delay, seed=child).regret
                 rows.append({"T": unit["T"], "kind": kind, "play": repetition, "regret": float(regret)})
         rounds = min(unit["T"], 1024)
@@ -113,14 +113,14 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         checks = [
             *(pvalues.mean_at_most(hard[T], self.bound(T, 1)) for T in at),
             *(pvalues.mean_at_most(easy[T], self.bound(T, 1)) for T in at),
-            *(pvalues.mean_equals(easy[T], mean_threshold_mistakes(T)) for T in at),
+            *(pvalues.mean_equals(easy[T], _mean_threshold_mistakes(T)) for T in at),
             *map(pvalues.exact, attacked),
             pvalues.exact(near == 99 and near <= self.bound(100, 99)),
         ]
         last = at[-1]
         measured = (
             f"T = {last}: {easy[last].mean():.2f} mistakes with a threshold (exactly "
-            f"{mean_threshold_mistakes(last):.2f}), "
+            f"{_mean_threshold_mistakes(last):.2f}), "
             f"{hard[last].mean() / last**0.5:.2f} √T with random labels; "
             f"all labellings of 99 points, T = 100: {near:.0f} against a printed {printed:.1f}"
         )

@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 Intervals: TypeAlias = Callable[[float, float, int], Any]
 
 
-class Ends(NamedTuple):
+class _Ends(NamedTuple):
     """Lower and upper ends of intervals, by the number of ones among the rows seen.
 
     lows, highs: shape (seen + 1,).
@@ -37,7 +37,7 @@ class Ends(NamedTuple):
     highs: Floats
 
 
-def with_ones(interval: Intervals, population: float, seen: int, level: float) -> Ends:
+def with_ones(interval: Intervals, population: float, seen: int, level: float) -> _Ends:
     """Return the intervals after 0, 1, .., `seen` ones among `seen` rows.
 
     interval: class of confidence intervals.
@@ -50,10 +50,10 @@ def with_ones(interval: Intervals, population: float, seen: int, level: float) -
     """
     confidence = interval(population, level, seen + 1)
     confidence.extend((np.arange(seen)[:, None] < np.arange(seen + 1)).astype(np.float64))
-    return Ends(confidence.lows, confidence.highs)
+    return _Ends(confidence.lows, confidence.highs)
 
 
-def miss_probabilities(law: Floats, ends: Ends, population: int) -> Floats:
+def _miss_probabilities(law: Floats, ends: _Ends, population: int) -> Floats:
     """Return the miss probability of intervals, by the number of ones in the pool.
 
     The result has shape (population + 1,).
@@ -84,7 +84,7 @@ def with_half_radius(interval: Intervals) -> Intervals:
 # Levels (miss probabilities) of the intervals that are tested; the chart shows SHOWN.
 LEVELS = (0.5, 0.2, 0.05, 0.01)
 # Level of the intervals in the chart.
-SHOWN = 0.05
+_SHOWN = 0.05
 # Confidence intervals by name.
 KINDS: dict[str, Intervals] = {
     "hoeffding": Hoeffding,
@@ -106,21 +106,21 @@ def ones_in_random_order(N: int, s: int) -> Floats:
     return np.asarray(hypergeom.pmf(np.arange(s + 1)[None, :], N, np.arange(N + 1)[:, None], s))
 
 
-def ones_first(N: int, s: int) -> Floats:
+def _ones_first(N: int, s: int) -> Floats:
     """Return the same as `ones_in_random_order`, for a list with its ones first.
 
     It is a fault: the list is not shuffled.
 
-    >>> ones_first(2, 1).tolist()
+    >>> _ones_first(2, 1).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
     return np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]
 
 
-def ones_with_replacement(N: int, s: int) -> Floats:
+def _ones_with_replacement(N: int, s: int) -> Floats:
     """Return the same as `ones_in_random_order` for s draws with replacement.
 
-    >>> ones_with_replacement(2, 1).round(9).tolist()
+    >>> _ones_with_replacement(2, 1).round(9).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
     from scipy.stats import binom
@@ -145,7 +145,7 @@ def deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
     return deviations / (N * s), np.einsum("kij,kj->ki", reached, law)
 
 
-def largest_excess(exact: Floats, exponents: Floats) -> float:
+def _largest_excess(exact: Floats, exponents: Floats) -> float:
     """Return the largest probability / (2 exp(-exponent)).
 
     Above 1, the bound 2 exp(-exponent) is violated. It is computed in logarithms to avoid underflow.
@@ -153,7 +153,7 @@ def largest_excess(exact: Floats, exponents: Floats) -> float:
     exact: probabilities.
     exponents: of their bounds, same shape.
 
-    >>> largest_excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
+    >>> _largest_excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
     0.25
     """
     possible = exact > 0
@@ -188,15 +188,15 @@ class Concentration(Claim, name="concentration", expected="holds"):
     def _row(self, N: int, s: int) -> Row:
         law = self.law(N, s)
         deviations, exact = deviation_tails(law, N, s)
-        row: dict[str, Any] = {"N": N, "s": s, "printed": largest_excess(exact, self.rate * s * deviations**2)}
+        row: dict[str, Any] = {"N": N, "s": s, "printed": _largest_excess(exact, self.rate * s * deviations**2)}
         for name, interval in self.intervals.items():
             misses = [
-                float(miss_probabilities(law, with_ones(interval, N, s, level), N).max()) / level for level in LEVELS
+                float(_miss_probabilities(law, with_ones(interval, N, s, level), N).max()) / level for level in LEVELS
             ]
-            shown = with_ones(interval, N, s, SHOWN)
+            shown = with_ones(interval, N, s, _SHOWN)
             row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
-        radii = {"printed_radius": math.sqrt(math.log(2 / SHOWN) / (self.rate * s))}
-        return {**row, **radii, "exact_radius": float(np.where(exact > SHOWN, deviations, 0.0).max())}
+        radii = {"printed_radius": math.sqrt(math.log(2 / _SHOWN) / (self.rate * s))}
+        return {**row, **radii, "exact_radius": float(np.where(exact > _SHOWN, deviations, 0.0).max())}
 
     def verdict(self, rows: Rows) -> Verdict:
         worst = {name: float(select(rows, name).max()) for name in self.intervals}
@@ -229,8 +229,8 @@ class Concentration(Claim, name="concentration", expected="holds"):
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle: ones first": {"law": ones_first},
-            "draws with replacement": {"law": ones_with_replacement},
+            "no shuffle: ones first": {"law": _ones_first},
+            "draws with replacement": {"law": _ones_with_replacement},
             "half of Hoeffding's radius": {"intervals": {**self.intervals, "hoeffding": with_half_radius(Hoeffding)}},
             "half of Serfling's radius": {"intervals": {**self.intervals, "serfling": with_half_radius(Serfling)}},
             "a pool taken for half its size": {

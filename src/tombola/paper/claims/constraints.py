@@ -52,12 +52,12 @@ LP_ROUNDS, SOLVER_TOLERANCE = 512, 1e-7
 TWIN_ROUNDS, COROLLARY = 2**12, ((0.8, 2**13), (0.8, 2**15), (0.8, 2**17), (0.4, 2**17), (0.2, 2**17))
 # Rounds by which the first play may be later than by its formula: a mix may happen to have neither rewards nor costs
 # for a while.
-SILENT_ROUNDS = 16
+_SILENT_ROUNDS = 16
 # Margin as printed and as corrected, for the verdict; epsilon is the radius of the proof.
 WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
-class NullState(NamedTuple):
+class _NullState(NamedTuple):
     """State of `AlwaysNull`: the index of the null action."""
 
     null: float
@@ -67,27 +67,27 @@ class NullState(NamedTuple):
 class AlwaysNull(BudgetedLearner):
     """Always play the null action: a fault that earns nothing."""
 
-    def init(self, terms: BudgetTerms) -> NullState:
-        return NullState(float(terms.null))
+    def init(self, terms: BudgetTerms) -> _NullState:
+        return _NullState(float(terms.null))
 
     @staticmethod
-    def mix(state: NullState, mix: Floats) -> None:
+    def mix(state: _NullState, mix: Floats) -> None:
         for action in range(mix.size):
             mix[action] = 1.0 if action == int(state.null) else 0.0
 
     @staticmethod
-    def observe(state: NullState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: _NullState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         pass
 
 
-class PlayState(NamedTuple):
-    """State of `AlwaysPlay`: the index of the action played."""
+class _PlayState(NamedTuple):
+    """State of `_AlwaysPlay`: the index of the action played."""
 
     action: float
 
 
 @dataclass(frozen=True)
-class AlwaysPlay(BudgetedLearner):
+class _AlwaysPlay(BudgetedLearner):
     """Always play one action, until the budget ends it.
 
     action: its index.
@@ -95,16 +95,16 @@ class AlwaysPlay(BudgetedLearner):
 
     action: int = 1
 
-    def init(self, terms: BudgetTerms) -> PlayState:
-        return PlayState(float(self.action))
+    def init(self, terms: BudgetTerms) -> _PlayState:
+        return _PlayState(float(self.action))
 
     @staticmethod
-    def mix(state: PlayState, mix: Floats) -> None:
+    def mix(state: _PlayState, mix: Floats) -> None:
         for action in range(mix.size):
             mix[action] = 1.0 if action == int(state.action) else 0.0
 
     @staticmethod
-    def observe(state: PlayState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: _PlayState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         pass
 
 
@@ -125,12 +125,12 @@ def affordable_plays(resources: int, delay: int) -> tuple[int, int]:
     table = np.zeros((200, 2, resources))
     table[:, 1] = costs
     pool = Pool.from_rewards(np.tile([0.0, 1.0], (200, 1)), costs=table)
-    trace = play(AlwaysPlay(), pool, "given", delay, budget=Budget(amounts, null=0), seed=0)
+    trace = play(_AlwaysPlay(), pool, "given", delay, budget=Budget(amounts, null=0), seed=0)
     exact = min(Fraction(amount) // Fraction(cost) for amount, cost in zip(amounts, costs, strict=True))
     return int(np.count_nonzero(trace.actions)), int(exact)
 
 
-def several_resources(T: int, m: int, seed: Seed) -> Pool:
+def _several_resources(T: int, m: int, seed: Seed) -> Pool:
     """Return the pool `three_actions` with m resources.
 
     Their 0/1 costs are independent, with the same means.
@@ -156,7 +156,7 @@ def attaining(T: int, rate: float, *, seed: Seed) -> Pool:
     return Pool.from_rewards(np.tile([0.0, 1.0, 1.0], (T, 1)), costs=costs)
 
 
-def margins_formula(T: int, rate: float) -> float:
+def _margins_formula(T: int, rate: float) -> float:
     """Return the second term of Corollary 4.8.
 
     It is the sum of 2^i epsilon_i / rho over all blocks that are played.
@@ -164,7 +164,7 @@ def margins_formula(T: int, rate: float) -> float:
     T: number of rounds.
     rate: rho, budget per round.
 
-    >>> round(margins_formula(2**18, 0.8) / margins_formula(2**16, 0.8), 2)
+    >>> round(_margins_formula(2**18, 0.8) / _margins_formula(2**16, 0.8), 2)
     2.23
     """
     first, log = first_play_formula(T, 1, rate, 2.0, 0) - 1, math.log(ACTIONS * math.log2(T) / DELTA)
@@ -189,13 +189,13 @@ def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -
     return int(2**block + 1 + (block + 1) * delay)
 
 
-def first_play(play_rewards: Floats, costs: Floats) -> int:
+def _first_play(play_rewards: Floats, costs: Floats) -> int:
     """Return the first round, from 1, with a reward or a cost; 0 if there is none.
 
     play_rewards: reward of each round, shape (rounds,).
     costs: shape (rounds, resources).
 
-    >>> first_play(np.array([0.0, 0.0, 1.0]), np.zeros((3, 1)))
+    >>> _first_play(np.array([0.0, 0.0, 1.0]), np.zeros((3, 1)))
     3
     """
     active = (play_rewards != 0) | (costs != 0).any(axis=1)
@@ -222,7 +222,7 @@ def flipping(T: int, *, seed: Seed) -> Pool:
 POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flipping": flipping}
 
 
-def faithful_bound(margin: float) -> Callable[[int], float]:
+def _faithful_bound(margin: float) -> Callable[[int], float]:
     """Return the bound of BudgetSimulation as a function of the horizon.
 
     margin: of the rate, in units of epsilon; 2 as printed, 3 in the corrected proof.
@@ -238,15 +238,15 @@ LEARNERS: dict[str, BudgetedLearner] = {
     "empirical LP": EmpiricalLP(growth=1.2),
 }
 # Regret bound of each learner, as a function of the horizon.
-BOUNDS: dict[str, Callable[[int], float]] = {
-    "as printed": faithful_bound(2.0),
-    "margin 3": faithful_bound(3.0),
+_BOUNDS: dict[str, Callable[[int], float]] = {
+    "as printed": _faithful_bound(2.0),
+    "margin 3": _faithful_bound(3.0),
     "Serfling LP": lambda T: bounds.serfling_lp(T, ACTIONS, 1, RATE, DELTA),
 }
 # Margin of each version of BudgetSimulation, in units of epsilon.
 MARGINS = {"as printed": 2.0, "margin 3": 3.0}
 # Learners with a margin that should keep the stop rule from ending the play.
-UNSTOPPED = ("margin 3", "Serfling LP")
+_UNSTOPPED = ("margin 3", "Serfling LP")
 
 
 def budget_play(
@@ -268,7 +268,7 @@ def budget_play(
     over = math.fsum([*trace.costs[:, 0].tolist(), -amount]) > 0  # fsum: the sign is exact
     result = {"most": trace.comparator_reward, "regret": float(trace.regret)}
     half = float(trace.costs[pool.rows // 2 :, 0].mean())  # the last block of BudgetSimulation
-    result |= {"first": first_play(trace.rewards, trace.costs), "last": half}
+    result |= {"first": _first_play(trace.rewards, trace.costs), "last": half}
     return result | {"overspent": over, "stopped": bool(trace.balance.left[0] < 1)}
 
 
@@ -292,7 +292,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
-    bounds: Mapping[str, Callable[[int], float]] = field(default_factory=lambda: BOUNDS)
+    bounds: Mapping[str, Callable[[int], float]] = field(default_factory=lambda: _BOUNDS)
     order: OrderLike = "random"
     overdraft: float = 1.0
 
@@ -304,9 +304,9 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if "m" in unit:
-            return exact_rows(unit["m"], unit["d"], seed)
+            return _exact_rows(unit["m"], unit["d"], seed)
         if "rate" in unit:
-            return [corollary_row(unit["T"], unit["rate"], child) for child in repetition_seeds(seed, unit["plays"])]
+            return [_corollary_row(unit["T"], unit["rate"], child) for child in repetition_seeds(seed, unit["plays"])]
         T = unit["T"]
         rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
@@ -333,7 +333,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
             shares.append(float(regrets.mean()) / bound)
             if name in MARGINS:
                 checks += _block_checks(rows, where, MARGINS[name])
-            if name in UNSTOPPED:
+            if name in _UNSTOPPED:
                 checks.append(pvalues.binomial_tail(int(select(rows, "stopped", **where).sum()), regrets.size, DELTA))
         last = levels(rows, "T")[-1]
         lost = {name: 100 * _share(rows, name, last) for name in self.learners}
@@ -381,7 +381,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         }
 
 
-def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
+def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
     """Return rows of computed values, each with its exact value.
 
     They are the plays that a budget affords, and the first plays of BudgetSimulation.
@@ -392,13 +392,13 @@ def exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
     about = {"pool": None, "learner": "", "m": m, "d": d}
     found: list[Row] = [{**about, "rate": 0.0, "value": made, "exact": affordable, "slack": 0}]
     T, learner = EXACT_ROUNDS, BudgetSimulation(delta=DELTA, delay=d)
-    pool = several_resources(T, m, seed)
+    pool = _several_resources(T, m, seed)
     for rate in RATES:
         budget = Budget([rate * T] * m, worst=1.0, null=0)
         trace = play(learner, pool, "random", d, budget=budget, stop="strict", mixed=True, seed=seed)
-        value, exact = first_play(trace.rewards, trace.costs), first_play_formula(T, m, rate, learner.margin, d)
-        found.append({**about, "rate": rate, "value": value, "exact": exact, "slack": SILENT_ROUNDS})
-    found.append({**about, "rate": RATES[0], "value": rounds_as_twin(m, d, seed), "exact": TWIN_ROUNDS, "slack": 0})
+        value, exact = _first_play(trace.rewards, trace.costs), first_play_formula(T, m, rate, learner.margin, d)
+        found.append({**about, "rate": rate, "value": value, "exact": exact, "slack": _SILENT_ROUNDS})
+    found.append({**about, "rate": RATES[0], "value": _rounds_as_twin(m, d, seed), "exact": TWIN_ROUNDS, "slack": 0})
     if (m, d) == (1, 0):
         agreed = rounds_as_lp_twin(SerflingLP(delta=DELTA), partial(serfling_lp_spending, delta=DELTA), "random", seed)
         found.append({**about, "rate": RATE / 2, "value": agreed, "exact": LP_ROUNDS, "slack": 0})
@@ -423,13 +423,13 @@ def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], ord
     return int(np.argmax(differs)) if differs.any() else T
 
 
-def rounds_as_twin(m: int, d: int, seed: Seed) -> int:
+def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
     """Return the number of first rounds in which BudgetSimulation spends as its twin.
 
     m, d: number of resources, and delay.
     """
     T, learner, rate = TWIN_ROUNDS, BudgetSimulation(delta=DELTA, delay=d), RATES[0]
-    pool = several_resources(T, m, seed)
+    pool = _several_resources(T, m, seed)
     assert pool.costs is not None
     budget = Budget([rate * T] * m, worst=1.0, null=0)
     trace = play(learner, pool, "random", d, budget=budget, stop="strict", mixed=True, seed=seed)
@@ -440,7 +440,7 @@ def rounds_as_twin(m: int, d: int, seed: Seed) -> int:
     return int(np.argmax(differs)) if differs.any() else T
 
 
-def corollary_row(T: int, rate: float, seed: Seed) -> Row:
+def _corollary_row(T: int, rate: float, seed: Seed) -> Row:
     """Return the regret of BudgetSimulation as printed, for Corollary 4.8.
 
     The pool is one on which both terms of the corollary are attained.
@@ -464,7 +464,7 @@ def _rate_checks(rows: Rows) -> list[float]:
     in_T = [(T, rate) for T, rate in at if rate == richest]
     in_rate = [(T, rate) for T, rate in at if T == longest]
     for places, x in ((in_T, [T for T, _ in in_T]), (in_rate, [1 / rate for _, rate in in_rate])):
-        limits = [first_play_formula(T, 1, rate, 2.0, 0) - 1 + 2 * margins_formula(T, rate) for T, rate in places]
+        limits = [first_play_formula(T, 1, rate, 2.0, 0) - 1 + 2 * _margins_formula(T, rate) for T, rate in places]
         regrets = [select(rows, "regret", T=T, rate=rate) for T, rate in places]
         checks.append(pvalues.slope_at_most(x, regrets, limits))
     return checks
@@ -473,7 +473,7 @@ def _rate_checks(rows: Rows) -> list[float]:
 def _second_term(row: Row) -> float:
     """Return the regret after the first play, in units of the second term."""
     first = first_play_formula(row["T"], 1, row["rate"], 2.0, 0) - 1
-    return float((row["regret"] - first) / margins_formula(row["T"], row["rate"]))
+    return float((row["regret"] - first) / _margins_formula(row["T"], row["rate"]))
 
 
 def _second_terms(rows: Rows) -> str:
@@ -493,7 +493,7 @@ def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[f
     late = first - first_play_formula(T, 1, RATE, margin, 0)
     far = int((np.abs(last - (RATE - margin * epsilon)) > epsilon).sum())
     return [
-        pvalues.exact(bool(((late >= 0) & (late <= SILENT_ROUNDS)).all())),
+        pvalues.exact(bool(((late >= 0) & (late <= _SILENT_ROUNDS)).all())),
         pvalues.binomial_tail(far, last.size, DELTA),
     ]
 

@@ -31,12 +31,12 @@ LEVEL, TRIED = 0.05, 300
 Law: TypeAlias = Callable[[int, int], Floats]
 
 
-def reds_without_replacement(n: int, k: int) -> Floats:
+def _reds_without_replacement(n: int, k: int) -> Floats:
     """Return the distribution of red balls in 2k draws without replacement.
 
     There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
 
-    >>> reds_without_replacement(1, 1).round(3).tolist()
+    >>> _reds_without_replacement(1, 1).round(3).tolist()
     [0.0, 1.0, 0.0]
     """
     from scipy.stats import hypergeom
@@ -44,12 +44,12 @@ def reds_without_replacement(n: int, k: int) -> Floats:
     return np.asarray(hypergeom.pmf(np.arange(2 * k + 1), 2 * n, n, 2 * k))
 
 
-def reds_with_replacement(n: int, k: int) -> Floats:
+def _reds_with_replacement(n: int, k: int) -> Floats:
     """Return the distribution of red balls in 2k draws with replacement.
 
     There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
 
-    >>> reds_with_replacement(1, 1).round(3).tolist()
+    >>> _reds_with_replacement(1, 1).round(3).tolist()
     [0.25, 0.5, 0.25]
     """
     from scipy.stats import binom
@@ -57,12 +57,12 @@ def reds_with_replacement(n: int, k: int) -> Floats:
     return np.asarray(binom.pmf(np.arange(2 * k + 1), 2 * k, 0.5))
 
 
-def total_variation(one: Floats, other: Floats) -> float:
+def _total_variation(one: Floats, other: Floats) -> float:
     """Return the total variation distance of two distributions on the same values.
 
     one, other: probabilities, same shape.
 
-    >>> round(total_variation(reds_without_replacement(1, 1), reds_with_replacement(1, 1)), 9)
+    >>> round(_total_variation(_reds_without_replacement(1, 1), _reds_with_replacement(1, 1)), 9)
     0.5
     """
     return math.fsum(np.abs(one - other)) / 2
@@ -76,10 +76,10 @@ def replacement_distance(n: int, k: int) -> float:
     >>> round(replacement_distance(100, 1) * 100, 3)
     0.251
     """
-    return total_variation(reds_without_replacement(n, k), reds_with_replacement(n, k))
+    return _total_variation(_reds_without_replacement(n, k), _reds_with_replacement(n, k))
 
 
-def least_distance(law: Floats, n: int, k: int) -> float:
+def _least_distance(law: Floats, n: int, k: int) -> float:
     """Return a lower bound on the distance to any mixture of i.i.d. draws.
 
     law: distribution of red balls in 2k draws from 2n balls.
@@ -89,7 +89,7 @@ def least_distance(law: Floats, n: int, k: int) -> float:
     """
     from scipy.stats import binom
 
-    event = np.flatnonzero(law > reds_with_replacement(n, k))
+    event = np.flatnonzero(law > _reds_with_replacement(n, k))
     most = max(float(binom.pmf(event, 2 * k, p).sum()) for p in np.linspace(0, 1, 201))
     return float(law[event].sum()) - most
 
@@ -108,8 +108,8 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         at 5 % misses at most 5 % of the lists, and of samples at most the distance more
     """
 
-    law: Law = reds_without_replacement
-    norm: Callable[[Floats, Floats], float] = total_variation
+    law: Law = _reds_without_replacement
+    norm: Callable[[Floats, Floats], float] = _total_variation
     interval: Intervals = Serfling
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -119,7 +119,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         n, k = unit["n"], unit["k"]
         law = self.law(n, k)
-        far = {"distance": self.norm(law, reds_with_replacement(n, k)), "least": least_distance(law, n, k)}
+        far = {"distance": self.norm(law, _reds_with_replacement(n, k)), "least": _least_distance(law, n, k)}
         return [{**unit, **far, **(self._misses(law, n, k) if k <= TRIED else {})}]
 
     def _misses(self, law: Floats, n: int, k: int) -> Row:
@@ -129,7 +129,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         """
         ends = with_ones(self.interval, 2 * n, 2 * k, LEVEL)
         outside = (ends.lows > 0.5 + ROUNDING) | (ends.highs < 0.5 - ROUNDING)
-        return {"on_list": float(law[outside].sum()), "on_samples": float(reds_with_replacement(n, k)[outside].sum())}
+        return {"on_list": float(law[outside].sum()), "on_samples": float(_reds_with_replacement(n, k)[outside].sum())}
 
     def verdict(self, rows: Rows) -> Verdict:
         far = [row for row in rows if row["k"] >= 100 and row["n"] >= 100 * row["k"]]
@@ -170,9 +170,9 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle: red first": {"law": lambda n, k: np.eye(2 * k + 1)[min(n, 2 * k)]},
-            "draws with replacement": {"law": reds_with_replacement},
-            "twice as many balls": {"law": lambda n, k: reds_without_replacement(2 * n, k)},
-            "the norm of Diaconis and Freedman": {"norm": lambda one, other: 2 * total_variation(one, other)},
+            "draws with replacement": {"law": _reds_with_replacement},
+            "twice as many balls": {"law": lambda n, k: _reds_without_replacement(2 * n, k)},
+            "the norm of Diaconis and Freedman": {"norm": lambda one, other: 2 * _total_variation(one, other)},
             "half of Serfling's radius": {"interval": with_half_radius(Serfling)},
         }
 

@@ -23,7 +23,7 @@ from tombola.report.chart import Chart
 from tombola.rng import new_rng
 
 # Trainings per block in the claim: enough draws for the chi-square test.
-TRAININGS = 40
+_TRAININGS = 40
 
 
 class State(NamedTuple):
@@ -33,7 +33,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LastRowRecorder(Learner):
+class _LastRowRecorder(Learner):
     """Base learner that plays the action with a loss in the last row.
 
     Its plays record the rows of its training.
@@ -56,7 +56,7 @@ class LastRowRecorder(Learner):
 
 
 @dataclass(frozen=True)
-class FirstRowRecorder(LastRowRecorder):
+class _FirstRowRecorder(_LastRowRecorder):
     """Play the action with a loss in the first row: a fault.
 
     It is as if training drew one row only.
@@ -79,7 +79,7 @@ SCHEDULES: Schedules = {"lemma": LemmaSchedule, "paper": PaperSchedule}
 
 
 @dataclass(frozen=True)
-class RecordingSimulation:
+class _RecordingSimulation:
     """Create Simulation with a recording base learner, for each schedule.
 
     An instance is a function from the name of a schedule and the delay to the learner.
@@ -89,16 +89,16 @@ class RecordingSimulation:
     past: rows that Simulation keeps; see `Simulation`.
     """
 
-    base: Learner = field(default_factory=LastRowRecorder)
+    base: Learner = field(default_factory=_LastRowRecorder)
     kinds: Schedules = field(default_factory=lambda: SCHEDULES)
     past: Literal["blocks", "all"] = "blocks"
 
     def __call__(self, kind: str, delay: int) -> Simulation:
         """Return the learner with this schedule for this delay."""
-        return Simulation(self.base, self.kinds[kind](delay), trainings=TRAININGS, past=self.past)
+        return Simulation(self.base, self.kinds[kind](delay), trainings=_TRAININGS, past=self.past)
 
 
-def training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
+def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
     """Return the draw frequency of each row, shape (T,), by the round of the training.
 
     learner: a Simulation with a recording base, run over T unit vectors.
@@ -147,7 +147,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         block (chi-square, two-sided)
     """
 
-    learner: Callable[[str, int], Simulation] = field(default_factory=RecordingSimulation)
+    learner: Callable[[str, int], Simulation] = field(default_factory=_RecordingSimulation)
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons = (2, 3, 37, 64, 300, 1024) if full else (2, 37, 64, 150)
@@ -156,14 +156,14 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, d, name = unit["T"], unit["d"], unit["schedule"]
-        drawn = training_counts(self.learner(name, d), T, d, seed)
+        drawn = _training_counts(self.learner(name, d), T, d, seed)
         before = [0]
         rows: list[Row] = []
         for i, block in blocks(name, T, d):
             shares = drawn.get(block.start, np.zeros(T))
-            draws = TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
+            draws = _TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
             if draws:
-                counts = np.rint(shares * TRAININGS * 2**i)
+                counts = np.rint(shares * _TRAININGS * 2**i)
                 off = {
                     "strange": int(counts.sum() - counts[before].sum()),
                     "even": pvalues.counts_uniform(counts[before]),
@@ -207,11 +207,11 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "training on one row only": {"learner": RecordingSimulation(base=FirstRowRecorder())},
-            "rows between blocks kept": {"learner": RecordingSimulation(past="all")},
-            "waits one round too long": {"learner": lambda kind, d: RecordingSimulation()(kind, d + 1)},
+            "training on one row only": {"learner": _RecordingSimulation(base=_FirstRowRecorder())},
+            "rows between blocks kept": {"learner": _RecordingSimulation(past="all")},
+            "waits one round too long": {"learner": lambda kind, d: _RecordingSimulation()(kind, d + 1)},
             "the other schedule": {
-                "learner": RecordingSimulation(kinds={"lemma": PaperSchedule, "paper": LemmaSchedule})
+                "learner": _RecordingSimulation(kinds={"lemma": PaperSchedule, "paper": LemmaSchedule})
             },
-            "no blocks": {"learner": RecordingSimulation(kinds=dict.fromkeys(SCHEDULES, lambda _: GrowingSchedule()))},
+            "no blocks": {"learner": _RecordingSimulation(kinds=dict.fromkeys(SCHEDULES, lambda _: GrowingSchedule()))},
         }

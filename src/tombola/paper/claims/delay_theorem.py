@@ -146,13 +146,13 @@ def default_learners() -> Learners:
     return {name: LEARNERS[name] for name in ("follow the leader", "Hedge", "Simulation")}
 
 
-def max_added_regret(learner: str, T: int, d: int) -> float:
+def _max_added_regret(learner: str, T: int, d: int) -> float:
     """Return a bound on the regret that a delay adds in random order.
 
     learner: its name in the claim.
     T, d: number of rounds, and delay.
 
-    >>> max_added_regret("follow the leader", 1024, 3), max_added_regret("Simulation", 1024, 3)
+    >>> _max_added_regret("follow the leader", 1024, 3), _max_added_regret("Simulation", 1024, 3)
     (3.0, 60.0)
     """
     return {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}[learner] * d
@@ -221,7 +221,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
                 at_once = play(prompt, pool, order, seed=child).expected_regret
                 about = {"pool": "trap", "order": unit["order"], "T": T, "k": 2, "d": d, "learner": name, "play": r}
                 # Exact only where the order of the rows is known here.
-                twin = hedge_trap_regret(pool, d) if name == "Hedge" and order == "given" else None
+                twin = _hedge_trap_regret(pool, d) if name == "Hedge" and order == "given" else None
                 rows.append({**about, "regret": late, "prompt": at_once, "twin": twin})
         return rows
 
@@ -233,7 +233,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         T = levels(traps, "T")[0]
         settings = [(name, d) for name in self.learners for d in levels(traps, "d")]
         checks = [
-            pvalues.mean_at_most(added_regrets(traps, "random", *one), max_added_regret(one[0], T, one[1]))
+            pvalues.mean_at_most(_added_regrets(traps, "random", *one), _max_added_regret(one[0], T, one[1]))
             for one in settings
         ]
         checks += [
@@ -282,13 +282,13 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         }
 
 
-def hedge_trap_regret(pool: Pool, d: int) -> float:
+def _hedge_trap_regret(pool: Pool, d: int) -> float:
     """Return the regret of Hedge, tuned to delay d, in given order, by its formula."""
     rate = math.sqrt(8 * math.log(2) / (pool.rows * (1 + 2 * d)))
     return hedge_regret(np.asarray(pool.losses, dtype=np.float64), rate, d)
 
 
-def added_regrets(traps: Rows, order: str, learner: str, delay: int) -> Floats:
+def _added_regrets(traps: Rows, order: str, learner: str, delay: int) -> Floats:
     """Return the regret with delay minus that without, for every play.
 
     Both are on the same rows in the same order.
@@ -300,20 +300,20 @@ def added_regrets(traps: Rows, order: str, learner: str, delay: int) -> Floats:
     return late - prompt
 
 
-def mean_added_regret(traps: Rows, order: str, learner: str, delay: int) -> Estimate:
+def _mean_added_regret(traps: Rows, order: str, learner: str, delay: int) -> Estimate:
     """Return the mean regret that a delay adds, with its 95 % interval.
 
     traps: rows of the claim on the pool `delay_trap`.
     order, learner, delay: select the rows.
     """
-    return _statistics.mean(added_regrets(traps, order, learner, delay))
+    return _statistics.mean(_added_regrets(traps, order, learner, delay))
 
 
 def _sentence(traps: Rows) -> str:
     d = levels(traps, "d")[-1]
     words = [
-        f"{name} {mean_added_regret(traps, 'random', name, d).value:+.1f} shuffled, "
-        f"{mean_added_regret(traps, 'given', name, d).value:+.0f} given"
+        f"{name} {_mean_added_regret(traps, 'random', name, d).value:+.1f} shuffled, "
+        f"{_mean_added_regret(traps, 'given', name, d).value:+.0f} given"
         for name in levels(traps, "learner")
     ]
     return f"delay {d} adds to " + "; ".join(words)
@@ -321,6 +321,6 @@ def _sentence(traps: Rows) -> str:
 
 def _band(traps: Rows, name: str, order: str) -> Band:
     late = levels(traps, "d")
-    found = [mean_added_regret(traps, order, name, d) for d in late]
+    found = [_mean_added_regret(traps, order, name, d) for d in late]
     words = f"{name}, {'shuffled' if order == 'random' else 'given order'}"
     return Band(words, np.array(late, dtype=np.float64), *(np.array([one[i] for one in found]) for i in range(3)))

@@ -18,7 +18,7 @@ from tombola.report.chart import Band, Chart
 SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 
 
-def is_demonstrated(row: Row) -> bool:
+def _is_demonstrated(row: Row) -> bool:
     """Return whether the numbers of a row demonstrate its erratum.
 
     row: as returned by `erratum_row`.
@@ -47,8 +47,8 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
         return [erratum_row(erratum) for erratum in self.errata if erratum.number == unit["number"]]
 
     def verdict(self, rows: Rows) -> Verdict:
-        missing = [row["number"] for row in rows if not is_demonstrated(row)]
-        kinds = Counter(row["severity"] for row in rows if is_demonstrated(row))
+        missing = [row["number"] for row in rows if not _is_demonstrated(row)]
+        kinds = Counter(row["severity"] for row in rows if _is_demonstrated(row))
         counts = ", ".join(f"{kinds[kind]} {words}" for kind, words in SEVERITY_LABELS.items())
         computed = sum(row["method"] == "computed" for row in rows)
         measured = (

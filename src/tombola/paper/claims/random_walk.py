@@ -42,7 +42,7 @@ LEARNERS: dict[str, Learner] = {
 }
 
 
-def rescaled_walk(walk: Pool) -> Pool:
+def _rescaled_walk(walk: Pool) -> Pool:
     """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
 
     Losses are clipped to [0, 1].
@@ -50,7 +50,7 @@ def rescaled_walk(walk: Pool) -> Pool:
     The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small that up to millions of rounds a
     few switches cost more than the worse action; the rescaled walk shows the rates at thousands of rounds.
 
-    >>> rescaled_walk(instances.random_walk(64, seed=0)).losses.shape
+    >>> _rescaled_walk(instances.random_walk(64, seed=0)).losses.shape
     (64, 2)
     """
     T = walk.rows
@@ -62,9 +62,9 @@ def rescaled_walk(walk: Pool) -> Pool:
     return Pool(wide.clip(0.0, 1.0))
 
 
-def walk_of(T: int, seed: Seed) -> Pool:
+def _walk_of(T: int, seed: Seed) -> Pool:
     """Return a rescaled walk of T rounds."""
-    return rescaled_walk(instances.random_walk(T, seed=seed))
+    return _rescaled_walk(instances.random_walk(T, seed=seed))
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
     given: OrderLike = "given"
     order: OrderLike = "random"
-    walk: Callable[[int, Seed], Pool] = walk_of
+    walk: Callable[[int, Seed], Pool] = _walk_of
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": 2**i, "walks": 200 if full else 80} for i in range(8, 18 if full else 15)]
@@ -152,7 +152,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
             "a walk that is shuffled too": {"given": "random"},
             "a learner that switches as if rows were listed": {"learners": {**self.learners, FRUGAL: BatchedExp3()}},
             "a walk without a best action": {
-                "walk": lambda T, seed: Pool(np.repeat(walk_of(T, seed).losses[:, :1], 2, axis=1))
+                "walk": lambda T, seed: Pool(np.repeat(_walk_of(T, seed).losses[:, :1], 2, axis=1))
             },
         }
 

@@ -46,7 +46,7 @@ def exact_regret(T: int) -> float:
     return (T + 1) / (2 * T) * played
 
 
-def repaired_test(T: int) -> Learner:
+def _repaired_test(T: int) -> Learner:
     """Return the birthday test inside Simulation, with the grid of the whole horizon."""
     return Simulation(BirthdayTest(grid=T), LemmaSchedule())
 
@@ -64,7 +64,7 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
         2 √T at every horizon
     """
 
-    learner: Callable[[int], Learner] = repaired_test
+    learner: Callable[[int], Learner] = _repaired_test
     order: OrderLike = "random"
     mean: Callable[[int], float] = exact_regret
 

@@ -27,9 +27,9 @@ from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Leads of action 1 in units of 1/sqrt(T): the hardest i.i.d. input is near 1.
-LEADS = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
+_LEADS = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
 # Name of the i.i.d. input in which action 1 never loses; an alternative to a lead.
-ZERO = "zero"
+_ZERO = "zero"
 
 
 def iid_input(T: int, lead: float | str) -> Pool:
@@ -75,12 +75,12 @@ def repeat_mean(T: int) -> float:
     return float(np.sum(2 * (m - 1) / (T * (T - 1)) * (1.0 + (np.minimum(m + 1, T) - 2) * others)))
 
 
-def iid_bound(T: int) -> float:
+def _iid_bound(T: int) -> float:
     """Bound the birthday test on every i.i.d. input (L257).
 
     It costs E[tau] rounds, then follows the leader.
 
-    >>> round(iid_bound(1024), 1)
+    >>> round(_iid_bound(1024), 1)
     138.6
     """
     return bounds.birthday(T) + bounds.follow_the_leader_iid(T, 2)
@@ -104,7 +104,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     test: Callable[[int], Learner] = BirthdayTest
     iid: OrderLike = "iid"
     order: OrderLike = "random"
-    bound: Callable[[int], float] = iid_bound
+    bound: Callable[[int], float] = _iid_bound
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]
@@ -112,7 +112,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, count = unit["T"], unit["plays"]
         pools: dict[str, tuple[Pool, OrderLike]] = {
-            f"iid {lead}": (iid_input(T, lead), self.iid) for lead in (ZERO, *LEADS)
+            f"iid {lead}": (iid_input(T, lead), self.iid) for lead in (_ZERO, *_LEADS)
         }
         pools |= {"birthday": (instances.birthday(T), self.order), "twice": (pool_with_repeat(T), self.order)}
         rows: list[Row] = []
@@ -188,12 +188,12 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     ('iid b', array([5., 6.]))
     """
     kinds = [kind for kind in levels(rows, "kind", T=T) if kind.startswith("iid")]
-    found: dict[Any, Floats] = {kind: select(sorted_plays(rows, T, kind), "regret") for kind in kinds}
+    found: dict[Any, Floats] = {kind: select(_sorted_plays(rows, T, kind), "regret") for kind in kinds}
     hardest = max(kinds, key=lambda kind: float(found[kind][: found[kind].size // 2].mean()))
     return hardest, found[hardest][found[hardest].size // 2 :]
 
 
-def sorted_plays(rows: Rows, T: int, kind: str) -> Rows:
+def _sorted_plays(rows: Rows, T: int, kind: str) -> Rows:
     """Return the rows of one input in the order of plays.
 
     kind: name of the input.

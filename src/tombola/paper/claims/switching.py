@@ -48,27 +48,27 @@ from tombola.report.chart import Chart
 GAPS, TWIN_ROUNDS, LONG = (0.5, 16.0, 32.0), 1024, 3 * 2**18
 # Gap of the pool on which the paper's elimination drops an action within the horizon; so wide that random losses
 # change no decision.
-WIDE_GAP = 0.95
+_WIDE_GAP = 0.95
 # Name of SerflingElimination, the tight version of the learner of the paper, in this claim.
-TIGHT = "Serfling elimination"
+_TIGHT = "Serfling elimination"
 # Order of the regret as printed and as corrected, for the verdict.
 WORDS = ("√(k T log³ T)", "√(k T log T)")
 # Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {
     "faithful": SimulationSuccessiveElimination(),
-    TIGHT: SerflingElimination(),
+    _TIGHT: SerflingElimination(),
     "UCB2": UCB2(),
     "FrugalUCB": FrugalUCB(),
 }
 # Twins of the learners, as functions of k and T.
 TWINS: dict[str, Callable[[int, int], Twin]] = {
     "faithful": SimulationEliminationTwin,
-    TIGHT: SerflingEliminationTwin,
+    _TIGHT: SerflingEliminationTwin,
 }
 
 
 @dataclass(frozen=True)
-class Narrow(SerflingElimination):
+class _Narrow(SerflingElimination):
     """SerflingElimination with 0.3 times its radius: a fault."""
 
     @staticmethod
@@ -90,7 +90,7 @@ def listed(T: int, gap: float, seed: Seed) -> Pool:
     return Pool(losses[np.lexsort((losses[:, 0], -losses[:, 1]))])
 
 
-def faithful_regret(T: int, gap: float) -> float:
+def _faithful_regret(T: int, gap: float) -> float:
     """Return the exact regret of the paper's elimination while it drops nothing.
 
     There are two actions.
@@ -99,24 +99,24 @@ def faithful_regret(T: int, gap: float) -> float:
 
     gap: difference of the mean losses.
 
-    >>> faithful_regret(1024, 0.1)
+    >>> _faithful_regret(1024, 0.1)
     70.0
     """
     ones = round(T * 0.5) - round(T * (0.5 - gap))
     return ones / 2 + bounds.simulation_elimination_switches(T, 2)
 
 
-def faithful_plays(T: int) -> int:
+def _faithful_plays(T: int) -> int:
     """Return the plays of the worse action by the paper's elimination.
 
     Two actions differ by WIDE_GAP.
 
     Half of each block 2^i, until 2 e_i < WIDE_GAP, e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
 
-    >>> faithful_plays(2**19), faithful_plays(3 * 2**18)
+    >>> _faithful_plays(2**19), _faithful_plays(3 * 2**18)
     (262144, 262144)
     """
-    block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < WIDE_GAP**2 * 2**i)
+    block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < _WIDE_GAP**2 * 2**i)
     return int(min(2**block, T // 2))
 
 
@@ -184,7 +184,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         powers = range(12, 19) if full else (12, 14, 16)
         rates: list[Unit] = [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in GAPS]
         twins = [{"T": TWIN_ROUNDS, "learner": name, "plays": 12} for name in TWINS]
-        twins += [{"T": 2**i, "learner": TIGHT, "plays": len(GAPS)} for i in powers if i <= 16]
+        twins += [{"T": 2**i, "learner": _TIGHT, "plays": len(GAPS)} for i in powers if i <= 16]
         return [*rates, *twins, {"T": LONG, "learner": "faithful", "plays": 0}]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
@@ -210,9 +210,11 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         T, name, count = unit["T"], unit["learner"], unit["plays"]
         about = {"gap": None, "T": T, "learner": name}
         if count == 0:
-            losses = (np.arange(T)[:, None] < np.array([(1 + WIDE_GAP) / 2, (1 - WIDE_GAP) / 2]) * T).astype(np.float64)
+            losses = (np.arange(T)[:, None] < np.array([(1 + _WIDE_GAP) / 2, (1 - _WIDE_GAP) / 2]) * T).astype(
+                np.float64
+            )
             trace = play(self.learners[name], Pool(losses), seed=seed)
-            return [{**about, "play": 0, "value": int(trace.plays[0]), "exact": faithful_plays(T)}]
+            return [{**about, "play": 0, "value": int(trace.plays[0]), "exact": _faithful_plays(T)}]
         generator = np.random.default_rng(seed)
         found: list[Row] = []
         # Many gaps, since decisions are far apart: a radius that is off by a tenth changes some of them.
@@ -228,19 +230,19 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         at = levels(rows, "T")
         settings = [(T, gap) for T in at for gap in levels(rows, "gap")]
         checks = [check for T, gap in settings for check in self._checks(rows, T, gap)]
-        hard = {gap: [select(rows, "regret", T=T, gap=gap, learner=TIGHT) for T in at] for gap in levels(rows, "gap")}
+        hard = {gap: [select(rows, "regret", T=T, gap=gap, learner=_TIGHT) for T in at] for gap in levels(rows, "gap")}
         rate = [self.bound(T, 2) for T in at]
         checks += [pvalues.binomial_tail(*_exceptions(rows, T), 1 / T) for T in at]
         checks += [pvalues.exact(agrees(bound, bound_formula(T))) for T, bound in zip(at, rate, strict=True)]
         differ = sum(row["value"] != row["exact"] for row in computed)
         checks.append(pvalues.exact(differ == 0))
         widest = levels(rows, "gap")[-1]
-        improved = float(select(rows, "regret", T=at[-1], gap=widest, learner=TIGHT).mean())
+        improved = float(select(rows, "regret", T=at[-1], gap=widest, learner=_TIGHT).mean())
         wide = float(select(rows, "regret", T=at[-1], gap=widest, learner="faithful").mean())
         share = max(
             float(regrets.mean()) / bound for many in hard.values() for regrets, bound in zip(many, rate, strict=True)
         )
-        slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=TIGHT).value:.2f}" for gap in hard)
+        slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=_TIGHT).value:.2f}" for gap in hard)
         lost, plays = np.sum([_exceptions(rows, T) for T in at], axis=0)
         measured = (
             f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, "
@@ -251,7 +253,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
 
     def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
-        tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == TIGHT]
+        tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == _TIGHT]
         most = bounds.elimination_switches(T, 2)
         faithful: dict[str, Any] = {"T": T, "gap": gap, "learner": "faithful"}
         made = select(rows, "switches", **faithful)
@@ -259,7 +261,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             pvalues.mean_at_most(select(tight, "regret"), self.bound(T, 2)),
             pvalues.exact(float(select(tight, "switches").max()) <= most),
             pvalues.exact(bool((made == bounds.simulation_elimination_switches(T, 2)).all())),
-            pvalues.mean_equals(select(rows, "regret", **faithful), faithful_regret(T, gap / T**0.5)),
+            pvalues.mean_equals(select(rows, "regret", **faithful), _faithful_regret(T, gap / T**0.5)),
         ]
 
     def chart(self, rows: Rows) -> Chart:
@@ -267,7 +269,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         widest = levels(rows, "gap")[-1]
         curves: dict[str, Callable[[int], float]] = {
             "bound of Serfling elimination": lambda T: self.bound(T, 2),
-            "nothing learned": lambda T: faithful_regret(T, widest / T**0.5),
+            "nothing learned": lambda T: _faithful_regret(T, widest / T**0.5),
         }
         return Chart(
             title=self.title,
@@ -282,9 +284,9 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "0.3 of the radius": {"learners": {**self.learners, TIGHT: Narrow()}},
+            "0.3 of the radius": {"learners": {**self.learners, _TIGHT: _Narrow()}},
             "switches not counted": {"price": 0.0},
-            "a learner that switches often": {"learners": {**self.learners, TIGHT: UCB1()}},
+            "a learner that switches often": {"learners": {**self.learners, _TIGHT: UCB1()}},
             "a twentieth of the bound": {"bound": lambda *size: self.bound(*size) / 20},
         }
 
@@ -305,10 +307,10 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         }
 
 
-def drops_best(row: Row) -> bool:
+def _drops_best(row: Row) -> bool:
     """Return whether the best action was dropped, by the plays of the worse one.
 
-    >>> drops_best({"T": 1000, "worse": 500}), drops_best({"T": 1000, "worse": 900})
+    >>> _drops_best({"T": 1000, "worse": 500}), _drops_best({"T": 1000, "worse": 900})
     (False, True)
     """
     last = elimination_counts(row["T"], 2)[-1]
@@ -320,6 +322,6 @@ def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
 
     Wrong is to drop the best action, or the other one too late.
     """
-    tight = [row for row in rows if row["learner"] == TIGHT and row["T"] == T]
+    tight = [row for row in rows if row["learner"] == _TIGHT and row["T"] == T]
     limits = {gap: most_plays(T, gap / math.sqrt(T)) for gap in levels(tight, "gap")}
-    return sum(drops_best(row) or row["worse"] > limits[row["gap"]] for row in tight), len(tight)
+    return sum(_drops_best(row) or row["worse"] > limits[row["gap"]] for row in tight), len(tight)

@@ -32,14 +32,14 @@ DELTA, SHORT, RICH = 0.05, (14, 7), (1024, 190)
 # Radius of error rates, as a function of rows seen, rows of the pool, VC dimension and delta (error probability).
 Radius: TypeAlias = Callable[[int, int, int, float], float]
 # The three radii of the claim, as computed by the package.
-RADII: dict[str, Radius] = {
+_RADII: dict[str, Radius] = {
     "printed": lambda n, _, vc, delta: bounds.uniform_convergence_printed(n, vc, delta),
     "corrected": lambda n, _, vc, delta: bounds.uniform_convergence_corrected(n, vc, delta),
     "direct": bounds.uniform_convergence,
 }
 # The same radii from the statements: printed (L704), its last display solved (erratum 41), and a union over at most
 # (e T / v)^v labellings with Serfling's inequality.
-FORMULAS: dict[str, Radius] = {
+_FORMULAS: dict[str, Radius] = {
     "printed": lambda n, _, v, delta: (
         0.5 * sum(math.sqrt(8 / n * term) for term in (v * math.log(2 * math.e * n / v), math.log(2 / delta)))
     ),
@@ -52,23 +52,23 @@ FORMULAS: dict[str, Radius] = {
 }
 
 
-def labels_of(T: int) -> Any:
+def _labels_of(T: int) -> Any:
     """Return alternating labels along the feature, and an order with ones first.
 
-    >>> labels_of(6)
+    >>> _labels_of(6)
     (array([0, 1, 0, 1, 0, 1]), array([1, 3, 5, 0, 2, 4]))
     """
     labels = np.arange(T) % 2
     return labels, np.argsort(-labels, kind="stable")
 
 
-def threshold_error_rates(labels: Any, seen: Any) -> Floats:
+def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
     """Return the error rate of every threshold on the rows seen.
 
     labels: sorted by feature.
     seen: whether each row is seen.
 
-    >>> threshold_error_rates(np.array([0, 1]), np.array([True, True])).tolist()
+    >>> _threshold_error_rates(np.array([0, 1]), np.array([True, True])).tolist()
     [0.5, 0.0, 0.5]
     """
     ones, zeros = labels * seen, (1 - labels) * seen
@@ -77,22 +77,22 @@ def threshold_error_rates(labels: Any, seen: Any) -> Floats:
     return np.asarray((below + above) / seen.sum())
 
 
-def largest_error(rows: Any, T: int) -> float:
+def _largest_error(rows: Any, T: int) -> float:
     """Return the largest error of a threshold's error rate, from some rows.
 
     rows: indices of the rows seen, of T.
     """
-    labels, listed = labels_of(T)
+    labels, listed = _labels_of(T)
     seen = np.zeros(T, bool)
     seen[listed[rows]] = True
-    return float(np.abs(threshold_error_rates(labels, seen) - threshold_error_rates(labels, np.ones(T, bool))).max())
+    return float(np.abs(_threshold_error_rates(labels, seen) - _threshold_error_rates(labels, np.ones(T, bool))).max())
 
 
 @cache
-def exact_errors() -> Floats:
+def _exact_errors() -> Floats:
     """Return the largest error for every subset of the short list."""
     T, n = SHORT
-    return np.array([largest_error(list(chosen), T) for chosen in itertools.combinations(range(T), n)])
+    return np.array([_largest_error(list(chosen), T) for chosen in itertools.combinations(range(T), n)])
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class UniformConvergence(
     """
 
     order: OrderLike = "random"
-    radii: Mapping[str, Radius] = field(default_factory=lambda: RADII)
+    radii: Mapping[str, Radius] = field(default_factory=lambda: _RADII)
 
     def units(self, *, full: bool) -> list[Unit]:
         T, n = SHORT
@@ -126,7 +126,7 @@ class UniformConvergence(
         rows: list[Row] = []
         for play, child in enumerate(repetition_seeds(seed, unit["plays"])):
             first = draw_order(self.order, T, RngStreams(child).order())[:n]
-            rows.append({"n": n, "T": T, "play": play, "largest": largest_error(first, T)})
+            rows.append({"n": n, "T": T, "play": play, "largest": _largest_error(first, T)})
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -145,10 +145,10 @@ class UniformConvergence(
         settings = [*((n, T, 1) for n, T in sorted({(row["n"], row["T"]) for row in rows})), (n, T, T)]
         checks += [
             pvalues.exact(agrees(self.radii[name](*setting, DELTA), formula(*setting, DELTA)))
-            for name, formula in FORMULAS.items()
+            for name, formula in _FORMULAS.items()
             for setting in settings
         ]
-        short, counted = select(rows, "largest", T=SHORT[0]), exact_errors()
+        short, counted = select(rows, "largest", T=SHORT[0]), _exact_errors()
         for value in np.unique(counted.round(9))[:-1]:
             share = float((counted > value + 1e-6).mean())
             checks.append(pvalues.binomial_equals(int((short > value + 1e-6).sum()), short.size, share))

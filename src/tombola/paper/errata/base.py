@@ -10,13 +10,13 @@ from typing import Literal, NamedTuple
 from tombola.paper.base import docstring_fields
 
 # Kind of an erratum: a false statement, a gap in a proof, a typo, or a bound that is not tight.
-Severity = Literal["false", "gap", "typo", "loose"]
+_Severity = Literal["false", "gap", "typo", "loose"]
 # Relation of the true value to a correct one; see `Erratum`.
-Relation = Literal["equals", "at most", "at least", "within", "tighter"]
+_Relation = Literal["equals", "at most", "at least", "within", "tighter"]
 # Origin of the true value; see `Erratum`.
 Method = Literal["computed", "arithmetic"]
 # Relative tolerance of "equals"; asymptotic constants are compared at finite sizes.
-RELATIVE_TOLERANCE = 0.01
+_RELATIVE_TOLERANCE = 0.01
 
 
 class Evidence(NamedTuple):
@@ -47,17 +47,17 @@ class Erratum(NamedTuple):
 
     number: int
     line: int
-    severity: Severity
+    severity: _Severity
     printed: str
     correct: str
     quantity: str
-    relation: Relation
+    relation: _Relation
     evidence: Callable[[], Evidence]
     method: Method = "computed"
 
 
 def erratum(
-    number: int, line: int, severity: Severity, relation: Relation, method: Method = "computed"
+    number: int, line: int, severity: _Severity, relation: _Relation, method: Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
     """Return a decorator that turns a function into an `Erratum`.
 
@@ -104,6 +104,6 @@ def satisfies(relation: str, value: float, truth: float) -> bool:
     (True, False)
     """
     if relation == "equals":
-        return math.isclose(value, truth, rel_tol=RELATIVE_TOLERANCE)
+        return math.isclose(value, truth, rel_tol=_RELATIVE_TOLERANCE)
     tolerance = 1e-12 * abs(truth)
     return value >= truth - tolerance if relation == "at most" else value <= truth + tolerance

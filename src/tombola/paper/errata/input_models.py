@@ -13,10 +13,10 @@ from tombola.paper.claims.de_finetti import CONSTANT, replacement_distance
 from tombola.paper.errata.base import Evidence, erratum
 
 
-def first_repetition(T: int) -> float:
+def _first_repetition(T: int) -> float:
     """Return E[tau], the mean round of the first repeated loss, without rounding.
 
-    >>> first_repetition(2)
+    >>> _first_repetition(2)
     2.5
     """
     mean, differ = Fraction(0), Fraction(1)
@@ -35,7 +35,7 @@ def _survival() -> Evidence:
     """
     T = 23
     terms = [math.prod((T - s) / T for s in range(t)) for t in range(T + 2)]
-    return Evidence(printed=sum(terms[1:]), corrected=sum(terms[:-1]), truth=first_repetition(T))
+    return Evidence(printed=sum(terms[1:]), corrected=sum(terms[:-1]), truth=_first_repetition(T))
 
 
 @erratum(2, 236, "typo", "equals")
@@ -59,7 +59,7 @@ def _cost_of_the_test() -> Evidence:
     Correct: 2√T, for every T ≥ 1
     """
     T = 100
-    return Evidence(printed=4 * math.sqrt(T), corrected=2 * math.sqrt(T), truth=first_repetition(T))
+    return Evidence(printed=4 * math.sqrt(T), corrected=2 * math.sqrt(T), truth=_first_repetition(T))
 
 
 @erratum(46, 847, "false", "equals")

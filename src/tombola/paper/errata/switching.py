@@ -6,10 +6,10 @@ from itertools import pairwise
 from tombola.paper.errata.base import Evidence, erratum
 
 
-def round_robin(T: int, k: int) -> list[int]:
+def _round_robin(T: int, k: int) -> list[int]:
     """Return the actions of SimulationSuccessiveElimination while none is dropped.
 
-    >>> round_robin(8, 3)
+    >>> _round_robin(8, 3)
     [0, 1, 2, 0, 0, 1, 2, 2]
     """
     first = (k - 1).bit_length()
@@ -62,7 +62,7 @@ def _switches() -> Evidence:
     Correct: 2^i0 − 1 + k(⌈log T⌉ − i0)
     """
     T, k = 1024, 4
-    played = round_robin(T, k)
+    played = _round_robin(T, k)
     truth = sum(a != b for a, b in pairwise(played))
     return Evidence(printed=2 * k * math.log2(T), corrected=3 + k * (10 - 2), truth=truth)
 
@@ -99,7 +99,7 @@ def _uncovered() -> Evidence:
     Correct: plus 2k/2^i for the start
     """
     k, i = 2, 3
-    played = round_robin(2 ** (i + 1), k)
+    played = _round_robin(2 ** (i + 1), k)
     of_the_start = sum(action == 0 for action in played[:k]) / played.count(0)
     return Evidence(printed=0, corrected=2 * k / 2**i, truth=of_the_start)
 
@@ -126,7 +126,7 @@ def _index() -> Evidence:
     k, i = 2, 4
     plays = [2**j // k for j in range(1, i + 1)]
     return Evidence(
-        printed=len(plays) * plays[-1], corrected=sum(plays), truth=round_robin(2 ** (i + 1), k)[k:].count(0)
+        printed=len(plays) * plays[-1], corrected=sum(plays), truth=_round_robin(2 ** (i + 1), k)[k:].count(0)
     )
 
 
@@ -152,7 +152,7 @@ def _plays() -> Evidence:
     Correct: T(a) ≥ 2^i/k; the radius has room for it
     """
     k, i = 3, 2
-    played = round_robin(2 ** (i + 1), k)
+    played = _round_robin(2 ** (i + 1), k)
     fewest = min(played.count(action) for action in range(k))
     return Evidence(printed=2 ** (i + 1) / k, corrected=2**i / k, truth=fewest)
 

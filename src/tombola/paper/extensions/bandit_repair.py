@@ -32,7 +32,7 @@ def birthday_test(T: int) -> Learner:
     return BanditBirthdayTest(grid=T)
 
 
-def simulated_test(T: int) -> Learner:
+def _simulated_test(T: int) -> Learner:
     """Return the birthday test inside OptimisticSimulation."""
     return OptimisticSimulation(birthday_test(T))
 
@@ -50,10 +50,10 @@ def theorem_bound(T: int) -> float:
 
 
 # Number of plays compared with the twin, a second implementation of the learner.
-TWIN_PLAYS = 4
+_TWIN_PLAYS = 4
 
 
-def differs_from_twin(T: int, seed: Seed) -> bool:
+def _differs_from_twin(T: int, seed: Seed) -> bool:
     """Return whether UCB1 simulated with optimism differs from its twin.
 
     Losses of two actions are noisy.
@@ -80,7 +80,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
     """
 
     direct: Callable[[int], Learner] = birthday_test
-    learner: Callable[[int], Learner] = simulated_test
+    learner: Callable[[int], Learner] = _simulated_test
     order: OrderLike = "random"
     bound: Callable[[int], float] = theorem_bound
 
@@ -92,8 +92,8 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         T = unit["T"]
         if unit["plays"] == 0:
             return [
-                {"T": T, "play": None, "differs": differs_from_twin(T, child)}
-                for child in repetition_seeds(seed, TWIN_PLAYS)
+                {"T": T, "play": None, "differs": _differs_from_twin(T, child)}
+                for child in repetition_seeds(seed, _TWIN_PLAYS)
             ]
         pool, direct, learner = instances.birthday(T), self.direct(T), self.learner(T)
         return [

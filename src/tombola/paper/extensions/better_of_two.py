@@ -26,10 +26,10 @@ from tombola.report.chart import Chart
 # Below the values of the linear programs, 1.2096 to 1.2142, by more than their error.
 LIMIT = 1.2
 # Function that combines the regrets of two learners, each of shape (pools,), pool by pool.
-Rivals = Callable[[Floats, Floats], Floats]
+_Rivals = Callable[[Floats, Floats], Floats]
 
 
-def smaller_regret(first: Floats, second: Floats) -> Floats:
+def _smaller_regret(first: Floats, second: Floats) -> Floats:
     """Return the smaller regret, pool by pool.
 
     first, second: regrets of two learners.
@@ -58,7 +58,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     Limits: 1.2, against the exact value of a linear program over all learners
     """
 
-    rivals: Rivals = smaller_regret
+    rivals: _Rivals = _smaller_regret
     pools: Callable[[int], range] = all_pools
     paths: Paths = shuffled_probability
 

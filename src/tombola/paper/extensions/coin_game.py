@@ -33,7 +33,7 @@ def unshuffled_probability(T: int, w: int, n: int, s: int) -> float:
     return float(s == min(n, w))
 
 
-def next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> float:
+def _next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> float:
     """Return P(action 1 loses the next row) after n rows of which it lost s.
 
     T, w: rows of the pool, and losses of action 1.
@@ -61,7 +61,7 @@ def game_matrix(T: int, delay: int = 0, paths: Paths = shuffled_probability) -> 
         b[w] = -min(w, T - w)
         for i, (n, s) in enumerate(places):
             times = 1 + min(delay, T - 1) if n == 0 else float(n < T - delay)
-            q, here = next_loss_probability(T, w, n, s, paths), times * paths(T, w, n, s)
+            q, here = _next_loss_probability(T, w, n, s, paths), times * paths(T, w, n, s)
             A[w, i] += here * (2 * q - 1)
             b[w] += here * (1 - q)
     return A, b

@@ -16,7 +16,7 @@ from tombola.report.chart import Chart
 # P(i wins, j losses) in a sample; see `without_replacement`.
 Law = Callable[[int, int, int, int, int, int], float]
 # Rows, wins and losses of the lists.
-LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
+_LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
 
 def without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
@@ -38,17 +38,17 @@ def with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> 
     return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** rest
 
 
-def unshuffled(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
+def _unshuffled(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return the same for the first n rows of the list with its losses first."""
     return float(j == min(n, losses) and i == min(n - j, wins))
 
 
-def sample_counts(n: int) -> Iterator[tuple[int, int]]:
+def _sample_counts(n: int) -> Iterator[tuple[int, int]]:
     """Yield the possible numbers of wins and losses among n rows."""
     return ((i, j) for i in range(n + 1) for j in range(n + 1 - i))
 
 
-def sign_rule_error(lower: float, equal: float) -> float:
+def _sign_rule_error(lower: float, equal: float) -> float:
     """Return the error of the sign rule, which decides ties at random.
 
     lower, equal: P(S < 0) and P(S = 0).
@@ -70,10 +70,10 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
     """
 
     law: Law = without_replacement
-    error: Callable[[float, float], float] = sign_rule_error
+    error: Callable[[float, float], float] = _sign_rule_error
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"N": N, "wins": u, "losses": w} for N, u, w in (LISTS if full else LISTS[:3])]
+        return [{"N": N, "wins": u, "losses": w} for N, u, w in (_LISTS if full else _LISTS[:3])]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         N, u, w = unit["N"], unit["wins"], unit["losses"]
@@ -81,11 +81,11 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         for n in range(1, N + 1):
             pairs = [
                 (without_replacement(N, u, w, n, i, j), without_replacement(N, w, u, n, i, j))
-                for i, j in sample_counts(n)
+                for i, j in _sample_counts(n)
             ]
             bayes = math.fsum(min(pair) for pair in pairs) / 2
-            lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in sample_counts(n) if i < j)
-            equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in sample_counts(n) if i == j)
+            lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i < j)
+            equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i == j)
             found.append({**unit, "n": n, "least": bayes, "lower": lower, "equal": equal})
         return found
 
@@ -115,7 +115,7 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"law": unshuffled},
+            "no shuffle": {"law": _unshuffled},
             "rows are put back": {"law": with_replacement},
             "ties count as right": {"error": lambda lower, _: lower},
             "ties count as wrong": {"error": lambda lower, equal: lower + equal},

@@ -34,12 +34,12 @@ NO_OPTIMISM = SourceFault("learners.switching.frugal_ucb:index", "return kl", "r
 NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = times", "toll = 0.0 * times")
 
 
-def frugal_ucb_learner(T: int) -> Learner:
+def _frugal_ucb_learner(T: int) -> Learner:
     """Return the learner of the theorem."""
     return FrugalUCB(price=PRICE)
 
 
-def exp3_learner(T: int) -> Learner:
+def _exp3_learner(T: int) -> Learner:
     """Return a learner that draws an action in every round: a fault."""
     return Exp3()
 
@@ -76,7 +76,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         compared with a twin: the index by bisection, the price and the blocks from their formulas
     """
 
-    learner: Callable[[int], Learner] = frugal_ucb_learner
+    learner: Callable[[int], Learner] = _frugal_ucb_learner
     order: str = "random"
     bound: Callable[[float], float] = unchanged
 
@@ -153,7 +153,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         return {
             "no shuffle": {"order": "given"},
             "all actions in turn, for ever": {"learner": lambda T: ExploreThenCommit(rounds=T)},
-            "a new draw in every round": {"learner": exp3_learner},
+            "a new draw in every round": {"learner": _exp3_learner},
             "bound divided by 50": {"bound": lambda bound: bound / 50},
         }
 

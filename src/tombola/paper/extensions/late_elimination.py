@@ -20,7 +20,7 @@ from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Gap large enough that all other actions are dropped early.
-GAP = 0.8
+_GAP = 0.8
 # Horizon of the claim.
 T = 2**13
 # Rounds of the comparison with the twin, a second implementation of the learner.
@@ -37,11 +37,12 @@ def bound_formula(k: int, d: int) -> float:
     """
     drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
     return min(
-        float(T), math.sqrt(32 * (k - 1) * T * math.log(T)) + 2 * (k - 1) + 2 * k / T**2 + d * harmonic_share(k) + drift
+        float(T),
+        math.sqrt(32 * (k - 1) * T * math.log(T)) + 2 * (k - 1) + 2 * k / T**2 + d * _harmonic_share(k) + drift,
     )
 
 
-def harmonic_share(k: int) -> float:
+def _harmonic_share(k: int) -> float:
     """Return H_k - 1 = 1/2 + 1/3 + .. + 1/k."""
     return math.fsum(1 / j for j in range(2, k + 1))
 
@@ -77,11 +78,11 @@ class LateElimination(
         k, d = unit["k"], unit["d"]
         if "T" in unit:
             losses = np.random.default_rng(seed).permutation(
-                np.asarray(trap_pool(unit["T"], k, GAP).losses, dtype=np.float64)
+                np.asarray(trap_pool(unit["T"], k, _GAP).losses, dtype=np.float64)
             )
             agreed = rounds_agreed(SuccessiveElimination(), losses, SuccessiveEliminationTwin(k, unit["T"]), d)
             return [{"k": k, "d": d, "play": None, "differs": agreed < unit["T"]}]
-        pool = trap_pool(T, k, GAP)
+        pool = trap_pool(T, k, _GAP)
         found: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             late, prompt = (
@@ -97,7 +98,7 @@ class LateElimination(
         probabilities, shares = [exact(differ == 0)], []
         for k, d in sorted({(row["k"], row["d"]) for row in rows}):
             regrets, prompt = select(rows, "regret", k=k, d=d), select(rows, "prompt", k=k, d=d)
-            allowed = self.weight * GAP * (d * harmonic_share(k) + 3 * (k - 1))
+            allowed = self.weight * _GAP * (d * _harmonic_share(k) + 3 * (k - 1))
             limit = self.bound(bounds.successive_elimination(T, k, d))
             # The regret is a small share of the bound, and cannot tell it from a part of it.
             probabilities.append(exact(agrees(limit, bound_formula(k, d))))
@@ -113,7 +114,7 @@ class LateElimination(
             x_label="delay d",
             y_label="regret",
             bands=tuple(mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")),
-            lines=reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: GAP * d / 2}),
+            lines=reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2}),
             alt="The regret grows with the delay like the line for two actions, and a little faster for five.",
         )
 

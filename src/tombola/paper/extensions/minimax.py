@@ -31,7 +31,7 @@ LEARNERS: dict[str, Learner] = {
 }
 
 
-def in_random_order(learner: Learner, T: int) -> float:
+def _in_random_order(learner: Learner, T: int) -> float:
     """Return the largest expected regret over all coin pools in random order.
 
     T: number of rows.
@@ -39,7 +39,7 @@ def in_random_order(learner: Learner, T: int) -> float:
     return worst_pool(learner, KINDS, T)[0]
 
 
-def worst_order_regret(learner: Learner, T: int) -> float:
+def _worst_order_regret(learner: Learner, T: int) -> float:
     """Return the largest regret of a learner over all lists of T coin rows.
 
     The order is the worst one.
@@ -64,7 +64,7 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
     """
 
     pools: Callable[[int], range] = all_pools
-    worst: Callable[[Learner, int], float] = in_random_order
+    worst: Callable[[Learner, int], float] = _in_random_order
     bound: Callable[[float], float] = unchanged
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
 
@@ -106,7 +106,7 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"worst": worst_order_regret},
+            "no shuffle": {"worst": _worst_order_regret},
             "bound divided by 2": {"bound": lambda bound: bound / 2},
             "the better action is known": {"pools": lambda T: range(T // 2)},
             "hardly any learning": {"learners": dict.fromkeys(LEARNERS, Hedge(rate=1e-6))},

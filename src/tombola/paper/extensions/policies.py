@@ -21,12 +21,12 @@ from tombola.report.chart import Chart
 # Factor of the rows between two trainings of the minimiser.
 GROWTH = 1.5
 # Probability that a label is random: from noise-free to pure noise.
-NOISES = (0.0, 0.5, 1.0)
+_NOISES = (0.0, 0.5, 1.0)
 # Rows and actions of the tables whose choices are all enumerated.
 TABLE_ROWS, TABLE_ACTIONS = 6, 3
 
 
-def empirical_minimiser(mistakes: Floats) -> int:
+def _empirical_minimiser(mistakes: Floats) -> int:
     """Return the index of the threshold with the fewest mistakes.
 
     mistakes: of each threshold on the rows seen.
@@ -34,7 +34,7 @@ def empirical_minimiser(mistakes: Floats) -> int:
     return int(mistakes.argmin())
 
 
-def empirical_maximiser(mistakes: Floats) -> int:
+def _empirical_maximiser(mistakes: Floats) -> int:
     """Return the index of the threshold with the most mistakes: a fault.
 
     mistakes: of each threshold on the rows seen.
@@ -42,7 +42,7 @@ def empirical_maximiser(mistakes: Floats) -> int:
     return int(mistakes.argmax())
 
 
-def first_threshold(mistakes: Floats) -> int:
+def _first_threshold(mistakes: Floats) -> int:
     """Return threshold 0, whatever the mistakes on the rows seen: a fault."""
     return 0
 
@@ -59,12 +59,12 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     Limits: the bound of the theorem; Student's t over orders
     """
 
-    minimiser: Callable[[Floats], int] = empirical_minimiser
+    minimiser: Callable[[Floats], int] = _empirical_minimiser
     allowed: Callable[[float], float] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons = (64, 256, 1024) if full else (64, 256)
-        return [{"T": T, "noise": noise, "orders": 100 if full else 20} for T in horizons for noise in NOISES]
+        return [{"T": T, "noise": noise, "orders": 100 if full else 20} for T in horizons for noise in _NOISES]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         generator = np.random.default_rng(seed)
@@ -114,13 +114,13 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "the worst threshold": {"minimiser": empirical_maximiser},
-            "a threshold that ignores the rows": {"minimiser": first_threshold},
+            "the worst threshold": {"minimiser": _empirical_maximiser},
+            "a threshold that ignores the rows": {"minimiser": _first_threshold},
             "a hundredth of the bound promised": {"allowed": lambda bound: bound / 100},
         }
 
 
-def one_price(pool: Pool, amount: float) -> float:
+def _one_price(pool: Pool, amount: float) -> float:
     """Return the least loss at one price for all rows: a fault.
 
     It may leave a part of the budget unspent.
@@ -136,12 +136,12 @@ def one_price(pool: Pool, amount: float) -> float:
     return found
 
 
-def without_budget(pool: Pool, amount: float) -> float:
+def _without_budget(pool: Pool, amount: float) -> float:
     """Return the loss of the best action of every row, at any cost: a fault."""
     return float(np.asarray(pool.losses).min(axis=1).mean())
 
 
-def exact_value(pool: Pool, amount: float) -> float:
+def _exact_value(pool: Pool, amount: float) -> float:
     """Return the least mean loss of any choice per row within the budget.
 
     It is `best_per_row` of the package.
@@ -163,7 +163,7 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
     Limits: the linear program to 1e-7
     """
 
-    value: Callable[[Pool, float], float] = exact_value
+    value: Callable[[Pool, float], float] = _exact_value
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"costs": costs, "tables": 20 if full else 4} for costs in ("equal", "random")]
@@ -210,14 +210,14 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "one price, money left": {"value": one_price},
-            "budget ignored": {"value": without_budget},
+            "one price, money left": {"value": _one_price},
+            "budget ignored": {"value": _without_budget},
             "a tenth more budget": {"value": partial(_with_more, 1.1)},
         }
 
 
 def _with_more(factor: float, pool: Pool, amount: float) -> float:
-    return exact_value(pool, factor * amount)
+    return _exact_value(pool, factor * amount)
 
 
 def _linear_program(losses: Floats, costs: Floats, amount: float) -> float:

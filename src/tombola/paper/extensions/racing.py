@@ -39,17 +39,17 @@ POOLS: dict[str, list[list[float]]] = {
 Sizes = Callable[[int], float]
 
 
-def listed_or_reversed(rows: int) -> list[tuple[int, ...]]:
+def _listed_or_reversed(rows: int) -> list[tuple[int, ...]]:
     """Return two orders, the list and its reverse, each equally likely: a fault."""
     return [tuple(range(rows)), tuple(reversed(range(rows)))]
 
 
-def one_row_less(rows: int) -> float:
+def _one_row_less(rows: int) -> float:
     """Return the size of a list that is nearly one row shorter: a fault."""
     return rows - 0.9
 
 
-def error_chart(title: str, rows: Rows, y_label: str) -> Chart:
+def _error_chart(title: str, rows: Rows, y_label: str) -> Chart:
     """Return the chart of errors against levels, one curve per pool.
 
     rows: with columns pool, level and error.
@@ -65,23 +65,23 @@ def error_chart(title: str, rows: Rows, y_label: str) -> Chart:
     )  # fmt: skip
 
 
-def one_row_fewer(rows: int) -> int:
+def _one_row_fewer(rows: int) -> int:
     """Return the size of a list that is one row shorter: a fault."""
     return rows - 1
 
 
-def as_rewards(table: Floats) -> Floats:
+def _as_rewards(table: Floats) -> Floats:
     """Return 1 - loss, as if scores were losses: a fault."""
     return 1.0 - table
 
 
-def as_right_or_wrong(table: Floats) -> Floats:
+def _as_right_or_wrong(table: Floats) -> Floats:
     """Return 1 for a loss above one half, else 0: a fault."""
     return (table > 0.5).astype(np.float64)
 
 
 @dataclass(frozen=True)
-class RaceClaim(Extension):
+class _RaceClaim(Extension):
     """Error of a race over all orders of small lists."""
 
     orders: Orders = all_orders
@@ -132,18 +132,18 @@ class RaceClaim(Extension):
         return self.verdict_from([exact(worst <= 1.0)], measured, "P(wrong answer) ≤ level")
 
     def chart(self, rows: Rows) -> Chart:
-        return error_chart(self.title, rows, "P(wrong answer), exact")
+        return _error_chart(self.title, rows, "P(wrong answer), exact")
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "scores read as losses": {"read": as_rewards},
-            "list taken as shorter": {"size": one_row_less},
+            "scores read as losses": {"read": _as_rewards},
+            "list taken as shorter": {"size": _one_row_less},
         }
 
 
 @dataclass(frozen=True)
-class RaceBest(RaceClaim, name="race-best", expected="holds"):
+class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     """Error and expected wealth of the race for the best candidate.
 
     Title: The race drops a best candidate with probability at most the level
@@ -165,7 +165,7 @@ class RaceBest(RaceClaim, name="race-best", expected="holds"):
 
 
 @dataclass(frozen=True)
-class RaceWithin(RaceClaim, name="race-within", expected="holds"):
+class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     """Error of the race for a candidate within a tolerance of the best.
 
     Title: The answer is within the tolerance with probability 1 - level
@@ -181,7 +181,7 @@ class RaceWithin(RaceClaim, name="race-within", expected="holds"):
 
 
 @dataclass(frozen=True)
-class RaceTop(RaceClaim, name="race-top", expected="holds"):
+class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     """Error of the race for the best two of three.
 
     Title: The remaining m candidates are the best m with probability 1 - level
@@ -197,13 +197,13 @@ class RaceTop(RaceClaim, name="race-top", expected="holds"):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "scores read as losses": {"read": as_rewards},
-            "losses rounded to 0 and 1": {"read": as_right_or_wrong},
+            "scores read as losses": {"read": _as_rewards},
+            "losses rounded to 0 and 1": {"read": _as_right_or_wrong},
         }
 
 
 @dataclass(frozen=True)
-class RaceGate(RaceClaim, name="race-gate", expected="holds"):
+class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     """Error of the comparison of two candidates with a baseline.
 
     Title: A gate decides wrongly with probability at most the level
@@ -268,8 +268,8 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "only the list or its reverse": {"orders": listed_or_reversed},
-            "list taken as shorter": {"size": one_row_fewer},
+            "only the list or its reverse": {"orders": _listed_or_reversed},
+            "list taken as shorter": {"size": _one_row_fewer},
         }
 
 
@@ -322,7 +322,7 @@ def bound_of_earlier_opponent(rows_left: RowsLeft, order: tuple[int, ...], i: in
     low[:] = low.max(axis=1, keepdims=True)
 
 
-def known_rows_first(rows: int) -> list[tuple[int, ...]]:
+def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
     """Return the orders that begin with the rows on file: a fault.
 
     The rows on file are the first two.
@@ -404,5 +404,5 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             "current row in the fit": {"before": current_row_in_fit},
             "mean over rows answered ahead": {"before": mean_over_rows_ahead},
             "bound of an earlier opponent": {"before": bound_of_earlier_opponent},
-            "known rows first": {"orders": known_rows_first},
+            "known rows first": {"orders": _known_rows_first},
         }

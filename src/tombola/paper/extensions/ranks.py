@@ -28,7 +28,7 @@ from tombola.report.chart import Chart
 # Levels (largest probabilities of a wrong claim) at which the rule is tested.
 LEVELS = (0.05, 0.2, 0.5)
 # Number of rows of a cluster, in the case in which rows come in clusters.
-CLUSTER_SIZE = 3
+_CLUSTER_SIZE = 3
 
 # Matrix of claims, shape (k, k): entry (a, b) is True where a comes before b.
 Order = np.typing.NDArray[np.bool_]
@@ -58,12 +58,12 @@ def true_order(totals: "np.typing.NDArray[np.int64]") -> Order:
     return np.asarray((totals[:, None] < totals[None, :]) | ahead)
 
 
-def as_one_unit(rows: Floats) -> Floats:
+def _as_one_unit(rows: Floats) -> Floats:
     """Return the mean of the rows of a cluster, as one row."""
     return np.asarray(rows.mean(axis=0, keepdims=True))
 
 
-def as_rows(rows: Floats) -> Floats:
+def _as_rows(rows: Floats) -> Floats:
     """Return the rows of a cluster as they are: a fault, because they come together."""
     return rows
 
@@ -75,7 +75,7 @@ class NoUnion(Ranks):
         return super().init()._replace(threshold=1.0 / self.level)
 
 
-class ReusedPairs(Ranks):
+class _ReusedPairs(Ranks):
     """The fault: a pair that has lost starts again after each look.
 
     It gets its first wealth again.
@@ -160,7 +160,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
     """
 
     rule: Callable[..., Ranks] = Ranks
-    cluster: Callable[[Floats], Floats] = as_one_unit
+    cluster: Callable[[Floats], Floats] = _as_one_unit
     reading: Literal["this list", "beyond this list"] = "beyond this list"
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -185,7 +185,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
             trees = [self._tree(law, 1, rows, level, population=math.inf) for law in _laws(k)]
             probability, cases = max(tree.wrong_on_law() for tree in trees), len(trees)
         else:
-            steps = {"0/1": 1, "thirds": 3, "clusters": CLUSTER_SIZE}[case]
+            steps = {"0/1": 1, "thirds": 3, "clusters": _CLUSTER_SIZE}[case]
             tree = self._tree(row_types(k, steps), steps, rows, level, clusters=case == "clusters")
             probability, cases = tree.worst_pool()
         return [{**unit, "probability": probability, "ratio": probability / level, "cases": cases}]
@@ -202,7 +202,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
     ) -> Tree:
         if clusters:
             # A cluster with total j has j losses of 1: row i of it has loss 1 for candidates with a total above i.
-            branches = [self.cluster((kind[None, :] > np.arange(CLUSTER_SIZE)[:, None]) * 1.0) for kind in types]
+            branches = [self.cluster((kind[None, :] > np.arange(_CLUSTER_SIZE)[:, None]) * 1.0) for kind in types]
         else:
             branches = [kind[None, :] / steps for kind in types]
         n = length * len(branches[0])
@@ -245,8 +245,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no union over pairs": {"rule": NoUnion},
-            "pairs reused after a look": {"rule": ReusedPairs},
-            "rows of a cluster as independent": {"cluster": as_rows},
+            "pairs reused after a look": {"rule": _ReusedPairs},
+            "rows of a cluster as independent": {"cluster": _as_rows},
             "this list for rows like these": {"reading": "this list"},
         }
 

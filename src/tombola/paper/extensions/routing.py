@@ -29,7 +29,7 @@ ROUNDS = 200
 Stakes = Callable[[float, Floats], Floats]
 
 
-def rows_before(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
+def _rows_before(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
     """Return the training rows of the policy: those answered before the play.
 
     seen: rows answered so far.
@@ -38,7 +38,7 @@ def rows_before(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
     return seen
 
 
-def with_own_row(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
+def _with_own_row(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
     """Return the training rows and the row itself: a fault."""
     return (*seen, row)
 
@@ -59,7 +59,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     orders: Orders = all_orders
     late: Callable[[int], int] = unchanged
-    training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = rows_before
+    training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = _rows_before
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "schedule": name} for pool in range(3) for name in SCHEDULES]
@@ -103,7 +103,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
         return {
             "no shuffle": {"orders": as_listed},
             "feedback one round early": {"late": one_early},
-            "trained on the row it is played on": {"training_rows": with_own_row},
+            "trained on the row it is played on": {"training_rows": _with_own_row},
         }
 
 
@@ -124,7 +124,7 @@ def _curve(losses: Floats, features: Floats, n: int) -> float:
     return sum(_nearest_loss(losses, features, sample[:n], sample[n]) for sample in samples) / len(samples)
 
 
-def guard_stakes(risk: float, differences: Floats) -> Floats:
+def _guard_stakes(risk: float, differences: Floats) -> Floats:
     """Return the probability of playing the router in every round, by our guard.
 
     The guard bets a capital, `risk` at the start, on the router against the safe learner.
@@ -135,28 +135,28 @@ def guard_stakes(risk: float, differences: Floats) -> Floats:
     return Guard(risk).stakes(differences, differences).probabilities
 
 
-def enlarged_stakes(factor: float, risk: float, differences: Floats) -> Floats:
+def _enlarged_stakes(factor: float, risk: float, differences: Floats) -> Floats:
     """Return stakes that may exceed the capital: a fault.
 
-    factor: on the stakes of `guard_stakes`; the other arguments are the same.
+    factor: on the stakes of `_guard_stakes`; the other arguments are the same.
     """
-    return np.asarray(np.minimum(1.0, factor * guard_stakes(risk, differences)))
+    return np.asarray(np.minimum(1.0, factor * _guard_stakes(risk, differences)))
 
 
-def constant_stakes(risk: float, differences: Floats) -> Floats:
+def _constant_stakes(risk: float, differences: Floats) -> Floats:
     """Return stakes that ignore losses: a fault.
 
-    risk, differences: as in `guard_stakes`.
+    risk, differences: as in `_guard_stakes`.
     """
     return np.full(differences.size, 0.5)
 
 
-def stakes_of_more_risk(risk: float, differences: Floats) -> Floats:
+def _stakes_of_more_risk(risk: float, differences: Floats) -> Floats:
     """Return the stakes of a guard with one more row at risk: a fault.
 
-    risk, differences: as in `guard_stakes`.
+    risk, differences: as in `_guard_stakes`.
     """
-    return guard_stakes(risk + 1.0, differences)
+    return _guard_stakes(risk + 1.0, differences)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     Limits: the bound of the theorem, to 1e-9
     """
 
-    stakes: Stakes = guard_stakes
+    stakes: Stakes = _guard_stakes
     allowed: Callable[[float], float] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -211,9 +211,9 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "stakes above the capital": {"stakes": partial(enlarged_stakes, 3.0)},
-            "no guard": {"stakes": constant_stakes},
-            "one row more at risk": {"stakes": stakes_of_more_risk},
+            "stakes above the capital": {"stakes": partial(_enlarged_stakes, 3.0)},
+            "no guard": {"stakes": _constant_stakes},
+            "one row more at risk": {"stakes": _stakes_of_more_risk},
             "half the risk promised": {"allowed": lambda risk: risk / 2},
         }
 

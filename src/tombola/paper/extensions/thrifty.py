@@ -73,7 +73,7 @@ def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> f
 
 
 @dataclass(frozen=True)
-class ScaledBudget(Thrifty):
+class _ScaledBudget(Thrifty):
     """Thrifty with its exploration budget multiplied: a fault."""
 
     times: float = math.inf
@@ -145,8 +145,8 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "an unlimited exploration budget": {"learner": ScaledBudget},
-            "twice the exploration budget": {"learner": lambda price: ScaledBudget(price, times=2.0)},
+            "an unlimited exploration budget": {"learner": _ScaledBudget},
+            "twice the exploration budget": {"learner": lambda price: _ScaledBudget(price, times=2.0)},
             "all actions in turn, for ever": {"learner": lambda _: ExploreThenCommit(rounds=2**20)},
             "a new draw in every round": {"learner": lambda _: Exp3()},
             "bound divided by 200": {"bound": lambda *size: bounds.thrifty(*size) / 200},

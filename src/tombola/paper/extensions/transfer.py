@@ -27,10 +27,10 @@ from tombola.report.chart import Chart
 Probability = Callable[[int, int, int, float], float]
 
 
-def bernoulli_kl(p: float, q: float) -> float:
+def _bernoulli_kl(p: float, q: float) -> float:
     """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)).
 
-    >>> round(bernoulli_kl(1.0, 0.5), 4), bernoulli_kl(0.5, 0.5)
+    >>> round(_bernoulli_kl(1.0, 0.5), 4), _bernoulli_kl(0.5, 0.5)
     (0.6931, 0.0)
     """
     first = p * math.log(p / q) if p > 0 else 0.0
@@ -71,9 +71,9 @@ def unshuffled_probability(rows: int, ones: int, least: int, level: float) -> fl
     return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
 
 
-def chernoff(rows: int, ones: int, least: int, level: float) -> float:
+def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
     """Return the bound of Lemma 1: exp(-m kl(y, mean)), with m = `least`, y = `level`."""
-    return math.exp(-least * bernoulli_kl(level, ones / rows))
+    return math.exp(-least * _bernoulli_kl(level, ones / rows))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
     """
 
     probability: Probability = deviation_probability
-    bound: Probability = chernoff
+    bound: Probability = _chernoff
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]
@@ -115,7 +115,7 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         N = max(levels(rows, "N"))
         least = levels(rows, "m", N=N)[1]
         mine = [row for row in rows if (row["N"], row["m"]) == (N, least)][1::4]
-        limits = {row["ones"]: chernoff(N, row["ones"], least, row["y"]) for row in mine}
+        limits = {row["ones"]: _chernoff(N, row["ones"], least, row["y"]) for row in mine}
         return Chart(
             title=self.title,
             x_label=f"ones among {N} rows",
@@ -129,8 +129,8 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"probability": unshuffled_probability},
-            "exponent too large by a tenth": {"bound": lambda *at: chernoff(*at) ** 1.1},
-            "bound divided by 2": {"bound": lambda *at: chernoff(*at) / 2},
+            "exponent too large by a tenth": {"bound": lambda *at: _chernoff(*at) ** 1.1},
+            "bound divided by 2": {"bound": lambda *at: _chernoff(*at) / 2},
         }
 
 

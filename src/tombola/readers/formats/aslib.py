@@ -26,7 +26,7 @@ from tombola.readers.options import ParsedTable, ReadOptions
 # Files of an ASlib scenario: results of the algorithms, and features of the instances.
 RUNS, FEATURES = "algorithm_runs.arff", "feature_values.arff"
 # Expected form of algorithm_runs.arff, in error messages.
-RUN_ATTRIBUTES = "expected attributes instance_id, repetition, algorithm and a measure"
+_RUN_ATTRIBUTES = "expected attributes instance_id, repetition, algorithm and a measure"
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
 
 
@@ -126,7 +126,7 @@ def _par1(table: Columns, runs: Column, cutoff: float) -> Floats:
     return np.where(succeeded, np.clip(runs.numbers, 0.0, cutoff) / cutoff, 1.0)
 
 
-def _read_arff(path: Path, expected: str = RUN_ATTRIBUTES, least: int = 4, lines_name: str = "runs") -> Columns:
+def _read_arff(path: Path, expected: str = _RUN_ATTRIBUTES, least: int = 4, lines_name: str = "runs") -> Columns:
     names: list[str] = []
     lines = text_lines(path)
     above = 0

@@ -37,9 +37,9 @@ MAX_LINE_LENGTH = 1 << 22
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 1 << 24
 # Excel's encoding of "CSV" in western Europe and America.
-WINDOWS_ENCODING = "cp1252"
+_WINDOWS_ENCODING = "cp1252"
 # Bytes decoded at a time to find the encoding.
-ENCODING_CHUNK = 1 << 20
+_ENCODING_CHUNK = 1 << 20
 
 
 class TextTable(NamedTuple):
@@ -62,7 +62,7 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
     """
     header, rows, notes, _ = _with_header(path, text_table(path), options)
     keeps_text = _text_columns(options)
-    builders = [ColumnBuilder(name, keep_texts=keeps_text(index, name)) for index, name in enumerate(header)]
+    builders = [_ColumnBuilder(name, keep_texts=keeps_text(index, name)) for index, name in enumerate(header)]
     numbers, blank = array("q"), 0
     while chunk := list(_next_chunk(rows, len(header))):
         filled = [(number, row) for number, row in chunk if any(cell and not cell.isspace() for cell in row)]
@@ -90,7 +90,7 @@ def text_table(path: Path) -> TextTable:
     encoding = text_encoding(path)
     lines = text_lines(path, encoding)
     above, first, notes = _skip_comments(lines)
-    if encoding == WINDOWS_ENCODING:
+    if encoding == _WINDOWS_ENCODING:
         notes = [*notes, "not in UTF-8: read as Windows text (cp1252); if names look wrong, save as CSV UTF-8"]
     delimiter, delimiter_notes = _delimiter(path, first)
     # Excel accepts a first line such as sep=; which names the delimiter.
@@ -134,13 +134,13 @@ def text_encoding(path: Path) -> str:
         with _open_bytes(path) as (binary, is_utf16):
             if is_utf16:
                 return "utf-16"
-            while chunk := binary.read(ENCODING_CHUNK):
+            while chunk := binary.read(_ENCODING_CHUNK):
                 # A byte order mark announces UTF-8, so that an invalid byte is damage.
                 ascii_so_far = decoder.decode(chunk).isascii() and ascii_so_far
             decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         if ascii_so_far and error.object[: error.start].isascii():
-            return WINDOWS_ENCODING
+            return _WINDOWS_ENCODING
     except (EOFError, OSError, zlib_error) as error:
         raise _not_text(path, str(error).rstrip(".")) from None
     return "utf-8-sig"
@@ -258,7 +258,7 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
         raise _not_text(path, str(error)) from None
 
 
-class ColumnBuilder:
+class _ColumnBuilder:
     """Build a column from chunks of cells: call `extend` for each chunk, then `build`.
 
     keep_texts: whether to keep the texts beside the numbers.

@@ -20,11 +20,11 @@ from tombola.readers.input_checks import check_memory
 from tombola.readers.options import ReadOptions
 
 # Memory of parsed JSON as a multiple of its text: Python objects are larger. For the check before reading.
-JSON_SIZE_FACTOR = 8
+_JSON_SIZE_FACTOR = 8
 # Memory of a Python object per cell in bytes, about; for the check before reading.
-CELL_SIZE = 64
+_CELL_SIZE = 64
 # Lines of a sheet; more raise TableError. Excel itself has no more.
-MAX_SHEET_LINES = 1 << 20
+_MAX_SHEET_LINES = 1 << 20
 # A part of a workbook that unpacks to more than this factor is no sheet; small parts may.
 MAX_UNPACK_FACTOR, SMALL_PART_SIZE = 200, 1 << 16
 
@@ -49,7 +49,7 @@ def read_json(path: Path, options: ReadOptions) -> Columns:
     names: list[str] = list(dict.fromkeys(name for record in records for name in record))
     if not names:
         raise TableError(f"{path}: expected at least one object with names and numbers, got none; add some.")
-    check_memory(str(path), CELL_SIZE * len(records) * len(names))
+    check_memory(str(path), _CELL_SIZE * len(records) * len(names))
     return columns_from_rows(str(path), names, ([record.get(name) for name in names] for record in records))
 
 
@@ -114,7 +114,7 @@ def _bounded_lines(path: Path) -> Iterator[str]:
     size = 0
     for line in text_lines(path):
         size += len(line)
-        check_memory(str(path), JSON_SIZE_FACTOR * size)
+        check_memory(str(path), _JSON_SIZE_FACTOR * size)
         yield line
 
 
@@ -218,9 +218,9 @@ def _check_part_sizes(path: Path, packed: ZipFile) -> None:
 def _non_empty_rows(path: Path, rows: Iterable[Sequence[Any]]) -> list[tuple[int, list[Any]]]:
     found, cells = [], 0
     for line, row in enumerate(rows, 1):
-        if line > MAX_SHEET_LINES:
+        if line > _MAX_SHEET_LINES:
             raise TableError(
-                f"{path}: expected at most {MAX_SHEET_LINES:,} lines, as Excel has them, got more; save the sheet as "
+                f"{path}: expected at most {_MAX_SHEET_LINES:,} lines, as Excel has them, got more; save the sheet as "
                 "CSV."
             )
         if any(cell is not None for cell in row):
