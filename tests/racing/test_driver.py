@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -346,10 +347,14 @@ def test_scores_in_their_own_range() -> None:
         race(scores, range(100), lambda score, row: 11.0, **unit)
 
 
-def test_failing_baseline_does_not_pass_the_gate() -> None:
+@pytest.mark.parametrize("delay", [0.0, 0.05])
+def test_failing_baseline_does_not_pass_the_gate(delay: float) -> None:
+    """The message is the same if the other candidate answers later than two calls of the baseline."""
+
     def evaluate(candidate: str, row: int) -> float:
         if candidate == "old":
             raise RuntimeError("the baseline cannot run")
+        time.sleep(delay)
         return 0.4
 
     with pytest.raises(SessionError, match="expected a baseline that answers, but the first 3 calls of old"):
