@@ -39,8 +39,8 @@ def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
     assert third["ticket"] == 3
     assert session("record", "r", "3", "--score", "0.25") == "1 recorded\n"
     (tmp_path / "o.csv").write_text(f"id,loss\n{third['id']},0.75\n")
-    assert session("record", "r", "--csv", "o.csv") == "0 recorded, 1 known before\n"
-    assert json.loads(session("record", "r", "1", "--loss", "0.5", "--json")) == {"recorded": 1, "known before": 0}
+    assert session("record", "r", "--csv", "o.csv") == "0 recorded, 1 recorded before\n"
+    assert json.loads(session("record", "r", "1", "--loss", "0.5", "--json")) == {"recorded": 1, "already_recorded": 0}
     assert "pending: ticket 2, b on p" in session("status", "r")
     now = json.loads(session("status", "r", "--json"))
     assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.25, [2])
@@ -164,7 +164,7 @@ def test_record_checks_id_and_action(
     (tmp_path / "o.csv").write_text(f"ticket,id,action,loss\n1,{first['id']},{first['action']},0.5\n2,,,1\n")
     assert session("record", "r", "--csv", "o.csv") == "2 recorded\n"
     session("export", "r", "--out", "all.csv")
-    assert session("record", "r", "--csv", "all.csv") == "0 recorded, 2 known before\n"
+    assert session("record", "r", "--csv", "all.csv") == "0 recorded, 2 recorded before\n"
 
 
 def excel(path: Path, *rows: list[Any]) -> None:
@@ -197,7 +197,7 @@ def test_daily_work_from_a_spreadsheet(name: str, session: Callable[..., str], t
     filled = [line + word for line, word in zip(lines[1:], ("yes", "no", "", "1"), strict=True)]
     (tmp_path / "today.csv").write_bytes("\r\n".join([lines[0], *filled]).encode("cp1252"))
     assert session("record", "r", "--csv", "today.csv") == "3 recorded\n"
-    assert session("record", "r", "--csv", "today.csv") == "0 recorded, 3 known before\n"
+    assert session("record", "r", "--csv", "today.csv") == "0 recorded, 3 recorded before\n"
     now = json.loads(session("status", "r", "--json"))
     assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.0, [3])
     session("next", "r", "--again", "--out", "open.xlsx")

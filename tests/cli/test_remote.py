@@ -11,7 +11,8 @@ from race_cases import start_file
 from service_cases import Server, start_session
 from tombola import RaceFile, SessionFile
 from tombola.cli.app import app
-from tombola.errors import FeedbackError, ParameterError
+from tombola.errors import FeedbackError, ParameterError, TombolaError
+from tombola.racing import RaceSettings
 from tombola.service.tokens import TokenStore
 
 
@@ -36,7 +37,7 @@ def test_session_next_and_record_over_http(served: tuple[Server, Path], tmp_path
     at = ("--url", server.url)
     (first,) = json.loads(run("session", "next", "calls", *at, "--json"))
     assert json.loads(run("session", "record", "calls", first["ticket"], "--score", "yes", *at, "--json")) == {
-        "recorded": 1, "known before": 0,
+        "recorded": 1, "already_recorded": 0,
     }  # fmt: skip
     assert "amended" in run("session", "amend", "calls", first["ticket"], "--score", "no", *at)
     out = tmp_path / "today.csv"
@@ -78,3 +79,30 @@ def test_token_comes_from_the_environment(tmp_path: Path) -> None:
         assert "ticket 1" in run("session", "next", "calls", "--url", server.url, token=token)
         with SessionFile.open(path) as file:
             assert file.leases[0].worker == "Ann"
+
+
+@pytest.mark.parametrize("max_call_cost", [0.5, None])
+def test_record_uses_range_and_cost_of_the_race(tmp_path: Path, max_call_cost: float | None) -> None:
+    """Over HTTP and on the file: scores in the range of the race; an answer without a cost under a cap."""
+    path, table = tmp_path / "r.race", tmp_path / "answers.csv"
+    settings = RaceSettings(
+        ("a", "b"), seed=1, kind="scores", range=(0.0, 10.0), max_cost=9.0, max_call_cost=max_call_cost
+    )
+    RaceFile.start(path, settings, [str(row) for row in range(20)]).close()
+    table.write_text("ticket,score\n2,10\n", encoding="utf-8")
+    commands = (("record", "r", 1, "--score", 7), ("record", "r", "--csv", table))
+    with Server(path) as server:
+        run("race", "next", "r", "--count", 4, "--url", server.url)
+        for command in commands:
+            if max_call_cost is None:
+                with pytest.raises(TombolaError, match="because the race has --max-cost"):
+                    run("race", *command, "--url", server.url)
+            else:
+                run("race", *command, "--url", server.url)
+        if max_call_cost is None:
+            return
+        run("race", "record", "r", 3, "--score", 5, "--cost", 2, "--url", server.url)
+    run("race", "record", path, 4, "--failed")
+    with RaceFile.open(path) as file:
+        found = {event.ticket: (event.loss, event.cost) for event in file.events if event.kind == "answer"}
+        assert found == {1: (pytest.approx(0.3), 0.5), 2: (0.0, 0.5), 3: (0.5, 2.0), 4: (None, 0.0)}

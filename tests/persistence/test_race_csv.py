@@ -23,14 +23,16 @@ def test_read_answers(tmp_path: Path, one_sentence: Callable[[object], str]) -> 
         for text in (*others, *other, *tickets, *twice):
             (tmp_path / "a.csv").write_text(text)
             with pytest.raises(TableError) as refused:
-                read_answers(tmp_path / "a.csv", file.tickets(), file.race.call)
+                read_answers(tmp_path / "a.csv", file.tickets(), file.race.call, file.settings)
             said = one_sentence(refused.value)
             assert said.startswith(f"{tmp_path / 'a.csv'}: ")
             assert "in line 2" in said or text in (others[0], others[3]), "where it is, unless it is the header"
         (tmp_path / "a.csv").write_text("ticket,loss,failed\n1,,\n2,,yes\n")
-        assert read_answers(tmp_path / "a.csv", file.tickets(), file.race.call) == [Event("answer", 2, None, 0.0, True)]
+        assert read_answers(tmp_path / "a.csv", file.tickets(), file.race.call, file.settings) == [
+            Event("answer", 2, None, 0.0, True)
+        ]
         (tmp_path / "a.csv").write_text("ticket,score,failed\n1.0,0.25,0.0\n2.0,,1.0\n")  # as pandas writes them
         found = [Event("answer", 1, 0.75, 0.0, False), Event("answer", 2, None, 0.0, True)]
-        assert read_answers(tmp_path / "a.csv", file.tickets(), file.race.call) == found
+        assert read_answers(tmp_path / "a.csv", file.tickets(), file.race.call, file.settings) == found
     with pytest.raises(ParameterError, match="surrogate"):
         RaceFile.start(tmp_path / "s", RaceSettings(("\ud800", "b"), seed=1), ["x"])

@@ -202,7 +202,9 @@ def record(
         float | None, typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default.")
     ] = None,
     score: Annotated[float | None, typer.Option(help="Score: higher is better; instead of --loss.")] = None,
-    cost: Annotated[float, typer.Option(help="Cost of the call.", min=0)] = 0.0,
+    cost: Annotated[
+        float | None, typer.Option(help="Cost of the call. Default: 0, or --max-call-cost of the race.", min=0)
+    ] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Mark the call as failed; it counts as loss 1.")] = False,  # noqa: FBT002
     csv: Annotated[Path | None, typer.Option(help="Many answers: ticket (or candidate, row), loss (or score).")] = None,
     url: Url = "",
@@ -212,21 +214,21 @@ def record(
     """Record the answer to a call, or many from a CSV file, in any order."""
     from tombola.errors import FeedbackError
     from tombola.persistence.race_csv import read_answers
-    from tombola.persistence.race_file import RaceFile
     from tombola.racing import Event
 
-    extra = csv is not None and (loss is not None or score is not None or cost != 0 or failed)
+    extra = csv is not None and (loss is not None or score is not None or cost is not None or failed)
     if (ticket is None) == (csv is None) or (loss is not None and score is not None) or extra:
         raise FeedbackError(
             "race record: expected either a ticket with its loss, or a table of them, got both or neither; "
             "write record FILE 17 --loss 0.25, or record FILE --csv answers.csv."
         )
     with _open_at(file, url, token) as opened:
-        limits = opened.settings.range if isinstance(opened, RaceFile) else (0.0, 1.0)
+        settings = opened.settings
         if csv is not None:
-            answers = read_answers(csv, *_issued_calls(opened), limits)
+            answers = read_answers(csv, *_issued_calls(opened), settings)
         else:
-            answers = [Event("answer", ticket or 0, _loss(loss, score, limits), cost, failed)]
+            paid = _cost(cost, settings, failed=failed)
+            answers = [Event("answer", ticket or 0, _loss(loss, score, settings.range), paid, failed)]
         new = opened.record_all(answers)
         done, line = _summary(opened)
     if as_json:
@@ -466,6 +468,19 @@ def _loss(loss: float | None, score: float | None, limits: tuple[float, float]) 
             "it, or start the race with another --range."
         )
     return units.loss(number)
+
+
+def _cost(cost: float | None, settings: "RaceSettings", *, failed: bool) -> float:
+    """Return the cost of an answer: the given one, or the default of the race."""
+    from tombola.errors import FeedbackError
+
+    default = 0.0 if failed else settings.default_cost
+    if cost is None and default is None:
+        raise FeedbackError(
+            "race record: expected the cost of the call, because the race has --max-cost, got none; write for example "
+            "--cost 0.02."
+        )
+    return cost if cost is not None else float(default or 0.0)
 
 
 def _strata(labels: "Sequence[str] | None", rows: int, by: str) -> "Strata | None":

@@ -216,9 +216,9 @@ def record(
             outcomes = [Outcome(ticket or 0, value, None, cost or None)]
         new = session.record_all(outcomes)
     if as_json:
-        typer.echo(json.dumps({"recorded": new, "known before": len(outcomes) - new}))
+        typer.echo(json.dumps({"recorded": new, "already_recorded": len(outcomes) - new}))
         return
-    show(f"{new} recorded" + (f", {len(outcomes) - new} known before" if new < len(outcomes) else ""))
+    show(f"{new} recorded" + (f", {len(outcomes) - new} recorded before" if new < len(outcomes) else ""))
     if csv is not None and not outcomes:
         show(f"{csv}: every outcome is blank; fill in the column, or name another with --outcome.", soft=True)
 

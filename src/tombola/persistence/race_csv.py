@@ -13,6 +13,7 @@ from tombola.errors import FeedbackError, TableError
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_csv import write_columns
 from tombola.racing.events import Call, Event
+from tombola.racing.options import RaceSettings
 from tombola.readers.cells import id_place, read_cells
 from tombola.readers.columns import MISSING
 from tombola.readers.names import without_kind_word
@@ -32,7 +33,7 @@ def read_answers(
     path: Path,
     tickets: Mapping[tuple[str, str], int],
     call_of: Callable[[int], Call | None],
-    range: tuple[float, float] = (0.0, 1.0),
+    settings: RaceSettings,
 ) -> list[Event]:
     """Return the answers in a table of any format that `read_table` reads.
 
@@ -42,7 +43,7 @@ def read_answers(
     path: the table.
     tickets: the issued calls, (candidate, row) -> ticket.
     call_of: returns the call of a ticket, with which the columns candidate and row must agree; None if not known here.
-    range: the smallest and the largest possible value; they become losses 0 and 1, for scores 1 and 0.
+    settings: of the race, for its range and the cost of an answer without one.
     """
     table = read_cells(path)
     header = table.names
@@ -56,7 +57,7 @@ def read_answers(
     answers = []
     for line, cells in zip(table.lines, table.rows, strict=True):
         values = {name: cells[position] for name, position in columns.items()}
-        loss, failed = _loss(path, line, values, range), _failed(path, line, values.get("failed", ""))
+        loss, failed = _loss(path, line, values, settings.range), _failed(path, line, values.get("failed", ""))
         if loss is None and not failed:
             continue
         if loss is not None and failed:
@@ -71,8 +72,18 @@ def read_answers(
                 f"{path}: expected {call.candidate!r} on {call.row!r} for ticket {ticket} in line {line}, got "
                 "another candidate or row; leave out the ticket, or correct the names."
             )
-        answers.append(Event("answer", ticket, loss, _number(path, line, values.get("cost") or "0"), failed))
+        cost = _cost(path, line, values.get("cost", ""), 0.0 if failed else settings.default_cost)
+        answers.append(Event("answer", ticket, loss, cost, failed))
     return answers
+
+
+def _cost(path: Path, line: int, text: str, default: float | None) -> float:
+    """Return the cost in a cell, or the default of an empty one; None rejects it."""
+    if not text and default is None:
+        raise TableError(
+            f"{path}: expected a cost in line {line}, because the race has --max-cost, got none; fill it in."
+        )
+    return _number(path, line, text) if text else float(default or 0.0)
 
 
 def read_known(

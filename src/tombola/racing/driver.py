@@ -289,7 +289,8 @@ class Driver:
     def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()
         if error is None:
-            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result(), self._units, self._default_cost))
+            default_cost = self.race.settings.default_cost
+            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result(), self._units, default_cost))
         elif isinstance(error, Exception):
             answer = Event("answer", call.ticket, failed=True)
         else:
@@ -316,12 +317,6 @@ class Driver:
                 f"race: expected a baseline that answers, but the first {_MAX_BASELINE_FAILURES} calls of "
                 f"{call.candidate} all failed, the last with {_reason(error)}; run it by hand, then start anew."
             ) from error
-
-    @property
-    def _default_cost(self) -> float | None:
-        """Cost of a call that reports none: the largest one under a cap; None if the cap has no largest cost."""
-        settings = self.race.settings
-        return 0.0 if settings.max_cost is None else settings.max_call_cost
 
     def _flush(self) -> None:
         for event in self._held:

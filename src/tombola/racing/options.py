@@ -127,6 +127,14 @@ class RaceSettings:
         """Conversion between losses in [0, 1] and values."""
         return Units(*self.range, scores=self.kind == "scores", unit=self.unit)
 
+    @property
+    def default_cost(self) -> float | None:
+        """Cost of a call that reports none: 0, or the largest one under a cap.
+
+        None if the cap has no largest cost; then every answer must come with its cost.
+        """
+        return 0.0 if self.max_cost is None else self.max_call_cost
+
     def _check_unit(self) -> None:
         if self.kind not in ("losses", "scores"):
             _reject("kind", "'losses' or 'scores'", self.kind, "kind='scores'")

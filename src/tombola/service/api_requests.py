@@ -17,6 +17,7 @@ from tombola.errors import ConflictError, ExhaustedError, FeedbackError, Paramet
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment
 from tombola.racing.events import Call, Event
+from tombola.racing.options import RaceSettings
 
 if TYPE_CHECKING:
     import httpx
@@ -262,6 +263,11 @@ def record_answers(answers: Iterable[Event]) -> ApiRequest[int]:
 def pending_calls() -> ApiRequest[list[Call]]:
     """Request the calls of a race that were issued and have no answer."""
     return ApiRequest("GET", "status", lambda reply: [_call(one) for one in reply.json()["pending"]])
+
+
+def race_settings() -> ApiRequest[RaceSettings]:
+    """Request the settings of a race."""
+    return ApiRequest("GET", "status", lambda reply: RaceSettings.from_json(reply.json()["settings"]))
 
 
 def verdict() -> ApiRequest[dict[str, Any]]:

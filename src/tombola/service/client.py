@@ -17,6 +17,7 @@ from tombola.errors import ParameterError
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment
 from tombola.racing.events import Call, Event
+from tombola.racing.options import RaceSettings
 from tombola.service import api_requests
 from tombola.service.api_requests import ApiRequest, IssuedCalls, Retries
 
@@ -412,6 +413,11 @@ class RaceClient(_SyncConnection):
         return self._run(api_requests.record_answers(answers))
 
     @property
+    def settings(self) -> RaceSettings:
+        """The settings of the race: candidates, level, range of the values, caps."""
+        return self._run(api_requests.race_settings())
+
+    @property
     def pending(self) -> list[Call]:
         """The issued calls without an answer whose candidates are still in the race."""
         return self._run(api_requests.pending_calls())
@@ -465,6 +471,11 @@ class AsyncRaceClient(_AsyncConnection):
         answers: events of the kind "answer".
         """
         return await self._run(api_requests.record_answers(answers))
+
+    @property
+    def settings(self) -> Awaitable[RaceSettings]:
+        """The settings of the race; await them."""
+        return self._run(api_requests.race_settings())
 
     @property
     def pending(self) -> Awaitable[list[Call]]:

@@ -12,6 +12,7 @@ from typing import Any
 from tombola.errors import ConflictError, ParameterError, SessionError
 from tombola.racing.driver import Log, loss_and_cost
 from tombola.racing.events import Call, Event
+from tombola.racing.options import RaceSettings
 from tombola.racing.subprocess_evaluator import SubprocessEvaluator
 from tombola.service.client import AsyncRaceClient
 
@@ -45,7 +46,8 @@ async def run_remote_race(
     async def ask(call: Call) -> Any:
         return await evaluator.ask(call, log)
 
-    worker = _RemoteWorker(client, len(evaluator.commands), log, reissue_after)
+    settings = await client.settings
+    worker = _RemoteWorker(client, settings, log, reissue_after)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(worker.drive(ask, workers), max_seconds)
     return await client.verdict()
@@ -55,18 +57,19 @@ class _RemoteWorker:
     """Make calls of a served race, a limited number at a time.
 
     While every answer of this machine is a failure, answers are held back: its set-up is probably broken. `drive`
-    raises SessionError after `patience` failures without a success; those calls stay pending for other machines.
+    raises SessionError after as many failures as candidates without a success; those calls stay pending for other
+    machines.
 
     client: the race.
-    patience: number of failures.
+    settings: of the race.
     log: receives lines of progress; None: silent.
     reissue_after: take over calls that were issued so many seconds ago and have no answer; None: never.
     """
 
     def __init__(
-        self, client: AsyncRaceClient, patience: int, log: Log | None = None, reissue_after: float | None = None
+        self, client: AsyncRaceClient, settings: RaceSettings, log: Log | None, reissue_after: float | None
     ) -> None:
-        self._client, self._patience, self._log, self._reissue_after = client, patience, log, reissue_after
+        self._client, self._settings, self._log, self._reissue_after = client, settings, log, reissue_after
         # By ticket: a call that was offered again keeps its last answer.
         self._held: dict[int, Event] = {}
         self._has_succeeded = False
@@ -120,13 +123,14 @@ class _RemoteWorker:
             raise error
         if error is None:
             self._has_succeeded = True
-            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result()))
+            cost = self._settings.default_cost
+            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result(), default_cost=cost))
         else:
             answer = Event("answer", call.ticket, failed=True)
         self._held[call.ticket] = answer
         if self._has_succeeded:
             await self._flush()
-        elif len(self._held) >= self._patience:
+        elif len(self._held) >= len(self._settings.candidates):
             raise SessionError(
                 f"race run: expected a loss, but the first {len(self._held)} calls on this machine all failed, the "
                 f"last, {call.candidate} on row {call.row}, with {error!r}; run it by hand to see why."
