@@ -17,7 +17,7 @@ from tombola import _validate
 from tombola._types import Floats, Order, RngState, Seed
 
 # Number of 64-bit words of the state of a generator (xoshiro256++).
-WORDS = 4
+_WORDS = 4
 _7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
 _41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
 _TO_UNIT = 2.0**-53
@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # memory addresses in the repr of 
 
 def new_rng(seed: np.random.SeedSequence) -> RngState:
     """Return the state of a generator with this seed."""
-    return seed.generate_state(WORDS, np.uint64).astype(np.uint64)
+    return seed.generate_state(_WORDS, np.uint64).astype(np.uint64)
 
 
 def bits(rng: RngState) -> Any:

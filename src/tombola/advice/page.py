@@ -14,7 +14,7 @@ from tombola.report.chart import Band, Chart, Line, Point
 from tombola.report.page import draw_for_page, render
 
 # Curves in a chart: more cannot be told apart.
-MAX_CURVES = 8
+_MAX_CURVES = 8
 # Characters of a name in a chart; longer ones are cut in the middle, because they often differ at their ends.
 MAX_NAME_LENGTH = 26
 # The chart of budgets ends at this multiple of the cost of the best action; more expensive actions are not drawn,
@@ -193,7 +193,7 @@ def charts(report: CompareReport) -> list[Picture]:
     """
     order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
     n_learners = len(report.runs.learners)
-    shown = f"the {MAX_CURVES} best of {n_learners} learners" if n_learners > MAX_CURVES else f"{n_learners} learners"
+    shown = f"the {_MAX_CURVES} best of {n_learners} learners" if n_learners > _MAX_CURVES else f"{n_learners} learners"
     proved = report.bound is not None and report.bound < report.pool.rows  # a larger bound says nothing
     bound = f" The proved bound for {learner} is {format_number(report.bound or 0.0)}." if proved else ""
     pictures = [
@@ -233,7 +233,7 @@ def _regret_chart(report: CompareReport, order: str) -> Chart:
     order: input model: "random", "iid" or "given".
     """
     advised, ranking = report.advice.learner, [row.learner for row in report.rankings[order] if row.rank is not None]
-    names = list(dict.fromkeys([advised, *ranking]))[:MAX_CURVES]
+    names = list(dict.fromkeys([advised, *ranking]))[:_MAX_CURVES]
     bands = [_regret_band(report, name, order, name) for name in names]
     alt = f"Regret over time in {order} order; {ranking[0]} has the smallest at the end"
     lines = []
@@ -270,7 +270,7 @@ def share_chart(report: CompareReport, learner: str, order: str) -> Chart:
     names, x = report.runs.actions, ends.astype(np.float64)
     totals = report.runs.cell(learner, order).plays.sum(axis=0)
     ranked = [int(action) for action in np.argsort(-totals, kind="stable")]
-    top = ranked if len(ranked) <= MAX_CURVES else ranked[: MAX_CURVES - 1]
+    top = ranked if len(ranked) <= _MAX_CURVES else ranked[: _MAX_CURVES - 1]
     curves = [(_shorten(names[action]), shares[:, action]) for action in top]
     if len(top) < len(ranked):
         curves.append((f"{len(ranked) - len(top)} others", shares[:, ranked[len(top) :]].sum(axis=1)))
@@ -283,7 +283,7 @@ def _cost_pictures(report: CompareReport, order: str) -> list[Picture]:
     """Return the costs over time against an even pace, for every resource of a budget."""
     runs, horizon, pictures = report.runs, report.pool.rows, []
     ends = np.array([0.0, float(horizon)])
-    names = [row.learner for row in report.rankings[order]][:MAX_CURVES]
+    names = [row.learner for row in report.rankings[order]][:_MAX_CURVES]
     for resource, amount in enumerate(runs.amounts):
         bands = []
         for name in names:

@@ -30,7 +30,7 @@ _MAX_ACTIONS_LENGTH = 160
 # Losses per row by which two solutions of the same linear program may differ by rounding.
 _LP_TOLERANCE = 1e-9
 # Smaller shares of a mix are not printed: they would read 0 %.
-MIN_SHARE = 0.005
+_MIN_SHARE = 0.005
 # The reference without learning: one action, chosen uniformly, played on every row.
 RANDOM_ACTION = "random fixed action"
 
@@ -211,7 +211,7 @@ def mix_text(pool: Pool, best: Optimum) -> str:
     'small on 57 % of the rows and large on 43 %; mean loss 0.3857, cost 5'
     """
     names = [*pool.actions, "none of them"][: best.mix.size]
-    order = [action for action in np.argsort(-best.mix, kind="stable").tolist() if best.mix[action] >= MIN_SHARE]
+    order = [action for action in np.argsort(-best.mix, kind="stable").tolist() if best.mix[action] >= _MIN_SHARE]
     shares = [f"{names[action]} on {_percent(best.mix[action])}" for action in order]
     shares[0] += " of the rows"
     costs = [format_number(cost) for cost in (pool.rows * best.cost).tolist()]

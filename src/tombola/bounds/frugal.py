@@ -99,7 +99,7 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
     (2419, 6217)
     """
-    regret = by_indices(horizon, actions, frugal_block(horizon, actions, price), scale) + tolls(
+    regret = by_indices(horizon, actions, frugal_block(horizon, actions, price), scale) + _tolls(
         horizon, FRUGAL_TOLL * price
     )
     return capped(regret, horizon, actions) + price * frugal_switches(horizon, actions, price)
@@ -121,7 +121,7 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     (13004, 24526)
     """
     switches = price * blocks_begun(horizon, actions, 1, EIGHTHS)
-    regret = 2 * thrifty_exploration_budget(horizon, actions) + tolls(horizon, THRIFTY_TOLL * price)
+    regret = 2 * thrifty_exploration_budget(horizon, actions) + _tolls(horizon, THRIFTY_TOLL * price)
     return capped(regret, horizon, actions) + switches
 
 
@@ -138,7 +138,7 @@ def thrifty_exploration_budget(horizon: int, actions: int) -> float:
     return by_indices(horizon, actions, 1, THRIFTY_SCALE, EIGHTHS)
 
 
-def tolls(horizon: int, toll: float) -> float:
+def _tolls(horizon: int, toll: float) -> float:
     r"""Return the total loss caused by a toll on switches in the indices.
 
     .. math:: \mathrm{toll} \cdot H_T

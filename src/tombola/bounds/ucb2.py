@@ -14,9 +14,9 @@ from tombola._types import Floats
 from tombola.bounds.common import capped, drift
 
 # Number of gaps on the grid over which `ucb2` takes the maximum.
-STEPS = 160
+_STEPS = 160
 # Shares y of the gap that are tried in `ucb2_plays`.
-SHARES = np.arange(0.05, 0.7, 0.05)
+_SHARES = np.arange(0.05, 0.7, 0.05)
 
 
 def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
@@ -77,7 +77,7 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
     radii = np.sqrt((1 + alpha) * np.log(math.e * horizon / m) / (2 * m))
     odds = np.power(math.e * (m[:, None] + m) / m, -(1 + alpha))
     least = float(horizon)
-    for y in SHARES * gap:
+    for y in _SHARES * gap:
         looks = np.exp(-2 * m * np.maximum(0.0, gap - y - radii) ** 2) + odds @ np.exp(-2 * m * y * y)
         least = min(least, 1 + float(np.sum(lengths * np.minimum(1.0, looks))))
     return least
@@ -89,5 +89,5 @@ def _plays(horizon: int, alpha: float) -> tuple[Floats, Floats]:
 
     No larger gap is played more.
     """
-    edges = np.append(0.0, np.geomspace(0.1 / math.sqrt(horizon), 1.0, STEPS))
+    edges = np.append(0.0, np.geomspace(0.1 / math.sqrt(horizon), 1.0, _STEPS))
     return edges, np.array([ucb2_plays(float(gap), horizon, alpha) for gap in edges[:-1]])

@@ -30,7 +30,7 @@ AMOUNT_BITS = 52
 MIN_AMOUNT = float(np.finfo(np.float64).tiny)
 # The null action, which costs nothing: its index, "add" for an additional last action with loss 1, None for the first
 # action of cost 0.
-Null: TypeAlias = int | Literal["add"] | None
+_Null: TypeAlias = int | Literal["add"] | None
 # Stop rule of a budget. "fits": play every action whose worst cost still fits. "strict" (the paper): only the null
 # action once less than one largest cost of a resource is left.
 Stop: TypeAlias = Literal["strict", "fits"]
@@ -64,7 +64,7 @@ class Budget:
 
     amounts: float | Sequence[float] | None = None
     worst: Any = None
-    null: Null = None
+    null: _Null = None
     prices: Any = None
     target: float | None = None
 
@@ -86,7 +86,7 @@ class Budget:
         if self.worst is not None:
             _numbers("worst", self.worst)
         if self.prices is not None:
-            _numbers("prices", np.nan_to_num(self.price_list, nan=0.0, posinf=math.inf), shown=self.prices)
+            _numbers("prices", np.nan_to_num(self._price_list, nan=0.0, posinf=math.inf), shown=self.prices)
         number = isinstance(self.null, int) and not isinstance(self.null, bool)
         if not (number or self.null is None or self.null == "add"):
             raise ParameterError(
@@ -101,7 +101,7 @@ class Budget:
         return np.atleast_1d(_numbers("amounts", self.amounts))
 
     @property
-    def price_list(self) -> Floats:
+    def _price_list(self) -> Floats:
         """The prices as an array, NaN where a cost is not known in advance.
 
         It has the shape of `prices`; use it only if `prices` is not None. Values that are not numbers give [inf].
@@ -118,7 +118,7 @@ class Budget:
         [[90.0], 3.0, None, [0.0, None, 0.25]]
         """
         worst = None if self.worst is None else np.asarray(self.worst, np.float64).tolist()
-        prices = None if self.prices is None else self.price_list
+        prices = None if self.prices is None else self._price_list
         listed = None if prices is None else np.where(np.isnan(prices), np.array(None), prices).tolist()
         amounts = None if self.amounts is None else self.per_resource.tolist()
         return [amounts, worst, self.null, listed, *([] if self.target is None else [self.target])]
@@ -161,7 +161,7 @@ class Budget:
         """Return the price list, shape (actions, resources), NaN where unknown."""
         if self.prices is None:
             return np.full((actions, resources), math.nan)
-        given = self.price_list
+        given = self._price_list
         given = given[:, None] if given.ndim == 1 and resources == 1 else given
         if given.shape != (actions, resources):
             raise ParameterError(

@@ -11,7 +11,7 @@ from tombola.budget.optimum import optimum
 
 # Multiple of the dual price that a loss above the target costs in the regret. At 1, a learner could miss the target
 # without more regret.
-TARGET_PENALTY = 2.0
+_TARGET_PENALTY = 2.0
 
 
 class TargetRegret(NamedTuple):
@@ -29,7 +29,7 @@ class TargetRegret(NamedTuple):
     def regret(self, rounds: Rounds, losses: Floats, spent: Floats) -> Floats:
         """Return the regret after some rounds, in units of cost, shape (..., rounds).
 
-        It is the excess spending, plus `TARGET_PENALTY` times the price of each loss above the target. Both are
+        It is the excess spending, plus `_TARGET_PENALTY` times the price of each loss above the target. Both are
         relative to the cheapest mix that reaches the target.
 
         rounds: numbers of rounds.
@@ -39,7 +39,7 @@ class TargetRegret(NamedTuple):
         [1.0]
         """
         above = np.maximum(0.0, losses - self.target * rounds)
-        return np.asarray(spent - self.cost * rounds + TARGET_PENALTY * self.price * above)
+        return np.asarray(spent - self.cost * rounds + _TARGET_PENALTY * self.price * above)
 
 
 def target_regret(pool: Any, budget: Budget | None) -> TargetRegret | None:

@@ -43,8 +43,8 @@ class ERM(LabelLearner):
                 f"got {self.ties!r}; write ties={self.hypotheses.ties[0]!r}."
             )
 
-    def start(self, horizon: int, dimensions: int, rng: RngState) -> "ERMPredictor":
-        return ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ERMPredictor":
+        return _ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
 
     @property
     def probability(self) -> float:
@@ -55,7 +55,7 @@ class ERM(LabelLearner):
         return None if vc is None else bounds.erm(horizon, vc)
 
 
-class ERMPredictor:
+class _ERMPredictor:
     """Predict by a minimiser and its random generator.
 
     erm: the minimiser.

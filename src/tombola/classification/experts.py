@@ -37,8 +37,8 @@ class Experts(LabelLearner):
                 f"got {self.base!r}; write for example Experts(chain, Hedge())."
             )
 
-    def start(self, horizon: int, dimensions: int, rng: RngState) -> "ExpertsPredictor":
-        return ExpertsPredictor(
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ExpertsPredictor":
+        return _ExpertsPredictor(
             self.hypotheses, FullFeedback(self.hypotheses.size, horizon).step_runner(self.base, rng)
         )
 
@@ -46,7 +46,7 @@ class Experts(LabelLearner):
         return self.base.bound(self.hypotheses.size, horizon)
 
 
-class ExpertsPredictor:
+class _ExpertsPredictor:
     """Play a learner round by round with hypotheses as actions.
 
     hypotheses: the finite class.

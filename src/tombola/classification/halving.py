@@ -25,11 +25,11 @@ class Halving(LabelLearner):
 
     hypotheses: FiniteClass
 
-    def start(self, horizon: int, dimensions: int, rng: RngState) -> "HalvingPredictor":
-        return HalvingPredictor(self.hypotheses)
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> "_HalvingPredictor":
+        return _HalvingPredictor(self.hypotheses)
 
 
-class HalvingPredictor:
+class _HalvingPredictor:
     """Hold the consistent hypotheses, and predict by their majority."""
 
     def __init__(self, hypotheses: FiniteClass) -> None:

@@ -11,7 +11,7 @@ from tombola.classification.segment_tree import ranks_of
 from tombola.errors import PoolError
 
 # Unit of weights: they are rounded to multiples of it, so that sums of weights are exact.
-GRID = 2.0**-20
+_GRID = 2.0**-20
 
 
 class LabelledPool:
@@ -119,7 +119,7 @@ def _weights(values: Any, rows: int) -> Floats:
 
 def round_weight(weight: NDArray[np.float64]) -> Floats:
     """Return the nearest positive multiples of 2^-20."""
-    return np.maximum(np.round(weight / GRID), 1.0) * GRID
+    return np.maximum(np.round(weight / _GRID), 1.0) * _GRID
 
 
 def _short(values: Any) -> str:

@@ -141,7 +141,7 @@ def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, 
     else:
         depth = _descend(tree, feature, key)
         if depth < 0 or tree.keys[feature, tree.path[depth] // 2] != key:
-            depth = grow(tree, feature, key, depth)
+            depth = _grow(tree, feature, key, depth)
         node = tree.path[depth]
     charge_leaf(tree, feature, node, value, label, weight)
     highest_yet = True
@@ -203,7 +203,7 @@ def _descend(tree: Tree, feature: int, key: np.uint64) -> int:
 
 
 @no_inline
-def grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
+def _grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
     """Insert a leaf for a new key, with its parent; return the leaf's position.
 
     Leaves have even numbers, parents odd ones. The path is written into `tree.path`.

@@ -29,11 +29,11 @@ class StandardOptimal(LabelLearner):
 
     hypotheses: FiniteClass
 
-    def start(self, horizon: int, dimensions: int, rng: RngState) -> "OptimalPredictor":
-        return OptimalPredictor(self.hypotheses)
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> "_OptimalPredictor":
+        return _OptimalPredictor(self.hypotheses)
 
 
-class OptimalPredictor:
+class _OptimalPredictor:
     """Hold the consistent hypotheses and the depths of their mistake trees."""
 
     def __init__(self, hypotheses: FiniteClass) -> None:

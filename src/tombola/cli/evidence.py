@@ -33,7 +33,7 @@ EXIT_REFUTED, EXIT_UNDECIDED = 1, 3
 # Charts on a page, and points of a curve: more do not fit on a screen.
 MAX_FIGURES, MAX_POINTS = 8, 240
 # Ignored columns that are named in a message; of the others only the number is given.
-MAX_NAMES = 8
+_MAX_NAMES = 8
 # Simulated audits for the forecast of the rows that an undecided statement still needs.
 _FORECAST_SHUFFLES = 50
 # Headings of the table of results of `audit`.
@@ -43,14 +43,14 @@ _AUDIT_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "
 _ListSize = Annotated[
     int | None, typer.Option("--rows", help="Size of the whole list, if the table is a random sample of it.", min=1)
 ]
-Follow = Annotated[bool, typer.Option("--follow", help="Wait for new rows in a growing file.")]
-History = Annotated[
+_Follow = Annotated[bool, typer.Option("--follow", help="Wait for new rows in a growing file.")]
+_History = Annotated[
     Path | None,
     typer.Option(
         help="CSV with a column id and numbers of every row of the list, such as losses of earlier candidates."
     ),
 ]
-Range = Annotated[str, typer.Option("--range", help="Smallest and largest possible number, LOW,HIGH.")]
+_Range = Annotated[str, typer.Option("--range", help="Smallest and largest possible number, LOW,HIGH.")]
 
 
 def certify(
@@ -60,11 +60,11 @@ def certify(
     ] = 0.0,
     level: Annotated[float, typer.Option(help="Error probability, at most.")] = 0.05,
     rows: _ListSize = None,
-    follow: Follow = False,  # noqa: FBT002 - a flag
+    follow: _Follow = False,  # noqa: FBT002 - a flag
     losses: Annotated[bool, typer.Option("--losses", help="The numbers are losses: lower is better.")] = False,  # noqa: FBT002
     scores: Annotated[bool, typer.Option("--scores", help="The numbers are scores: higher is better.")] = False,  # noqa: FBT002
-    span: Range = "0,1",
-    history: History = None,
+    span: _Range = "0,1",
+    history: _History = None,
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -293,11 +293,11 @@ def audit(
     statements: Annotated[list[str], typer.Argument(help="Such as 'mean(score) > 0.7', 'share(grade = pass) >= 0.9'.")],
     level: Annotated[float, typer.Option(help="Probability, at most, that any outcome is wrong.")] = 0.05,
     rows: _ListSize = None,
-    follow: Follow = False,  # noqa: FBT002 - a flag
+    follow: _Follow = False,  # noqa: FBT002 - a flag
     strata: Annotated[str, typer.Option(help="Column with the stratum of each row, for a list in strata.")] = "",
     sizes: Annotated[str, typer.Option(help="Rows of each stratum: north=400,south=600.")] = "",
-    span: Range = "0,1",
-    history: History = None,
+    span: _Range = "0,1",
+    history: _History = None,
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -399,7 +399,7 @@ def _write_page(out: Path, title: str, lead: str, verdict: str, tone: str, facts
 
 
 def _join(names: list[str]) -> str:
-    return ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else "")
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else "")
 
 
 # certify

@@ -48,7 +48,7 @@ _RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
 Known = Annotated[
     Path | None, typer.Option(help="Answers on file: CSV with a column id and losses of some candidates; no calls.")
 ]
-History = Annotated[
+_History = Annotated[
     Path | None,
     typer.Option(help="CSV with a column id and numbers of every row, such as losses of earlier candidates."),
 ]
@@ -92,7 +92,7 @@ def plan_(
     rescale: Rescale = False,  # noqa: FBT002 - a flag
     missing: Missing = "error",
     known: Known = None,
-    history: History = None,
+    history: _History = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
     workers: Workers = CORES,
@@ -138,7 +138,7 @@ def start(
     file: _NewFile,
     column: Column = "",
     known: Known = None,
-    history: History = None,
+    history: _History = None,
     by: By = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -305,7 +305,7 @@ def run(
     max_seconds: Annotated[float | None, typer.Option(help="Time limit of this run; run again to continue.")] = None,
     column: Column = "",
     known: Known = None,
-    history: History = None,
+    history: _History = None,
     by: By = "",
     out: Annotated[Path | None, typer.Option(help="A page to write, such as race.html.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,  # noqa: FBT002 - a flag

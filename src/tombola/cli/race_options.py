@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 MakeSettings: TypeAlias = "Callable[..., RaceSettings]"
 
 # Types of the options, with their help texts.
-Level = Annotated[float, typer.Option(help="Probability that the answer may be wrong.")]
+_Level = Annotated[float, typer.Option(help="Probability that the answer may be wrong.")]
 Within = Annotated[
     float, typer.Option(help="Tolerance in the unit of --range: this much worse than the best is good enough.", min=0)
 ]
 Top = Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)]
-Baseline = Annotated[
+_Baseline = Annotated[
     str, typer.Option(help="Gate: are the others better than this candidate (with --within: not worse by more)?")
 ]
 Future = Annotated[bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")]
@@ -39,7 +39,7 @@ _BlocksFlag = Annotated[
     bool, typer.Option("--blocks", help="With --question ranks: separate whole blocks; faster if they are far apart.")
 ]
 Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better (the default).")]
-Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: higher is better.")]
+_Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: higher is better.")]
 Limits = Annotated[
     str, typer.Option("--range", help="The smallest and the largest possible answer, such as 0,10; 0,1 if left out.")
 ]
@@ -48,10 +48,10 @@ _OnFailure = Annotated[str, typer.Option(help="worst: a failed call counts as lo
 
 def _make_settings(
     seed: LiveSeed = None,
-    level: Level = 0.05,
+    level: _Level = 0.05,
     within: Within = 0.0,
     top: Top = 1,
-    baseline: Baseline = "",
+    baseline: _Baseline = "",
     future: Future = False,  # noqa: FBT002 - a flag
     max_calls: _MaxCalls = None,
     max_cost: MaxCost = None,
@@ -61,7 +61,7 @@ def _make_settings(
     rank_of: RankOf = "",
     blocks: _BlocksFlag = False,  # noqa: FBT002 - a flag
     losses: Losses = False,  # noqa: FBT002 - a flag
-    scores: Scores = False,  # noqa: FBT002 - a flag
+    scores: _Scores = False,  # noqa: FBT002 - a flag
     limits: Limits = "",
 ) -> MakeSettings:
     """Return a function from candidate names to `RaceSettings` with these options.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tombola._types import Floats
 
 # Probability, at most, that rows in random order are rejected. Small, because a false alarm ends the command.
-FALSE_ALARM = 0.001
+_FALSE_ALARM = 0.001
 # Seconds between two reads of a growing file.
 _POLL_INTERVAL = 0.2
 # Characters. A longer line is rejected before it fills the memory: the file is not a table.
@@ -231,7 +231,7 @@ class Sample:
 class OrderGuard:
     """Test rows for random order as they arrive; raise OrderError once they fail.
 
-    Random order is rejected with probability at most `FALSE_ALARM`.
+    Random order is rejected with probability at most `_FALSE_ALARM`.
 
     names: of the columns of numbers.
     source: named in the error message.
@@ -242,7 +242,7 @@ class OrderGuard:
         from tombola.confidence import RandomOrderTest
 
         self._names, self._source = names, source
-        self._test = RandomOrderTest(len(names), FALSE_ALARM, seed=seed)
+        self._test = RandomOrderTest(len(names), _FALSE_ALARM, seed=seed)
 
     def extend(self, values: "Floats | list[list[float]]") -> None:
         """Add rows of values in [0, 1], one column per name; OrderError if the test fails."""

@@ -34,7 +34,7 @@ _DAILY_ROWS = 300
 # Arguments and options that the commands of this file share.
 File = Annotated[Path, typer.Argument(help="The session file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Range = Annotated[
+_Range = Annotated[
     str, typer.Option("--range", help="The smallest and the largest possible outcome, such as 0,10; 0,1 if left out.")
 ]
 LIST_HELP = "The list: Excel, CSV, TSV or any table that describe reads, or .txt with one id per line."
@@ -60,7 +60,7 @@ def start(
     sheet: Annotated[str, typer.Option(help="The sheet of an Excel file.")] = "",
     losses: Annotated[bool, typer.Option("--losses", help="Outcomes: lower is better.")] = False,  # noqa: FBT002
     scores: Annotated[bool, typer.Option("--scores", help="Outcomes: higher is better; yes is good.")] = False,  # noqa: FBT002
-    limits: Range = "",
+    limits: _Range = "",
     budget: Annotated[
         list[float] | None, typer.Option(help="Amount that may be spent; repeat for each resource.")
     ] = None,
@@ -179,7 +179,7 @@ def record(
     outcome: Annotated[str, typer.Option(help="The column of outcomes in the table, if it has another name.")] = "",
     losses: Annotated[bool, typer.Option("--losses", help="Table: lower is better.")] = False,  # noqa: FBT002
     scores: Annotated[bool, typer.Option("--scores", help="Table: higher is better; yes is good.")] = False,  # noqa: FBT002
-    limits: Range = "",
+    limits: _Range = "",
     url: Url = "",
     token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
@@ -229,7 +229,7 @@ def amend(
     ticket: Annotated[int, typer.Argument(help="Number of the ticket with the wrong outcome.", min=1)],
     loss: Annotated[str, typer.Option(help="The correct loss, as for record.")] = "",
     score: Annotated[str, typer.Option(help="The correct score, as for record.")] = "",
-    limits: Range = "",
+    limits: _Range = "",
     url: Url = "",
     token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag

@@ -21,7 +21,7 @@ from tombola.errors import ParameterError
 # Tolerance for rounding errors of a mean: a hypothesis counts as impossible only if the values exceed it by more.
 ROUNDING = 1e-9
 # Betting stops at this wealth, long before a float64 overflows (1e308): the hypothesis is refuted anyway.
-MAX_WEALTH = 1e150
+_MAX_WEALTH = 1e150
 
 
 class _EProcessState(NamedTuple):
@@ -154,7 +154,7 @@ def _place_bet(state: Any, action: int, value: float, total: float, variance: fl
     # The sum alone exceeds N times the hypothesised mean: impossible, whatever the unseen rows are.
     if (total + value) / state.population > mean + ROUNDING:
         state.max_wealth[action] = math.inf
-    elif mean <= largest_target(total, n, variance) and state.max_wealth[action] < MAX_WEALTH:
+    elif mean <= largest_target(total, n, variance) and state.max_wealth[action] < _MAX_WEALTH:
         row = N_STRATEGIES * action
         update_wealth(state.points[action], state.wealth, row, 0, 1, value, total, n, state.population, variance)
         state.max_wealth[action] = max(state.max_wealth[action], total_wealth(state.wealth, row, 0))

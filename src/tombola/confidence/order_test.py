@@ -34,7 +34,7 @@ WARMUP_ROWS = 2000.0
 # Indices of the payoffs that a strategy can bet on: see `payoffs`.
 DRIFT, ECHO, SPREAD, SMALL, LARGE, UPPER, LOWER = range(7)
 # Strategies with a constant bet: payoff, bets (one strategy each), share of the initial wealth of each.
-FIXED_BETS = (
+_FIXED_BETS = (
     (ECHO, (0.5, -0.5), 0.025),
     (SPREAD, (0.25, -0.25), 0.025),
     (SMALL, (0.5,), 0.035),
@@ -59,7 +59,7 @@ _ADAPTIVE_BETS = (
 )
 # One row per strategy: payoff, fixed bet, share of the initial wealth, learning rate, its lower bound, factor.
 STRATEGIES = np.array(
-    [[float(payoff), bet, share, 0.0, 0.0, 0.0] for payoff, bets, share in FIXED_BETS for bet in bets]
+    [[float(payoff), bet, share, 0.0, 0.0, 0.0] for payoff, bets, share in _FIXED_BETS for bet in bets]
     + [[float(payoff), 0.0, share, rate, least, factor] for payoff, rate, least, factor, share in _ADAPTIVE_BETS]
 )
 # Adaptive bet per mean, by payoff: 1 / variance of the payoff, growth-optimal for a small mean. 0: never adaptive.
@@ -197,7 +197,7 @@ class RandomOrderTest:
         # A copy, since a read-only array is another type, for which the kernel would be compiled again.
         arguments = (self._memory, self._rng, columns.ravel(), np.array(table.ravel()))
         with expected_rounds(table.size, actions=4):
-            compile_loop(update_many, arguments, view=self._view)(*arguments)
+            compile_loop(_update_many, arguments, view=self._view)(*arguments)
         return self.alarm
 
     @property
@@ -293,7 +293,7 @@ def update_one(memory: Floats, rng: RngState, column: int, value: float) -> None
     bet(view(memory), column, rank(view(memory), column, value, uniform(rng)))  # noqa: F821 - bound by `compile_loop`
 
 
-def update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) -> None:
+def _update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) -> None:
     """Update a state vector in place with `values[i]` of `columns[i]`. Compiled.
 
     memory: flat `_MartingaleState`.

@@ -25,9 +25,9 @@ _GRID_STEPS = 2000
 # left): useless history costs a factor of at most 5.
 STAKES = (0.2, 0.8)
 # Least divisor in the cap of a bet, the distance from the hypothesised mean to the lower end: keeps bets finite.
-MIN_REACH = 1e-3
+_MIN_REACH = 1e-3
 # Betting stops at this wealth, long before a float64 overflows (1e308).
-MAX_WEALTH = 1e100
+_MAX_WEALTH = 1e100
 # Tolerance for rounding errors of a mean: a hypothesis counts as impossible only if the values exceed it by more.
 ROUNDING = 1e-9
 
@@ -138,11 +138,11 @@ class PredictedMean:
         n, means, wealth = self.count, self._points[side], self._wealth[side, kind]
         left = self.population - n
         gain, m = self.population / left, (self.population * means - total) / left
-        cap, deviation = MAX_LOSS / np.maximum(m - low, MIN_REACH), math.sqrt(variance)
+        cap, deviation = MAX_LOSS / np.maximum(m - low, _MIN_REACH), math.sqrt(variance)
         gap = np.maximum((estimate - means) * n, MIN_GAP * deviation * math.sqrt(PRIOR_ROWS * (PRIOR_ROWS + n)))
         gap /= PRIOR_ROWS + n
         # Means far above the estimate are not bet against: such bets lose.
-        is_bet = (means <= estimate + REACH * deviation / math.sqrt(1.0 + n)) & (wealth.max(axis=0) < MAX_WEALTH)
+        is_bet = (means <= estimate + REACH * deviation / math.sqrt(1.0 + n)) & (wealth.max(axis=0) < _MAX_WEALTH)
         for j in range(len(wealth)):
             size = gain * (gap / (variance + gap * gap) if j == 0 else FIXED_GAPS[j - 1] / deviation)
             wealth[j] *= 1.0 + np.where(is_bet, np.minimum(size, cap), 0.0) * (value - m)

@@ -26,7 +26,7 @@ _JACOBI_SWEEPS = 12
 # per doubling of the rows.
 FIRST_FIT, MIN_INTERVAL, FIT_GROWTH = 6, 3, 1.15
 # Penalties of the ridge regression, in units of the prior variance of a loading; the infinite one keeps the prior.
-PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, math.inf)
+_PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, math.inf)
 # Least prior scale of a loading: keeps components with equal loadings.
 _MIN_SCALE = 1e-9
 # Largest predicted deviation of a candidate from the mean of all, in standard deviations of its own: rare large ones
@@ -254,8 +254,8 @@ def ridge(
                 cross[j, c] += scores[i, j] * (targets[i, c] - means[c])
     choice = math.inf
     best = _leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, choice)
-    for p in range(len(PENALTIES)):
-        penalty = PENALTIES[p]
+    for p in range(len(_PENALTIES)):
+        penalty = _PENALTIES[p]
         error = _leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, penalty)
         if error < best - 1e-12:
             best, choice = error, penalty
@@ -458,10 +458,10 @@ def _principal_subspace(
                 basis[i, j] = (((i + 1) * (j + 1) * 7919 + i * i * 31 + j * 17) % 1009) / 1009.0 - 0.5
         for _ in range(_SUBSPACE_ITERATIONS):
             _orthonormalise(basis)
-            multiply(table, basis, products)
+            _multiply(table, basis, products)
             _multiply_transposed(table, products, basis)
         _orthonormalise(basis)
-    multiply(table, basis, products)
+    _multiply(table, basis, products)
     _multiply_transposed(products, products, gram)
     _decompose(gram, axes, values)
     turn(basis, axes, line)
@@ -469,7 +469,7 @@ def _principal_subspace(
 
 
 @no_inline
-def multiply(table: Any, right: Any, product: Any) -> None:
+def _multiply(table: Any, right: Any, product: Any) -> None:
     """Write table @ right into `product`."""
     for i in range(table.shape[0]):
         for j in range(right.shape[1]):

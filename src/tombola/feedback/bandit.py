@@ -68,9 +68,9 @@ class BanditFeedback(FeedbackModel):
         choose = make_choose(kernels)
         return {
             "look_ahead": look_ahead,
-            "reveal": make_reveal(kernels.observe),
+            "reveal": _make_reveal(kernels.observe),
             "pauses": make_pauses(kernels.needs_plan),
-            "turn": make_turn(choose, kernels.observe, make_expected_loss(kernels)),
+            "turn": _make_turn(choose, kernels.observe, make_expected_loss(kernels)),
             "choose": choose,
             "observe": kernels.observe,
             "needs_plan": kernels.needs_plan,
@@ -80,7 +80,7 @@ class BanditFeedback(FeedbackModel):
         runner = Runner(learner, self, rng)
         memory = runner.memory
         act = runner.step(live_act, memory, rng, EMPTY_CELLS)
-        step = runner.step(live_observe, memory, EMPTY_CELLS, 1, 0, 1.0, 0.0)
+        step = runner.step(_live_observe, memory, EMPTY_CELLS, 1, 0, 1.0, 0.0)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             if type(ticket) is not Ticket:
@@ -116,7 +116,7 @@ def look_ahead(table: RowStream, t: int) -> None:
     prefetch_row(table.losses, table.order, t, 1)
 
 
-def make_reveal(observe: Kernel) -> Kernel:
+def _make_reveal(observe: Kernel) -> Kernel:
     """Return the kernel `reveal`, which passes the loss of round s to the learner.
 
     observe: kernel of the learner.
@@ -129,7 +129,7 @@ def make_reveal(observe: Kernel) -> Kernel:
     return reveal
 
 
-def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
+def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     """Return the kernel `turn`, which plays round t and records it.
 
     choose: kernel that returns the action and its probability.
@@ -164,7 +164,7 @@ def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     return turn
 
 
-def live_observe(memory: Floats, cells: Floats, index: int, action: int, probability: float, loss: float) -> bool:
+def _live_observe(memory: Floats, cells: Floats, index: int, action: int, probability: float, loss: float) -> bool:
     """Observe one loss and write it into the ticket table.
 
     Return False, and change nothing, unless the loss is in [0, 1] and the ticket is pending.

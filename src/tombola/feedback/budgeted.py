@@ -170,17 +170,17 @@ class BudgetedFeedback(FeedbackModel):
         decide, observe_round = make_decide(kernels.mix), self.make_observe(kernels.observe)
         return {
             "look_ahead": look_ahead,
-            "reveal": make_reveal(observe_round),
+            "reveal": _make_reveal(observe_round),
             "pauses": make_pauses(kernels.needs_plan),
-            "turn": make_turn(decide, observe_round),
+            "turn": _make_turn(decide, observe_round),
             "decide": decide,
             "observe_round": observe_round,
-            "unpack_outcome": self.unpack_outcome,
+            "unpack_outcome": self._unpack_outcome,
             "needs_plan": kernels.needs_plan,
         }
 
     @property
-    def unpack_outcome(self) -> Kernel:
+    def _unpack_outcome(self) -> Kernel:
         """The kernel that copies an outcome into the current row and validates it.
 
         It is `_unpack_row_outcome` here.
@@ -228,9 +228,9 @@ class BudgetedFeedback(FeedbackModel):
         memory, workspace, prices = runner.memory, runner.workspace, self.limits.prices
         hand = memory, rng, workspace.tracker, workspace.affordable, workspace.played[0], workspace.reserved[0]
         outcome = np.zeros(self.outcome_width)
-        losses, costs = self.outcome_views(outcome)
+        losses, costs = self._outcome_views(outcome)
         act = runner.step(live_act, *hand, EMPTY_CELLS)
-        step = runner.step(live_observe, memory, workspace, prices, outcome, EMPTY_CELLS, 1, 0, 1.0, 1)
+        step = runner.step(_live_observe, memory, workspace, prices, outcome, EMPTY_CELLS, 1, 0, 1.0, 1)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             is_exact = has_native_types(ticket) and label is None
@@ -243,7 +243,7 @@ class BudgetedFeedback(FeedbackModel):
 
         return LiveKernels(partial(act, *hand), observe_fast, observe, runner)
 
-    def outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
+    def _outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
         """Return views of an encoded outcome: its losses, and its costs.
 
         Costs have shape (actions,) for one resource, else (actions, resources).
@@ -364,7 +364,7 @@ def _copy_affordable(tracker: BudgetTracker, affordable: Floats) -> None:
         affordable[action] = tracker.fits[action]
 
 
-def make_reveal(observe_round: Kernel) -> Kernel:
+def _make_reveal(observe_round: Kernel) -> Kernel:
     """Return the kernel `reveal`, which charges the play of round s and reveals it.
 
     observe_round: kernel that passes the current row to the learner.
@@ -379,7 +379,7 @@ def make_reveal(observe_round: Kernel) -> Kernel:
     return reveal
 
 
-def make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
+def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
     """Return the kernel `turn`, which plays round t and records it.
 
     decide: kernel that returns the action and its probability.
@@ -485,7 +485,7 @@ def live_act(
     return write_ticket(cells, action, probability), action, probability
 
 
-def live_observe(
+def _live_observe(
     memory: Floats,
     workspace: Workspace,
     prices: Floats,

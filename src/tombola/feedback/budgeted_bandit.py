@@ -51,11 +51,11 @@ class BudgetedBanditFeedback(BudgetedFeedback):
 
         return observe_round
 
-    def outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
+    def _outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
         return outcome[:1].reshape(()), outcome[1:].reshape(()) if self.resources == 1 else outcome[1:]
 
     @property
-    def unpack_outcome(self) -> Kernel:
+    def _unpack_outcome(self) -> Kernel:
         return _unpack_action_outcome
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:

@@ -68,9 +68,9 @@ class FullFeedback(FeedbackModel):
         choose, observe = make_choose(kernels), kernels.observe
         return {
             "look_ahead": look_ahead,
-            "reveal": make_reveal(observe),
+            "reveal": _make_reveal(observe),
             "pauses": make_pauses(kernels.needs_plan),
-            "turn": make_turn(choose, observe, make_expected_loss(kernels)),
+            "turn": _make_turn(choose, observe, make_expected_loss(kernels)),
             "choose": choose,
             "observe": observe,
             "needs_plan": kernels.needs_plan,
@@ -80,7 +80,7 @@ class FullFeedback(FeedbackModel):
         runner = Runner(learner, self, rng)
         memory, losses = runner.memory, runner.workspace.row
         act = runner.step(live_act, memory, rng, EMPTY_CELLS)
-        step = runner.step(live_observe, memory, losses, EMPTY_CELLS, 1, 0, 1.0, 1)
+        step = runner.step(_live_observe, memory, losses, EMPTY_CELLS, 1, 0, 1.0, 1)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             is_exact = has_native_types(ticket) and cost is label is None and copy_into(losses, loss)
@@ -113,7 +113,7 @@ def look_ahead(table: RowStream, t: int) -> None:
     prefetch_row(table.losses, table.order, t, table.labels.size)
 
 
-def make_reveal(observe: Kernel) -> Kernel:
+def _make_reveal(observe: Kernel) -> Kernel:
     """Return the kernel `reveal`, which passes the row of round s to the learner.
 
     observe: kernel of the learner.
@@ -126,7 +126,7 @@ def make_reveal(observe: Kernel) -> Kernel:
     return reveal
 
 
-def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
+def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     """Return the kernel `turn`, which plays round t and records it.
 
     choose: kernel that returns the action and its probability.
@@ -156,7 +156,7 @@ def make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     return turn
 
 
-def live_observe(
+def _live_observe(
     memory: Floats, losses: Floats, cells: Floats, index: int, action: int, probability: float, round: int
 ) -> bool:
     """Observe the losses of a round and write them into the ticket table.

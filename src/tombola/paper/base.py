@@ -45,7 +45,7 @@ Overrides: TypeAlias = Mapping[str, Any]
 # statement fails; "inconclusive": the rows do not decide.
 Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
 # Type of a value that a function returns unchanged.
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
 
 class Verdict(NamedTuple):
@@ -222,7 +222,7 @@ class Extension(Claim):
     section: ClassVar[str] = "Beyond the paper"
 
 
-def unchanged(value: Value) -> Value:
+def unchanged(value: _Value) -> _Value:
     """Return the value itself.
 
     It is the default of fields that transform a value, such as a bound or a delay; a fault replaces them.

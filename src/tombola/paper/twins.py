@@ -23,7 +23,7 @@ from tombola.rng import integers, uniform
 # digits.
 _TIE = 1e-7
 # Steps of the bisection that inverts kl: more than the bits of a float64.
-BISECTIONS = 60
+_BISECTIONS = 60
 
 
 class Twin(ABC):
@@ -248,7 +248,7 @@ def _lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> flo
     """
     allowed = (1 - count / T) * math.log(max(1.0, remaining / (k * count))) / count
     low, high = (0.0, mean) if allowed > 0 else (mean, mean)
-    for _ in range(BISECTIONS):
+    for _ in range(_BISECTIONS):
         q = (low + high) / 2
         low, high = (q, high) if _binary_divergence(mean, q) > allowed else (low, q)
     return high

@@ -43,7 +43,7 @@ from tombola.errors import MALFORMED_DATA_ERRORS, SessionError, TombolaError
 # Number in the header of an SQLite file that marks it as a file of tombola.
 _APPLICATION_ID = int.from_bytes(b"tomb", "big")
 # Version of the tables, also in the header; files of other versions are rejected.
-FORMAT = 4
+_FORMAT = 4
 # Seconds to wait for the lock of another process before SessionError; a transaction takes far less.
 _LOCK_TIMEOUT = 60.0
 # Row ids requested in one query, with one more row each for the digest; old SQLite allows 999 parameters.
@@ -78,7 +78,7 @@ class LogEvent(NamedTuple):
     value: Any
 
 
-class Position(NamedTuple):
+class _Position(NamedTuple):
     """A position in the log: the number of the last event before it, and its digest.
 
     Number 0 is the start.
@@ -102,7 +102,7 @@ class EventLog:
         self.path, self.owner = path, owner
         self.about: dict[str, Any] = {}
         self.length = 0
-        self._start = self._position = self._end = Position(0, b"")
+        self._start = self._position = self._end = _Position(0, b"")
         self._appended: list[tuple[Any, ...]] = []
         self._rejected: SessionError | None = None
         self._lock = RLock()
@@ -222,7 +222,7 @@ class EventLog:
             values = []
         if len(values) != len(rows):
             raise self.damage(f"the value of an event up to {number} is malformed")
-        self._position = Position(number, digest)
+        self._position = _Position(number, digest)
         return map(LogEvent._make, zip(*list(zip(*rows, strict=True))[:3], values, strict=True))
 
     @property
@@ -252,7 +252,7 @@ class EventLog:
         row = (number, kind, int(key), _encode_json(value))
         digest = _link(self._end.digest, *row)
         self._appended.append((*row, digest))
-        self._position = self._end = Position(number, digest)
+        self._position = self._end = _Position(number, digest)
 
     def flush(self) -> None:
         """Write the appended events to the open transaction, before the block ends.
@@ -264,7 +264,7 @@ class EventLog:
             self._write_end(self._end)
             self._appended = []
 
-    def id_of(self, place: int) -> str:
+    def _id_of(self, place: int) -> str:
         """Return the row id at a place, counted from 1."""
         return next(self.ids_of([place]))
 
@@ -305,7 +305,7 @@ class EventLog:
         """Return the place of a row id, counted from 1, or None if it is unknown."""
         found = self._rows("SELECT place FROM pool WHERE id = ?", id)
         place = int(found[0][0]) if found else None
-        is_known = place is not None and self.id_of(place) == id
+        is_known = place is not None and self._id_of(place) == id
         # A damaged index can hide a row, or point to another one.
         if not is_known and (found or self._rows("SELECT place FROM pool NOT INDEXED WHERE id = ?", id)):
             raise self.damage("the index of the rows has changed")
@@ -332,13 +332,13 @@ class EventLog:
         configuration = {**about, "rows": len(rows), "rows_digest": rows[-1][3].hex()}
         texts = [(name, _encode_json(value)) for name, value in configuration.items()]
         self._connection.executemany("INSERT INTO about VALUES (?, ?)", texts)
-        start = Position(0, _link(b"", *sorted(texts, key=repr)))
+        start = _Position(0, _link(b"", *sorted(texts, key=repr)))
         self._connection.execute("INSERT INTO about VALUES (?, ?)", (DIGEST, _encode_json(start.digest.hex())))
         self._write_end(start)
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        self._connection.execute(f"PRAGMA user_version = {FORMAT}")
+        self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
 
-    def _write_end(self, end: Position) -> None:
+    def _write_end(self, end: _Position) -> None:
         text = _encode_json([end.number, end.digest.hex()])
         self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (END, text))
 
@@ -351,9 +351,9 @@ class EventLog:
                 f"{self.owner}: expected a file of tombola, got {self.path}, which is something else; "
                 "give the file of a session or a race."
             )
-        if version != FORMAT:
+        if version != _FORMAT:
             raise SessionError(
-                f"{self.owner}: {self.path} has format {version}, this version of tombola reads {FORMAT}; "
+                f"{self.owner}: {self.path} has format {version}, this version of tombola reads {_FORMAT}; "
                 "use the version that wrote it."
             )
 
@@ -362,7 +362,7 @@ class EventLog:
             self._check_schema()
             texts = dict(self._rows("SELECT name, value FROM about"))
             digest, _ = texts.pop(DIGEST, None), texts.pop(END, None)
-            start = Position(0, _link(b"", *sorted(texts.items(), key=repr)))
+            start = _Position(0, _link(b"", *sorted(texts.items(), key=repr)))
             if digest != _encode_json(start.digest.hex()):
                 raise self.damage("the configuration has changed")
             self._start = self._position = start
@@ -385,7 +385,7 @@ class EventLog:
         found = self._rows("SELECT value FROM about WHERE name = ?", END)
         with self.malformed_as_damage():
             number, digest = json.loads(found[0][0])
-            end = Position(int(number), bytes.fromhex(digest))
+            end = _Position(int(number), bytes.fromhex(digest))
         if end.number < self._position.number or self._digest_at(self._position.number) != self._position.digest:
             # Final: going on would mix two histories.
             self._rejected = SessionError(

@@ -39,9 +39,9 @@ _HASHED_ROWS = 1 << 16
 # Length of the SHA-256 at the start of every file.
 _CHECKSUM_BYTES = 32
 
-Block: TypeAlias = tuple[int, int]  # first repetition, number of repetitions
+_Block: TypeAlias = tuple[int, int]  # first repetition, number of repetitions
 # Function that plays blocks of repetitions and yields the runs of each, in order.
-_PlayBlocks: TypeAlias = Callable[[Sequence[Block]], Generator[Runs]]
+_PlayBlocks: TypeAlias = Callable[[Sequence[_Block]], Generator[Runs]]
 
 
 class ResultCache(NamedTuple):
@@ -152,7 +152,7 @@ def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, 
     return concatenate([part for part in runs.values() if part is not None]), n_cached
 
 
-def read_runs(cache: ResultCache, key: str, block: Block) -> Runs | None:
+def read_runs(cache: ResultCache, key: str, block: _Block) -> Runs | None:
     """Return the runs of one block of a comparison; None if missing or damaged.
 
     cache, key: of the comparison.
@@ -165,7 +165,7 @@ def read_runs(cache: ResultCache, key: str, block: Block) -> Runs | None:
         return None
 
 
-def write_runs(cache: ResultCache, key: str, block: Block, runs: Runs) -> None:
+def write_runs(cache: ResultCache, key: str, block: _Block, runs: Runs) -> None:
     """Store the runs of one block of a comparison.
 
     cache, key: of the comparison.
@@ -189,7 +189,7 @@ def _concatenate(cells: Sequence[Cell]) -> Cell:
     return Cell(cells[0].rounds, sums, plays, shares)
 
 
-def _block_key(key: str, block: Block) -> str:
+def _block_key(key: str, block: _Block) -> str:
     first, count = block
     return f"{key}/{first}-{first + count}"
 

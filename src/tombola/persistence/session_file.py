@@ -75,7 +75,7 @@ _COMPILER_LOAD_SECONDS = 0.7
 # Rows whose features are read from the file at a time: few queries, little memory.
 _FEATURE_ROWS = 400
 # Name of the null action that a budget adds: it leaves the row alone, costs nothing and has loss 1.
-NULL = "null"
+_NULL = "null"
 
 # SQL of views in the file, for people who open it with SQLite tools.
 VIEWS = (
@@ -199,7 +199,7 @@ class SessionFile(ProcessBound):
             seed = secrets.randbits(32)
         seed = _validate.integer("SessionFile.start", "seed", seed, least=0)
         _check_names("SessionFile.start", "rows", rows)
-        names = [*names, NULL] if budget is not None and budget.null == "add" else names
+        names = [*names, _NULL] if budget is not None and budget.null == "add" else names
         _check_names("SessionFile.start", "actions", names)
         table, listed_features = _feature_table(features, feature_names, len(rows))
         with interpreted():

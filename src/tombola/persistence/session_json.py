@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tombola.session import Session
 
 # Version of the file; SessionError for others.
-FORMAT = 3
+_FORMAT = 3
 
 
 def save(session: "Session", path: str | os.PathLike[str]) -> None:
@@ -36,7 +36,7 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
     budget = session.budget
     about: dict[str, Any] = {
         "tombola session": "written by tombola.Session.save",
-        "format": FORMAT,
+        "format": _FORMAT,
         "learner": to_spec(session.learner),
         "actions": list(session.names[: session.actions]),
         "horizon": session.horizon,
@@ -84,9 +84,9 @@ def load(path: str | os.PathLike[str], learner: AnyLearner | None, start: "type[
     """
     try:
         data = json.loads(read_bytes(path).decode("utf-8"))
-        if data["format"] != FORMAT:
+        if data["format"] != _FORMAT:
             raise SessionError(
-                f"Session.load: {path} has format {data['format']!r}, this version of tombola reads {FORMAT}; "
+                f"Session.load: {path} has format {data['format']!r}, this version of tombola reads {_FORMAT}; "
                 "use the version that wrote it."
             )
         if data.pop("digest") != _digest(data):

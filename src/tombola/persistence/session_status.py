@@ -23,7 +23,7 @@ CHUNK_SIZE = 10_000
 # Numbers of a router's decision that a log has: stake, choice, safe choice, capital.
 _N_LOGGED = 4
 # Smaller shares of a mix are not reported: they would be printed as 0 %.
-MIN_SHARE = 0.005
+_MIN_SHARE = 0.005
 
 
 class TicketView:
@@ -320,7 +320,7 @@ def reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float
     names: of the actions.
     mix: one share per action.
     """
-    shares = [(name, share) for name, share in zip(names, mix.tolist(), strict=True) if share >= MIN_SHARE]
+    shares = [(name, share) for name, share in zip(names, mix.tolist(), strict=True) if share >= _MIN_SHARE]
     return tuple(sorted(shares, key=lambda pair: -pair[1]))
 
 

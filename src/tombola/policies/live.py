@@ -48,7 +48,7 @@ STAKE, ROUTER, SAFE, CAPITAL_BEFORE, SETTLED, DECISION_WIDTH = 0, 1, 2, 3, 4, 5
 _NO_ROUTER = -1
 # Leading numbers of a decision in a log: stake, choices of router and safe learner, capital. Further ones are the
 # choices of new models for the rows in flight.
-LOGGED = 4
+_LOGGED = 4
 
 
 class RouterState(NamedTuple):
@@ -196,9 +196,9 @@ class LiveRouter:
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
         self._advance()
-        choices = decision[LOGGED:]
+        choices = decision[_LOGGED:]
         in_flight = len(self._in_flight(cells)) if choices else 0
-        if len(decision) < LOGGED or len(choices) != in_flight or not all(map(self._is_choice, choices)):
+        if len(decision) < _LOGGED or len(choices) != in_flight or not all(map(self._is_choice, choices)):
             raise ValueError("malformed decision")
         if not (self._is_choice(decision[ROUTER]) and self._is_choice(decision[SAFE]) and 0 <= decision[STAKE] <= 1):
             raise ValueError("malformed decision")
@@ -214,7 +214,7 @@ class LiveRouter:
 
         cells: of the ticket table.
         """
-        logged: list[float] = cells[round, self.shown : self.shown + LOGGED].tolist()
+        logged: list[float] = cells[round, self.shown : self.shown + _LOGGED].tolist()
         return logged + self.choices.get(round, [])
 
     def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:

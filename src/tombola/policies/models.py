@@ -19,7 +19,7 @@ from tombola.policies.trees import FlatTrees, flatten_trees
 _RELATIVE_RANK = 1e-10
 # Penalties of ridge to choose from, from 0.01 to 10,000 in half powers of ten, times the mean square of a standardised
 # feature.
-PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)
+_PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)
 
 
 class Fitted(Protocol):
@@ -72,7 +72,7 @@ class Trees:
     trees: int = 50
     max_features: float = 1 / 3
 
-    def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
+    def fit(self, features: Floats, centred: Floats, seed: int) -> "_FittedTrees":
         """Fit the forest; the same versions and seed give the same bits.
 
         features: shape (rows, features).
@@ -92,11 +92,11 @@ class Trees:
         filled = _fill(features, filler).astype(np.float32)  # scikit-learn compares features as float32
         forest.fit(filled, centred)
         flat = flatten_trees(forest)
-        return FittedTrees(flat, filler, _out_of_bag(flat, forest.estimators_samples_, filled, centred))
+        return _FittedTrees(flat, filler, _out_of_bag(flat, forest.estimators_samples_, filled, centred))
 
 
 @dataclass(frozen=True, eq=False)
-class FittedTrees:
+class _FittedTrees:
     """Flattened trees with the medians that replace missing features.
 
     flat: the trees.
@@ -120,7 +120,7 @@ class Ridge:
     The penalty is that of a fixed grid with the least leave-one-out error.
     """
 
-    def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
+    def fit(self, features: Floats, centred: Floats, seed: int) -> "_FittedRidge":
         """Fit by one decomposition of the smaller Gram matrix; `seed` is unused.
 
         Leave-one-out residuals are exact.
@@ -135,7 +135,7 @@ class Ridge:
             left.T @ (centred - middle),
             (np.inf, centred * 0.0, np.zeros((right.shape[1], centred.shape[1]))),
         )
-        for penalty in PENALTIES * len(centred):
+        for penalty in _PENALTIES * len(centred):
             shrink = values**2 / (values**2 + penalty)
             smooth = left @ (shrink[:, None] * target)
             # Diagonal of the hat matrix, the intercept included.
@@ -145,11 +145,11 @@ class Ridge:
             if error < best[0]:
                 weights = right.T @ ((values / (values**2 + penalty))[:, None] * target)
                 best = (error, without, weights)
-        return FittedRidge(filler, shift, scale, best[2], middle, best[1])
+        return _FittedRidge(filler, shift, scale, best[2], middle, best[1])
 
 
 @dataclass(frozen=True, eq=False)
-class FittedRidge:
+class _FittedRidge:
     """Weights of standardised features, and leave-one-out predictions.
 
     filler: median of each feature, which replaces missing values.

@@ -30,7 +30,7 @@ from tombola.rng import RngStreams, uniform
 # Answered rows before the first training: fewer say nothing about features.
 FIRST_BLOCK = 16
 # Models that compete in each block: trees with two sizes of leaves, and a linear model.
-DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(10), Ridge())
+_DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(10), Ridge())
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +67,7 @@ class Routed:
     mixes: ClassVar[bool] = False
 
     safe: Any = field(default_factory=FollowTheLeader)
-    models: tuple[Model, ...] = DEFAULT_MODELS
+    models: tuple[Model, ...] = _DEFAULT_MODELS
     risk: float = 3.0
     worst: float | None = None
     growth: float = 1.5
@@ -110,7 +110,7 @@ class Routed:
             losses[index, safe_actions] - losses[index, settled], safe_losses - router_losses, delay
         )
         draws = np.zeros(pool.rows)
-        compile_loop(fill_uniform, (draws, guard_rng))(draws, guard_rng)
+        compile_loop(_fill_uniform, (draws, guard_rng))(draws, guard_rng)
         return RoutedTrace(rows, losses, late_safe, played, stakes, draws < stakes.probabilities, blocks)
 
     def block_starts(self, rounds: int) -> list[int]:
@@ -260,7 +260,7 @@ def short_repr_of(policy: Any) -> str:
     return f"{type(policy).__name__}({', '.join(f'{name}={getattr(policy, name)!r}' for name in changed)})"
 
 
-def fill_uniform(draws: Floats, rng: RngState) -> None:
+def _fill_uniform(draws: Floats, rng: RngState) -> None:
     """Fill an array with uniform random numbers in [0, 1), in place."""
     for t in range(draws.size):
         draws[t] = uniform(rng)

@@ -43,11 +43,11 @@ from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
 
 # Halvings of the price interval on a logarithmic scale; the two last prices differ by less than 1e-9 of the largest.
-BISECTIONS = 40
+_BISECTIONS = 40
 # Models are trained again when the rows seen have grown by this factor, as in `Routed`.
 _TRAINING_GROWTH = 1.5
 # Models of losses and costs that compete: trees, and a linear model.
-DEFAULT_MODELS: tuple[Model, ...] = (Trees(10), Ridge())
+_DEFAULT_MODELS: tuple[Model, ...] = (Trees(10), Ridge())
 
 
 class _Router(NamedTuple):
@@ -84,7 +84,7 @@ class RoutedLP:
     (True, True)
     """
 
-    models: tuple[Model, ...] = DEFAULT_MODELS
+    models: tuple[Model, ...] = _DEFAULT_MODELS
     growth: float = 1.2
 
     def __post_init__(self) -> None:
@@ -206,7 +206,7 @@ def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fit
     if scale == 0.0 or not rates.may_save(free):
         return [free]
     low, high = free, measured(1e6 / scale)
-    for _ in range(BISECTIONS):
+    for _ in range(_BISECTIONS):
         # Geometric steps from a small price: useful prices span several orders of magnitude.
         middle = measured(np.sqrt(max(low.price, 1e-6 / scale) * high.price))
         low, high = (middle, high) if rates.may_save(middle) else (low, middle)

@@ -200,7 +200,7 @@ def plan(
     groups = None if strata is None else strata if isinstance(strata, Strata) else Strata.of(strata, pool.rows)
     orders, side = repetition_seeds(seed, count), _side_of(pool, known, history)
     workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
-    job = Job.of(pool, _call_costs(pool, asked), groups, side, workload)
+    job = _Job.of(pool, _call_costs(pool, asked), groups, side, workload)
     plans = []
     for level in levels:
         settings = replace(asked, level=level)
@@ -230,7 +230,7 @@ class _PartTable(NamedTuple):
         return places[places >= 0].astype(np.uint32)
 
 
-class Job(NamedTuple):
+class _Job(NamedTuple):
     """Input of the simulated races: a finished table, its parts and costs.
 
     parts     the whole list first, then the groups
@@ -247,11 +247,11 @@ class Job(NamedTuple):
     @classmethod
     def of(
         cls, pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, workload: Workload
-    ) -> "Job":
+    ) -> "_Job":
         """Return the job of a pool: the whole list first, then the groups.
 
         pool: the finished table.
-        costs, workload: as in `Job`.
+        costs, workload: as in `_Job`.
         strata: the groups; None if there are none.
         side: answers on file and history; None if there are none.
         """
@@ -308,7 +308,7 @@ def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
     return SideInformation.of(pool.actions, rows, np.where(cells, pool.losses, np.nan), history)
 
 
-def _simulate(settings: RaceSettings, job: Job, seed: Seed) -> _SimulatedRace:
+def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
     order = draw_order("random", len(job.parts[0].table), RngStreams(seed).order())
     rules = _play_parts(settings, job, order)
     used = _used_cells(job, rules, order)
@@ -335,7 +335,7 @@ def _simulate(settings: RaceSettings, job: Job, seed: Seed) -> _SimulatedRace:
     )
 
 
-def _play_parts(settings: RaceSettings, job: Job, order: Order) -> list[Elimination]:
+def _play_parts(settings: RaceSettings, job: _Job, order: Order) -> list[Elimination]:
     shared = replace(settings, level=share_of_level(settings.level, len(job.parts) - 1))
     rules = []
     for part in job.parts:
@@ -346,7 +346,7 @@ def _play_parts(settings: RaceSettings, job: Job, order: Order) -> list[Eliminat
     return rules
 
 
-def _used_cells(job: Job, rules: list[Elimination], order: Order) -> NDArray[np.bool_]:
+def _used_cells(job: _Job, rules: list[Elimination], order: Order) -> NDArray[np.bool_]:
     """Return the cells whose losses a rule has used, shape (rows, k).
 
     Rows are in shuffled order.

@@ -89,7 +89,7 @@ class Race(ProcessBound):
         strata: Iterable[Any] | None = None,
         **options: Unpack[RaceOptions],
     ) -> None:
-        settings, names = RaceSettings(tuple(candidates), **options), row_names(rows)
+        settings, names = RaceSettings(tuple(candidates), **options), _row_names(rows)
         side = SideInformation.of(settings.candidates, names, known, history)
         self._begin(settings, names, side, None if strata is None else Strata.of(strata, len(names)))
 
@@ -110,7 +110,7 @@ class Race(ProcessBound):
         side: answers on file and history; None if there are none.
         strata: groups of the rows; None if there are none.
         """
-        race, names = cls.__new__(cls), row_names(rows)
+        race, names = cls.__new__(cls), _row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
         for event in events:
             race.apply(event)
@@ -557,7 +557,7 @@ class Race(ProcessBound):
         }
 
 
-def row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
+def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
     """Return the names of the rows; a number n stands for the names 0 to n - 1.
 
     ParameterError unless they are distinct and not empty.

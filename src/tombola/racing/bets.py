@@ -26,13 +26,13 @@ STRATEGY_WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
 MIXTURE_WEIGHTS = np.concatenate([0.2 * STRATEGY_WEIGHTS, 0.8 * STRATEGY_WEIGHTS])
 # Least divisor in the cap of a bet on adjusted losses. It bounds these bets by 0.95 / MIN_REACH: larger ones magnify
 # rounding errors.
-MIN_REACH = 1e-3
+_MIN_REACH = 1e-3
 # Pseudo-rows of difference 0 in the prior of the first strategy, which shrink its bets in the first rows.
 PRIOR_ROWS = 20.0
 # Pseudo-rows of difference 0 in the prior of the second strategy, as a share of the list: more cautious on long lists.
 _PRIOR_SHARE = 0.03
 # Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
-FIXED_BETS = (0.8, 0.3)
+_FIXED_BETS = (0.8, 0.3)
 # Largest share of its wealth that a strategy may lose in one row; below 1, so that no strategy goes bankrupt.
 MAX_LOSS_SHARE = 0.95
 # Tolerance per row for rounding in a sum of losses: totals that differ by at most this times the rows are equal.
@@ -63,8 +63,8 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
         second = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
         wealth[0] *= 1.0 + min(_kelly(first, variance), cap) * (d - m)
         wealth[1] *= 1.0 + min(_kelly(second, variance), cap) * (d - m)
-        wealth[2] *= 1.0 + min(gain * FIXED_BETS[0], cap) * (d - m)
-        wealth[3] *= 1.0 + min(gain * FIXED_BETS[1], cap) * (d - m)
+        wealth[2] *= 1.0 + min(gain * _FIXED_BETS[0], cap) * (d - m)
+        wealth[3] *= 1.0 + min(gain * _FIXED_BETS[1], cap) * (d - m)
         residual = d - lead / (n + 10.0)
         state.squared_residuals[bettor] += residual * residual
         state.n_bets[bettor] += 1.0
@@ -106,18 +106,18 @@ def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: flo
         g_mean = state.predicted_mean[b] - state.predicted_mean[o]
         g_seen = state.predicted_seen[b] - state.predicted_seen[o]
         low, y = state.residual_low[b, o] + g_mean, d + state.offset[b] - state.offset[o]
-        cap = MAX_LOSS_SHARE / max(m - low, MIN_REACH)
+        cap = MAX_LOSS_SHARE / max(m - low, _MIN_REACH)
         variance = (0.5 + state.fitted_rows[0] * state.residual_variance[b, o]) / (state.fitted_rows[0] + 2.0)
         # Regression estimate of the difference of the means: mean residual so far, and mean prediction of the list.
         excess = gain * (lead - g_seen + n * ((g_seen + left * g_mean) / population - shift))
         cautious = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
         bold = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
         # Fixed bets are in units of the largest possible loss.
-        unit = gain / max(-low, MIN_REACH)
+        unit = gain / max(-low, _MIN_REACH)
         wealth[4] *= 1.0 + min(_kelly(cautious, variance), cap) * (y - m)
         wealth[5] *= 1.0 + min(_kelly(bold, variance), cap) * (y - m)
-        wealth[6] *= 1.0 + min(unit * FIXED_BETS[0], cap) * (y - m)
-        wealth[7] *= 1.0 + min(unit * FIXED_BETS[1], cap) * (y - m)
+        wealth[6] *= 1.0 + min(unit * _FIXED_BETS[0], cap) * (y - m)
+        wealth[7] *= 1.0 + min(unit * _FIXED_BETS[1], cap) * (y - m)
 
 
 def shrunk_edge(excess: float, count: float, variance: float) -> float:

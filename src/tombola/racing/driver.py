@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Function of a candidate and a row, plain or async. It returns a loss (with kind="scores" a score), or a pair of that
 # and a cost.
-Evaluate: TypeAlias = Callable[[Any, Any], Any]
+_Evaluate: TypeAlias = Callable[[Any, Any], Any]
 # Function that receives one line of text, such as `print`.
 Log: TypeAlias = Callable[[str], None]
 
@@ -59,7 +59,7 @@ class Interrupted(KeyboardInterrupt):
 def race(
     candidates: Sequence[Any] | Mapping[str, Any],
     rows: Sequence[Any],
-    evaluate: Evaluate,
+    evaluate: _Evaluate,
     *,
     workers: int = 8,
     log: EventSink | str | os.PathLike[str] | None = None,
@@ -104,7 +104,7 @@ def race(
     side = SideInformation.of(names, ids, known, history)
     groups = None if strata is None else Strata.of(strata, len(ids))
     settings, sink = open_log(log, RaceSettings(names, **options), ids, side, groups)
-    driver = Driver(
+    driver = _Driver(
         Race.restore(settings, ids, sink.replay(), side, groups), sink, Progress(show=progress), settings.units
     )
 
@@ -147,7 +147,7 @@ def run_race_file(
         return await evaluator.ask(call, log)
 
     with run_lock(file.path):
-        driver = Driver(
+        driver = _Driver(
             Race.restore(file.settings, file.rows, file.replay(), file.side, file.strata),
             file,
             Progress(show=log is not None, log=log),
@@ -167,7 +167,7 @@ class _PendingRace:
     workers: calls in flight at a time.
     """
 
-    def __init__(self, driver: "Driver", ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
+    def __init__(self, driver: "_Driver", ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
         self._driver, self._ask, self._workers = driver, ask, workers
 
     def __await__(self) -> Generator[Any, None, Race]:
@@ -223,7 +223,7 @@ def _rows_by_position(rows: Any) -> tuple[list[str], Callable[[int], Any]]:
     return ([str(row) for row in rows] if texts else list(map(str, range(len(rows))))), pick
 
 
-def _run_to_end(driver: "Driver", work: Any) -> None:
+def _run_to_end(driver: "_Driver", work: Any) -> None:
     """Run a coroutine to its end, in a thread if an event loop is running here."""
     try:
         if _loop_is_running():
@@ -239,7 +239,7 @@ def _run_to_end(driver: "Driver", work: Any) -> None:
 _MAX_BASELINE_FAILURES = 3
 
 
-class Driver:
+class _Driver:
     """Make the calls of a race, a limited number at a time, and log answers.
 
     While every answer is a failure, answers are held back: the set-up is probably broken, and after a repair the race

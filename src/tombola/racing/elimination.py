@@ -190,7 +190,7 @@ class Elimination(ABC):
     def _update(self) -> Kernel:
         # A live race waits for its calls: on short lists interpreting is faster than compiling.
         with expected_rounds(self.rows, len(self.state.wealth)):
-            return compile_loop(update_row, (self.memory, self._row), **self.kernels)
+            return compile_loop(_update_row, (self.memory, self._row), **self.kernels)
 
     def reset(self) -> None:
         """Return to the state before the first row."""
@@ -257,7 +257,7 @@ class Elimination(ABC):
         return bool(self.state.done[0])
 
 
-def update_row(memory: Floats, losses: Floats) -> None:
+def _update_row(memory: Floats, losses: Floats) -> None:
     """Process one row of losses, shape (k,); `memory` is the flat state vector."""
     step(view(memory), losses)  # noqa: F821
 

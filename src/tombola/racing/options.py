@@ -206,10 +206,10 @@ class RaceSettings:
         return cls(**{**data, "candidates": names, "population": population, "range": limits})
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def accepts_race_options(function: Function) -> Function:
+def accepts_race_options(function: _Function) -> _Function:
     """Decorate a function: its signature shows the race options, not **options.
 
     For `help` and editors only; calls are not changed.

@@ -26,7 +26,7 @@ _GOAL_RESERVE = 0.4
 # Wealth at which the bets towards the last row alone give up: a recovery is as good as impossible, and costs time.
 _ABANDONED = 1e-4
 # Least share of the goal for which the normal quantile is computed; below it the quantile of this share is used.
-MIN_SHARE = 1e-12
+_MIN_SHARE = 1e-12
 
 
 def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Floats:
@@ -105,7 +105,7 @@ def horizon_bet(share: float, variance_left: float) -> float:
     if share >= 1.0 or variance_left <= 0.0:
         return 0.0
     return min(
-        isoperimetric(max(share, MIN_SHARE)) / (max(share, MIN_SHARE) * math.sqrt(variance_left)), MAX_LOSS_SHARE
+        isoperimetric(max(share, _MIN_SHARE)) / (max(share, _MIN_SHARE) * math.sqrt(variance_left)), MAX_LOSS_SHARE
     )
 
 

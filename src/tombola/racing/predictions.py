@@ -101,7 +101,7 @@ class RowsLeft:
         """
         with expected_rounds(self.rule.rows, len(self.rule.state.wealth)):
             arguments = (self.rule.memory, self.sums, row, losses)
-            self._kernel("update", update_row, arguments, **self.rule.kernels)(*arguments)
+            self._kernel("update", _update_row, arguments, **self.rule.kernels)(*arguments)
         self.count(np.array([row]), losses[None], self.rule.rows_seen)
 
     def play(self, table: Rows, order: Order) -> int:
@@ -170,7 +170,7 @@ def _new_sums(side: SideInformation, fit: Fit | None) -> _RowSums:
     )  # fmt: skip
 
 
-def update_row(memory: Floats, sums: _RowSums, row: int, losses: Floats) -> None:
+def _update_row(memory: Floats, sums: _RowSums, row: int, losses: Floats) -> None:
     """Process one row of a race with side information. Compiled for each rule.
 
     memory: flat state vector of the rule, changed in place.

@@ -337,19 +337,19 @@ def _narrow_place(state: Any, a: int) -> None:
     k = state.total_loss.size
     # If the rank of a is r or less, k - r hypotheses H_ab are true. The mean falls with r, so the first r that is not
     # rejected ends the search.
-    while state.rule_values[0] < k and mean_of_smallest(state, 0, a, k - int(state.rule_values[0])) >= state.threshold:
+    while state.rule_values[0] < k and _mean_of_smallest(state, 0, a, k - int(state.rule_values[0])) >= state.threshold:
         state.rule_values[0] += 1.0
     # If the rank of a is r or more, r - 1 hypotheses H_ba are true.
     while (
         state.rule_values[k - 1] > 1
-        and mean_of_smallest(state, 1, a, int(state.rule_values[k - 1]) - 1) >= state.threshold
+        and _mean_of_smallest(state, 1, a, int(state.rule_values[k - 1]) - 1) >= state.threshold
     ):
         state.rule_values[k - 1] -= 1.0
     if state.rule_values[0] >= state.rule_values[k - 1] or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
 
 
-def mean_of_smallest(state: Any, side: int, skip: int, count: int) -> float:
+def _mean_of_smallest(state: Any, side: int, skip: int, count: int) -> float:
     """Return the mean of the `count` smallest e-values of one side.
 
     state: an `EliminationState`; `settled[side]` has the e-values, one per opponent.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
 
 # Wealth curves in the chart: more cannot be told apart by colour.
-MAX_CURVES = 6
+_MAX_CURVES = 6
 # Points per curve: more are not visible, and make the page heavy.
 _POINTS_PER_CURVE = 160
 # Candidates in the table before the rest is folded away.
@@ -310,13 +310,13 @@ def _table_row(one: _Standing, units: Units) -> dict[str, str | bool]:
 def _wealth_chart(report: RaceReport) -> Chart:
     race, threshold = report.race, float(report.race.rule.state.threshold)
     bands = []
-    for name in [one.name for one in report.standings[:MAX_CURVES]]:
+    for name in [one.name for one in report.standings[:_MAX_CURVES]]:
         values = report.wealth[:, race.candidates.index(name)]
         rows = np.flatnonzero(~np.isnan(values))
         points = rows[np.unique(np.linspace(0, rows.size - 1, _POINTS_PER_CURVE).astype(int))]
         height = np.clip(values[points], _MIN_PLOTTED_WEALTH, 10 * threshold)
         bands.append(Band(name, points + 1.0, height, height, height))
-    shown = f" (the {MAX_CURVES} that stayed longest)" if len(report.standings) > MAX_CURVES else ""
+    shown = f" (the {_MAX_CURVES} that stayed longest)" if len(report.standings) > _MAX_CURVES else ""
     is_gate = race.settings.baseline is not None
     ended, bet = ("decided", "for or against") if is_gate else ("dropped", "against")
     words = f"Wealth of the bet {bet} each candidate{shown}; at the dashed line the candidate is {ended}"

@@ -59,7 +59,7 @@ class Top(Elimination):
         leader, _ = best_two(state)
         for b in range(losses.size):
             if state.active[b] > 0.0:
-                state.current_wealth[b] = mean_of_smallest(state, b)
+                state.current_wealth[b] = _mean_of_smallest(state, b)
         _drop_beaten(state, leader)
         finish(state, state.rule_parameter)
 
@@ -80,7 +80,7 @@ def _update_pairs(state: Any, losses: Floats) -> None:
                     state.wealth[a * k + b, 0] = math.inf
 
 
-def mean_of_smallest(state: Any, b: int) -> float:
+def _mean_of_smallest(state: Any, b: int) -> float:
     """Return E_b of Theorem 3: the mean of the k - m smallest wealths against b.
 
     m is the number of candidates to keep.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tombola.racing._race import Race
 
 # Names that a sentence spells out at most; the rest is counted. More make it hard to read.
-MAX_NAMES = 6
+_MAX_NAMES = 6
 # The same for an order, where more names are useful: the first ranks are the answer.
 _MAX_RANKED = 10
 # Groups that a sentence spells out at most; the rest is counted.
@@ -105,7 +105,7 @@ class Result(NamedTuple):
         if self.rule.rows_seen == self.rule.population and not isinstance(self.rule, Ranks):
             return f"tie: {_join(self.answer)}"
         left = _join(self.answer, last=" or ")
-        if len(self.answer) > MAX_NAMES:
+        if len(self.answer) > _MAX_NAMES:
             left = f"{len(self.answer)} of {len(self.candidates)} left"
         return f"{'undecided' if self.over else 'open'}: {left}"
 
@@ -411,7 +411,7 @@ def _effort(race: "Race") -> str:
     return f"{race.rows_counted:,} rows, {calls:,} calls{failed}{spent}{on_file}, {saved:,} saved ({share:.0%})"
 
 
-def _join(names: tuple[str, ...], most: int = MAX_NAMES, last: str = " and ") -> str:
+def _join(names: tuple[str, ...], most: int = _MAX_NAMES, last: str = " and ") -> str:
     if len(names) > most:
         return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
     return last.join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "none"

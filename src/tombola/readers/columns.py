@@ -139,14 +139,14 @@ class Columns:
                 f"{self.source}: expected a percent sign in every cell of column {column.name!r} or in none, got "
                 f"{truncate(other.text)!r} in {self.place(other.row)}; write all cells alike."
             )
-        if AMBIGUOUS_COMMA in column.notations and not self.has_decimal_commas:
+        if AMBIGUOUS_COMMA in column.notations and not self._has_decimal_commas:
             raise self._ambiguous_mark(column, AMBIGUOUS_COMMA)
-        if AMBIGUOUS_POINT in column.notations and self.has_decimal_commas:
+        if AMBIGUOUS_POINT in column.notations and self._has_decimal_commas:
             raise self._ambiguous_mark(column, AMBIGUOUS_POINT)
         return column
 
     @cached_property
-    def has_decimal_commas(self) -> bool:
+    def _has_decimal_commas(self) -> bool:
         """Whether commas are decimal: by option, or because a cell proves it."""
         if self.decimal is not None:
             return self.decimal == ","

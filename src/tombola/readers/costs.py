@@ -18,7 +18,7 @@ from tombola.readers.options import ReadOptions, stack_costs
 AS_REQUESTED = "as requested"
 
 
-class CostColumns(NamedTuple):
+class _CostColumns(NamedTuple):
     """The cost columns of a table, by resource and action.
 
     A resource is one kind of cost, such as seconds or dollars.
@@ -32,7 +32,7 @@ class CostColumns(NamedTuple):
     columns: tuple[str, ...]
     positional: bool = False  # columns are listed in the order of the actions
 
-    def match_to_actions(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "CostColumns":
+    def match_to_actions(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "_CostColumns":
         """Match each cost column to its action; return them in the order of actions.
 
         A column matches by position, by name, or by the name without words for loss and score. Raises TableError if an
@@ -60,16 +60,16 @@ class CostColumns(NamedTuple):
                     )
                 assigned[resource][name] = column
             _check_not_shared(table, assigned[resource])
-        return CostColumns(assigned, self.columns)
+        return _CostColumns(assigned, self.columns)
 
-    def _assign_positional(self, table: Columns, names: Sequence[str]) -> "CostColumns":
+    def _assign_positional(self, table: Columns, names: Sequence[str]) -> "_CostColumns":
         if len(self.columns) != len(names):
             raise TableError(
                 f"{table.source}: expected a cost column for each of the {len(names)} actions ({join_names(names)}), "
                 f"got {len(self.columns)} ({join_names(self.columns)}); name as many, or a pattern such as "
                 f"{option_text('costs', ['cost_*'])}."
             )
-        return CostColumns({"cost": dict(zip(names, self.columns, strict=True))}, self.columns)
+        return _CostColumns({"cost": dict(zip(names, self.columns, strict=True))}, self.columns)
 
     def values(self, table: Columns) -> NDArray[np.float64] | None:
         """Return the costs, shape (rows, actions, resources); None without columns."""
@@ -82,10 +82,10 @@ class CostColumns(NamedTuple):
 
 
 # For a table without cost columns.
-_NO_COSTS = CostColumns({}, ())
+_NO_COSTS = _CostColumns({}, ())
 
 
-def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
+def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     """Return the cost columns that the option `costs` names or matches.
 
     The option lists resources, patterns such as cost_*, or one column per action. Raises TableError if it mixes columns
@@ -104,12 +104,12 @@ def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
             f"({join_names(options.resources)}); write for example {option_text('costs', ['cost_*'])}."
         )
     columns = tuple(name for found in resources.values() for name in found.values())
-    return CostColumns({}, tuple(single), positional=True) if single else CostColumns(resources, columns)
+    return _CostColumns({}, tuple(single), positional=True) if single else _CostColumns(resources, columns)
 
 
 def detected_costs(
     table: Columns, options: ReadOptions, names: Sequence[str], ignored: Mapping[str, str]
-) -> CostColumns:
+) -> _CostColumns:
     """Detect cost columns by name; NO_COSTS unless there is one for every action.
 
     It detects nothing if the option `costs` is given. Columns called cost:ACTION must be complete: TableError
@@ -125,7 +125,7 @@ def detected_costs(
     if marked:
         # cost:ACTION is explicit, so that a missing one is an error.
         actions = [table.by_name.get(name) or Column(name, np.zeros(0)) for name in names]
-        return CostColumns({"cost": marked}, tuple(marked.values())).match_to_actions(table, names, actions)
+        return _CostColumns({"cost": marked}, tuple(marked.values())).match_to_actions(table, names, actions)
     by_stem: dict[str, list[str]] = {}
     for name in ignored:
         if classify_name(name) == "cost" and name not in excluded:
@@ -133,7 +133,7 @@ def detected_costs(
     pairs = {name: _closest(name, found) for name in names if (found := by_stem.get(action_stem(name) or name.lower()))}
     if len(pairs) < len(names) or len({*pairs.values()}) < len(pairs):
         return _NO_COSTS
-    return CostColumns({"cost": pairs}, tuple(pairs.values()))
+    return _CostColumns({"cost": pairs}, tuple(pairs.values()))
 
 
 def _check_not_shared(table: Columns, columns: Mapping[str, str]) -> None:

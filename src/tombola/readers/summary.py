@@ -38,7 +38,7 @@ class TableSummary(NamedTuple):
         return int(np.isnan(self.parsed.values).sum()) if self.parsed.values.dtype.kind == "f" else 0
 
     @property
-    def n_incomplete(self) -> int:
+    def _n_incomplete(self) -> int:
         """The number of rows that lack a value, a cost or the delay."""
         without_value, without_cost = incomplete_rows(self.parsed)
         return int((without_value | without_cost).sum())
@@ -46,7 +46,7 @@ class TableSummary(NamedTuple):
     @property
     def is_unfinished(self) -> bool:
         """Whether so many rows are incomplete that the table looks half finished."""
-        return self.n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values)
+        return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values)
 
     def facts(self) -> list[tuple[str, str]]:
         """Return detected columns and missing values as pairs (heading, text)."""
@@ -152,7 +152,7 @@ class TableSummary(NamedTuple):
             needed.append(
                 option_text("range", suggested_range(low, high)) if scores else option_text("rescale", on=True)
             )
-        if self.n_incomplete:
+        if self._n_incomplete:
             needed.append(option_text("missing", "drop"))
         return needed
 
@@ -169,7 +169,7 @@ class TableSummary(NamedTuple):
         return f"{low:g} to {high:g}, {direction}"
 
     def _missing_text(self) -> str:
-        rows, incomplete = self.parsed.values.shape[0], self.n_incomplete
+        rows, incomplete = self.parsed.values.shape[0], self._n_incomplete
         if not incomplete:
             return "none"
         text = f"{self.n_missing:,} cells ({self.n_missing / self.parsed.values.size:.0%})"

@@ -56,7 +56,7 @@ SECURITY_HEADERS = {
 }
 
 # Handler of a request after its checks. The identity is that of the caller, a reader on public paths.
-Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
+_Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
 class Service:
@@ -137,7 +137,7 @@ class Service:
             headers,
         )
 
-    def check_origin(self, request: Request) -> None:
+    def _check_origin(self, request: Request) -> None:
         """Reject requests that a page of another site makes with the browser of a user.
 
         Raises ProblemError 421 for a foreign host name while there are no tokens (DNS rebinding), and 403 for a
@@ -159,7 +159,7 @@ class Service:
                 403, "origin", "request: expected one from this site, got one from another; open the page itself."
             )
 
-    def endpoint(self, role: str | None, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    def endpoint(self, role: str | None, handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
         """Return an endpoint that checks origin, token and role, then calls the handler.
 
         role: least role that may call it: "reader", "worker" or "admin"; None for everybody, without a token.
@@ -168,7 +168,7 @@ class Service:
 
         async def run(request: Request) -> Response:
             try:
-                self.check_origin(request)
+                self._check_origin(request)
             except TombolaError as error:
                 raise problem_from(error, self.tokens.path) from None
             except ValueError:

@@ -15,14 +15,14 @@ from tombola.service.problems import ProblemError, problem_from
 # Result of a function that is called with the file.
 T = TypeVar("T")
 # Type of the open file.
-File = TypeVar("File", bound=SessionFile | RaceFile)
+_File = TypeVar("_File", bound=SessionFile | RaceFile)
 
 # Seconds for which a computed status is reused without a change by this server. Another process may have written the
 # file in the meantime, so it is short.
 _STATUS_LIFETIME = 1.0
 
 
-class Hosted(Generic[File]):
+class Hosted(Generic[_File]):
     """An open file, the only thread that uses it, and listeners to its changes.
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
@@ -31,7 +31,7 @@ class Hosted(Generic[File]):
     on_close: called after the file was closed, for example to release a lock.
     """
 
-    def __init__(self, name: str, file: File, *, on_close: Callable[[], Any] = lambda: None) -> None:
+    def __init__(self, name: str, file: _File, *, on_close: Callable[[], Any] = lambda: None) -> None:
         self.name, self.file, self._on_close = name, file, on_close
         self.paused = False
         self.changes = 0

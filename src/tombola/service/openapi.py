@@ -78,7 +78,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
     if operation.takes_key:
-        parameters.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": KEY})
+        parameters.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": _KEY})
     if parameters:
         found["parameters"] = parameters
     if operation.body is not None:
@@ -119,7 +119,7 @@ def _nullable(schema: _Schema) -> _Schema:
 
 
 # Schemas of single values.
-TEXT: _Schema = {"type": "string"}
+_TEXT: _Schema = {"type": "string"}
 # Schema of true or false.
 _BOOLEAN: _Schema = {"type": "boolean"}
 # Schema of a number of things.
@@ -130,7 +130,7 @@ LOSS: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
 # Number of a ticket.
 _TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
 # Idempotency key: printable characters of ASCII. The service accepts all printable ones.
-KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
+_KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
 # Owner of a new token.
 NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": "^[A-Za-z0-9_.-]+$"}
 # Parameter of a path -> its schema.
@@ -146,7 +146,7 @@ LOSSES: _Schema = {"anyOf": [LOSS, _list(LOSS, minItems=1)]}
 COSTS: _Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
 
 # Body of an error reply (RFC 9457).
-_PROBLEM = _reply_object(type=TEXT, title=TEXT, status={"type": "integer"}, detail=TEXT)
+_PROBLEM = _reply_object(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT)
 # Error reply, which all operations have in common.
 _PROBLEM_REPLY: _Schema = {
     "description": f"Problem ({', '.join(f'{status} {title.lower()}' for status, title in TITLES.items())})",
@@ -163,10 +163,10 @@ LEASE_BODY = _object(
 )
 # An issued ticket: row id, action and its probability, cells of the row by column.
 ASSIGNMENT = _reply_object(
-    ticket=_TICKET, id=TEXT, action=TEXT, probability=_nullable(_NUMBER), columns={"type": "object"}
+    ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER), columns={"type": "object"}
 )
 # Reply with issued tickets, and the idempotency key under which they can be requested again.
-TICKETS = _reply_object(tickets=_list(ASSIGNMENT), key=TEXT)
+TICKETS = _reply_object(tickets=_list(ASSIGNMENT), key=_TEXT)
 # Outcome of a ticket: loss or reward, and cost under a budget.
 _OUTCOME = _object({"ticket": _TICKET}, {"loss": LOSSES, "reward": LOSSES, "cost": COSTS})
 # Request that records outcomes.
@@ -182,7 +182,7 @@ TICKET_BODY = _object({"ticket": _TICKET})
 # Reply to a cancelled ticket; new is false if it was cancelled before.
 CANCELLED = _reply_object(ticket=_TICKET, new=_BOOLEAN)
 # Estimate of an action: plays, known losses, their mean (null without any), ends of the confidence interval.
-ACTION = _reply_object(name=TEXT, plays=COUNT, known=COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
+ACTION = _reply_object(name=_TEXT, plays=COUNT, known=COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
 # Status of a session: counts of tickets, total loss, estimates, pending tickets.
 SESSION_STATUS = _reply_object(
     rows=COUNT,
@@ -192,44 +192,44 @@ SESSION_STATUS = _reply_object(
     amended=COUNT,
     loss=_NUMBER,
     actions=_list(ACTION),
-    pending=_list(_reply_object(ticket=_TICKET, id=TEXT, action=TEXT, probability=_nullable(_NUMBER))),
-    best=TEXT,
+    pending=_list(_reply_object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER))),
+    best=_TEXT,
     paused=_BOOLEAN,
 )
 # Actions of a session, the best first.
-RANKING = _reply_object(actions=_list(ACTION), best=TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=TEXT)
+RANKING = _reply_object(actions=_list(ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT)
 
 # A call of a race: the candidate to evaluate on a row.
-CALL = _reply_object(ticket=_TICKET, candidate=TEXT, row=TEXT, row_index=COUNT)
+_CALL = _reply_object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=COUNT)
 # Reply with issued calls, and the idempotency key under which they can be requested again.
-CALLS = _reply_object(calls=_list(CALL), key=TEXT, done=_BOOLEAN)
+CALLS = _reply_object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
 # Answer to a call: loss, or failed, and cost.
-ANSWER = _object({"ticket": _TICKET}, {"loss": LOSS, "cost": {"type": "number", "minimum": 0}, "failed": _BOOLEAN})
+_ANSWER = _object({"ticket": _TICKET}, {"loss": LOSS, "cost": {"type": "number", "minimum": 0}, "failed": _BOOLEAN})
 # Request that records answers.
-ANSWERS_BODY = _object({"answers": _list(ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
+ANSWERS_BODY = _object({"answers": _list(_ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded answers: how many are new, how many were known before, and whether the race is done.
 ANSWERED = _reply_object(recorded=COUNT, known=COUNT, done=_BOOLEAN)
 # Fields of the answer of a race; proved is null while it is undecided.
 _VERDICT_FIELDS: _Schema = {
-    "verdict": TEXT,
-    "progress": TEXT,
+    "verdict": _TEXT,
+    "progress": _TEXT,
     "proved": _nullable(_BOOLEAN),
-    "answer": _list(TEXT),
+    "answer": _list(_TEXT),
     "done": _BOOLEAN,
-    "active": _list(TEXT),
-    "leader": _nullable(TEXT),
+    "active": _list(_TEXT),
+    "leader": _nullable(_TEXT),
     "calls": COUNT,
     "calls_saved": COUNT,
 }
 # Reply with the answer of a race.
 VERDICT = _reply_object(**_VERDICT_FIELDS)
 # A candidate of a race: mean loss over its rows (null without any), and whether it is still in the race.
-_STANDING = _reply_object(name=TEXT, mean_loss=_nullable(_NUMBER), rows=COUNT, active=_BOOLEAN)
+_STANDING = _reply_object(name=_TEXT, mean_loss=_nullable(_NUMBER), rows=COUNT, active=_BOOLEAN)
 # Status of a race: answer, standings, pending calls, counts.
 RACE_STATUS = _reply_object(
     **_VERDICT_FIELDS,
     candidates=_list(_STANDING),
-    pending=_list(CALL),
+    pending=_list(_CALL),
     rows=COUNT,
     rows_counted=COUNT,
     failures=COUNT,
@@ -238,29 +238,29 @@ RACE_STATUS = _reply_object(
 )
 
 # Owner of a token.
-_IDENTITY = _reply_object(name=TEXT, role={"enum": list(ROLES)})
+_IDENTITY = _reply_object(name=_TEXT, role={"enum": list(ROLES)})
 # Reply while the process runs.
-HEALTH = _reply_object(status=TEXT, version=TEXT)
+HEALTH = _reply_object(status=_TEXT, version=_TEXT)
 # Reply if all files can be read.
-READY = _reply_object(status=TEXT, files=COUNT)
+READY = _reply_object(status=_TEXT, files=COUNT)
 # Reply with the caller, and the sessions and races of the server.
 OVERVIEW = _reply_object(
     you=_IDENTITY,
-    sessions=_list(_reply_object(name=TEXT, rows=COUNT, actions=_list(TEXT), learner=TEXT, paused=_BOOLEAN)),
-    races=_list(_reply_object(name=TEXT, rows=COUNT, candidates=_list(TEXT), paused=_BOOLEAN)),
+    sessions=_list(_reply_object(name=_TEXT, rows=COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)),
+    races=_list(_reply_object(name=_TEXT, rows=COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
 )
 # Request that pauses (true) or resumes (false) a session or race.
 PAUSE_BODY = _object({"paused": _BOOLEAN})
 # Reply to a pause.
-PAUSED = _reply_object(name=TEXT, paused=_BOOLEAN)
+PAUSED = _reply_object(name=_TEXT, paused=_BOOLEAN)
 # Reply with the owners of all tokens.
 TOKENS = _reply_object(tokens=_list(_IDENTITY))
 # Request for a new token.
 TOKEN_BODY = _object({"name": NAME, "role": {"enum": list(ROLES)}})
 # Reply with a new token, the only one that shows it.
-NEW_TOKEN = _reply_object(name=TEXT, role=TEXT, token=TEXT)
+NEW_TOKEN = _reply_object(name=_TEXT, role=_TEXT, token=_TEXT)
 # Reply to a removed token.
-REMOVED = _reply_object(name=TEXT, removed=_BOOLEAN)
+REMOVED = _reply_object(name=_TEXT, removed=_BOOLEAN)
 # Media types of a table that can be downloaded.
 TABLE = ("text/csv", "application/vnd.apache.parquet")
 # Media type of a stream of server-sent events.

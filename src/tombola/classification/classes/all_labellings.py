@@ -35,11 +35,11 @@ class AllLabellings(HypothesisClass):
     def littlestone(self, points: int | None = None) -> float | None:
         return self.points if points is None else min(points, self.points)
 
-    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "MajorityERM":
-        return MajorityERM(otherwise=int(ties == "last"))
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_MajorityERM":
+        return _MajorityERM(otherwise=int(ties == "last"))
 
 
-class MajorityERM:
+class _MajorityERM:
     """Count the labels of every point, and predict their majority.
 
     otherwise: label for ties and for points never seen.

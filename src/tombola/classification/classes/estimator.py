@@ -39,11 +39,11 @@ class Estimator(HypothesisClass):
     def vc(self) -> int | None:
         return self.dimension
 
-    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "EstimatorERM":
-        return EstimatorERM(self.model, self.growth_factor, horizon, dimensions)
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_EstimatorERM":
+        return _EstimatorERM(self.model, self.growth_factor, horizon, dimensions)
 
 
-class EstimatorERM:
+class _EstimatorERM:
     """Fit a copy of the model whenever the data has grown by a factor.
 
     model: with `fit` and `predict`; it is copied.

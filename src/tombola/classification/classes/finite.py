@@ -75,11 +75,11 @@ class FiniteClass(HypothesisClass):
             )
         return int(value)
 
-    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "FiniteERM":
-        return FiniteERM(self, ties)
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_FiniteERM":
+        return _FiniteERM(self, ties)
 
 
-class FiniteERM:
+class _FiniteERM:
     """Add up the errors of every hypothesis, and predict by a smallest one.
 
     hypotheses: the class.

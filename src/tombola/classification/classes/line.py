@@ -69,8 +69,8 @@ class LineClass(HypothesisClass):
         ]
         return np.array(rows, np.int64)
 
-    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "LineERM":
-        return LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_LineERM":
+        return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Rounds:
         """Return the prediction of every row of an order, by compiled code.
@@ -103,7 +103,7 @@ class LineClass(HypothesisClass):
         return labels
 
 
-class LineERM:
+class _LineERM:
     """Find minimisers on lines as rows arrive, in O(log T) per row.
 
     vectors: empty trees, as returned by `label_vectors.new_vectors`.

@@ -29,7 +29,7 @@ from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Regret bound of ERM as printed and as corrected, for the verdict.
-WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
+_WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 
 
 def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
@@ -124,7 +124,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
             f"{hard[last].mean() / last**0.5:.2f} √T with random labels; "
             f"all labellings of 99 points, T = 100: {near:.0f} against a printed {printed:.1f}"
         )
-        return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected" if near > printed else "holds")
+        return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected" if near > printed else "holds")
 
     def chart(self, rows: Rows) -> Chart:
         return Chart(

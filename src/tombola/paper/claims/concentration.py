@@ -86,7 +86,7 @@ LEVELS = (0.5, 0.2, 0.05, 0.01)
 # Level of the intervals in the chart.
 _SHOWN = 0.05
 # Confidence intervals by name.
-KINDS: dict[str, Intervals] = {
+_KINDS: dict[str, Intervals] = {
     "hoeffding": Hoeffding,
     "serfling": Serfling,
     "bernstein": EmpiricalBernsteinSerfling,
@@ -177,7 +177,7 @@ class Concentration(Claim, name="concentration", expected="holds"):
 
     law: Callable[[int, int], Floats] = ones_in_random_order
     rate: float = 1.0
-    intervals: Mapping[str, Intervals] = field(default_factory=lambda: KINDS)
+    intervals: Mapping[str, Intervals] = field(default_factory=lambda: _KINDS)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]

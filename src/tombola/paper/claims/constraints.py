@@ -54,7 +54,7 @@ TWIN_ROUNDS, COROLLARY = 2**12, ((0.8, 2**13), (0.8, 2**15), (0.8, 2**17), (0.4,
 # for a while.
 _SILENT_ROUNDS = 16
 # Margin as printed and as corrected, for the verdict; epsilon is the radius of the proof.
-WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
+_WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
 class _NullState(NamedTuple):
@@ -141,14 +141,14 @@ def _several_resources(T: int, m: int, seed: Seed) -> Pool:
     return Pool(first.losses, costs=np.concatenate([pool.costs for pool in (first, *others)], axis=2))
 
 
-def attaining(T: int, rate: float, *, seed: Seed) -> Pool:
+def _attaining(T: int, rate: float, *, seed: Seed) -> Pool:
     """Return a pool in which both actions other than null earn 1 at a cost.
 
     Each costs 1 in a share `rate` of the rows, else 0. Action 0 is null.
 
     T: number of rows.
 
-    >>> attaining(10, 0.2, seed=0).costs.sum(axis=0).ravel().tolist()
+    >>> _attaining(10, 0.2, seed=0).costs.sum(axis=0).ravel().tolist()
     [0.0, 2.0, 2.0]
     """
     dear = np.repeat((np.arange(T) < round(rate * T)).astype(np.float64)[:, None], 2, axis=1)
@@ -343,7 +343,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
             "times Σ 2^i ε_i / ρ (2 as printed); "
             f"T = {last} loses, of T OPT: " + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
         )
-        return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
+        return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] in POOLS]
@@ -449,7 +449,7 @@ def _corollary_row(T: int, rate: float, seed: Seed) -> Row:
     rate: budget per round.
     """
     learner, budget = LEARNERS["as printed"], Budget(rate * T, worst=1.0, null=0)
-    trace = play(learner, attaining(T, rate, seed=seed), budget=budget, stop="strict", mixed=True, seed=seed)
+    trace = play(learner, _attaining(T, rate, seed=seed), budget=budget, stop="strict", mixed=True, seed=seed)
     return {"pool": "attaining", "learner": "as printed", "T": T, "rate": rate, "regret": float(trace.regret)}
 
 

@@ -28,7 +28,7 @@ CONSTANT = math.sqrt(2 / (math.pi * math.e))
 # Level of the interval; it is computed for k up to TRIED only, since it takes time k^2.
 LEVEL, TRIED = 0.05, 300
 # Distribution of red balls in 2k draws from 2n balls, by n and k.
-Law: TypeAlias = Callable[[int, int], Floats]
+_Law: TypeAlias = Callable[[int, int], Floats]
 
 
 def _reds_without_replacement(n: int, k: int) -> Floats:
@@ -108,7 +108,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         at 5 % misses at most 5 % of the lists, and of samples at most the distance more
     """
 
-    law: Law = _reds_without_replacement
+    law: _Law = _reds_without_replacement
     norm: Callable[[Floats, Floats], float] = _total_variation
     interval: Intervals = Serfling
 

@@ -28,7 +28,7 @@ from tombola.paper.source_faults import SourceFault
 from tombola.report.chart import Chart
 
 # Regret bound as printed and as corrected, for the verdict.
-WORDS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
+_WORDS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
 
 
 def default_learners() -> Learners:
@@ -73,7 +73,7 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         slopes = ", ".join(f"{slope(rows, 'T', 'regret', pool='hard', learner=name).value:.2f}" for name in hard)
         measured = f"at most {corrected:.2f} of their bounds, {printed:.2f} of the printed one; slopes in T {slopes}"
         return self.verdict_from(
-            [*below, *as_printed, *flat, *bound_formula_checks(rows, self.bound)], measured, *WORDS
+            [*below, *as_printed, *flat, *bound_formula_checks(rows, self.bound)], measured, *_WORDS
         )
 
     def chart(self, rows: Rows) -> Chart:

@@ -73,9 +73,9 @@ class _FirstRowRecorder(_LastRowRecorder):
 
 
 # Name of a schedule -> function from the delay to the schedule.
-Schedules: TypeAlias = Mapping[str, Callable[[int], Schedule]]
+_Schedules: TypeAlias = Mapping[str, Callable[[int], Schedule]]
 # The schedules of the claim, as functions of the delay.
-SCHEDULES: Schedules = {"lemma": LemmaSchedule, "paper": PaperSchedule}
+_SCHEDULES: _Schedules = {"lemma": LemmaSchedule, "paper": PaperSchedule}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class _RecordingSimulation:
     """
 
     base: Learner = field(default_factory=_LastRowRecorder)
-    kinds: Schedules = field(default_factory=lambda: SCHEDULES)
+    kinds: _Schedules = field(default_factory=lambda: _SCHEDULES)
     past: Literal["blocks", "all"] = "blocks"
 
     def __call__(self, kind: str, delay: int) -> Simulation:
@@ -152,7 +152,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
     def units(self, *, full: bool) -> list[Unit]:
         horizons = (2, 3, 37, 64, 300, 1024) if full else (2, 37, 64, 150)
         delays = (0, 1, 3, 10, 40, 299)
-        return [{"schedule": name, "T": T, "d": d} for name in SCHEDULES for T in horizons for d in delays]
+        return [{"schedule": name, "T": T, "d": d} for name in _SCHEDULES for T in horizons for d in delays]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, d, name = unit["T"], unit["d"], unit["schedule"]
@@ -213,5 +213,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
             "the other schedule": {
                 "learner": _RecordingSimulation(kinds={"lemma": PaperSchedule, "paper": LemmaSchedule})
             },
-            "no blocks": {"learner": _RecordingSimulation(kinds=dict.fromkeys(SCHEDULES, lambda _: GrowingSchedule()))},
+            "no blocks": {
+                "learner": _RecordingSimulation(kinds=dict.fromkeys(_SCHEDULES, lambda _: GrowingSchedule()))
+            },
         }

@@ -138,7 +138,7 @@ POOL_NAMES, TRAP_DELAYS = ("split", "gap", "balanced"), (3, 7, 15)
 # Source fault of both delay claims: the bound of Simulation divided by 1.6.
 BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
 # Regret bound as printed and as corrected, for the verdict.
-WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
+_WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
 
 
 def default_learners() -> Learners:
@@ -247,7 +247,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             traps
         )
         outcome: Outcome = "holds as corrected" if self.any_rejected(as_printed) else "holds"
-        return self.verdict_from([*below, *checks], measured, *WORDS, outcome=outcome)
+        return self.verdict_from([*below, *checks], measured, *_WORDS, outcome=outcome)
 
     def chart(self, rows: Rows) -> Chart:
         traps = [row for row in rows if row["pool"] == "trap"]

@@ -15,7 +15,7 @@ from tombola.paper.pvalues import exact
 from tombola.report.chart import Band, Chart
 
 # Text of the page for each severity of an erratum.
-SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
+_SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 
 
 def _is_demonstrated(row: Row) -> bool:
@@ -49,7 +49,7 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
     def verdict(self, rows: Rows) -> Verdict:
         missing = [row["number"] for row in rows if not _is_demonstrated(row)]
         kinds = Counter(row["severity"] for row in rows if _is_demonstrated(row))
-        counts = ", ".join(f"{kinds[kind]} {words}" for kind, words in SEVERITY_LABELS.items())
+        counts = ", ".join(f"{kinds[kind]} {words}" for kind, words in _SEVERITY_LABELS.items())
         computed = sum(row["method"] == "computed" for row in rows)
         measured = (
             f"{len(rows) - len(missing)} of {len(rows)} come out as corrected ({counts}); "
@@ -64,7 +64,7 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
             title=self.title,
             x_label="number of the erratum",
             y_label="printed value / exact value",
-            bands=tuple(_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds),
+            bands=tuple(_band(rows, kind, words) for kind, words in _SEVERITY_LABELS.items() if kind in kinds),
             lines=reference_lines((1, levels(rows, "number")[-1]), {"as it is": lambda _: 1.0}),
             log_x=False,
             alt="Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within "

@@ -23,9 +23,9 @@ from tombola.rng import repetition_seeds
 # Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
 # All rows of two losses 0 or 1.
-KINDS = list(itertools.product([0.0, 1.0], repeat=2))
+_KINDS = list(itertools.product([0.0, 1.0], repeat=2))
 # Input model -> text of the chart.
-MODELS = {"iid": "i.i.d. draws", "random": "random order", "adversarial": "adversarial order"}
+_MODELS = {"iid": "i.i.d. draws", "random": "random order", "adversarial": "adversarial order"}
 # Tolerance of inequalities between exact values.
 ROUNDING = 1e-9
 
@@ -55,8 +55,8 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         about = {"learner": unit["learner"], "T": unit["T"]}
         learner = LEARNERS[unit["learner"]]
-        regrets = self.exact(learner, KINDS, unit["T"])
-        values: dict[str, Any] = {model: float(getattr(regrets, model)) for model in MODELS}
+        regrets = self.exact(learner, _KINDS, unit["T"])
+        values: dict[str, Any] = {model: float(getattr(regrets, model)) for model in _MODELS}
         rows: list[Row] = [{**about, "kind": "exact", **values}]
         for child in repetition_seeds(seed, unit["plays"]):
             trace = play(learner, regrets.random_input, order=self.order, seed=child)
@@ -89,7 +89,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
             title=f"{self.title}: {name}",
             x_label="rows of the pool, T",
             y_label="worst expected regret, exact",
-            bands=tuple(exact_column(mine, words, "T", model) for model, words in MODELS.items()),
+            bands=tuple(exact_column(mine, words, "T", model) for model, words in _MODELS.items()),
             log_x=False,
             log_y=False,
             alt="The worst regret in random order lies between that on i.i.d. rows and that in adversarial order.",

@@ -35,7 +35,7 @@ LEARNERS: dict[str, BudgetedLearner] = {
     "dual descent": DualDescent(),
 }
 # Second half of each of the two lists, which have the same first half.
-HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
+_HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
 
 
 def regrets_by_spending(T: int) -> Floats:
@@ -47,7 +47,7 @@ def regrets_by_spending(T: int) -> Floats:
     [[-0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
     """
     rows: list[list[float]] = []
-    for half in HALVES:
+    for half in _HALVES:
         pool = hindsight(T, half)
         assert pool.costs is not None
         earned, cost = 1 - np.asarray(pool.losses)[:, 1], np.asarray(pool.costs)[:, 1, 0]
@@ -114,7 +114,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
                 for name, learner in self.learners.items():
                     traces = [
                         play(learner, hindsight(T, half), order, budget=Budget(T * self.amount), seed=child)
-                        for half in HALVES
+                        for half in _HALVES
                     ]
                     worse = max(float(trace.regret) for trace in traces)
                     rows.append({"T": T, "kind": kind, "learner": name, "play": repetition, "regret": worse})

@@ -34,12 +34,12 @@ def mean_plays_of_test(n: int) -> float:
     return float(going.sum())
 
 
-def exact_regret(T: int) -> float:
+def _exact_regret(T: int) -> float:
     """Return the exact regret of the repaired test on the birthday pool.
 
     T is a power of two.
 
-    >>> exact_regret(2), round(exact_regret(4), 9)
+    >>> _exact_regret(2), round(_exact_regret(4), 9)
     (1.5, 2.5)
     """
     played = 1.0 + sum(mean_plays_of_test(2**i) for i in range(T.bit_length() - 1))
@@ -66,7 +66,7 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
 
     learner: Callable[[int], Learner] = _repaired_test
     order: OrderLike = "random"
-    mean: Callable[[int], float] = exact_regret
+    mean: Callable[[int], float] = _exact_regret
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": 2**i, "plays": 400 if full else 200} for i in range(8, 19 if full else 15, 1 if full else 2)]

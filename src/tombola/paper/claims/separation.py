@@ -32,14 +32,14 @@ _LEADS = (-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 4.0)
 _ZERO = "zero"
 
 
-def iid_input(T: int, lead: float | str) -> Pool:
+def _iid_input(T: int, lead: float | str) -> Pool:
     """Return an i.i.d. input as a pool to draw from.
 
     Action 0 has the losses 1/T, .., T/T. Action 1 has losses 0 or 1.
 
     lead: action 1 is better by lead / sqrt(T) on average; "zero" for losses that are all 0.
 
-    >>> iid_input(4, "zero").losses[:, 1].tolist(), iid_input(16, 1.0).losses.sum(axis=0).tolist()
+    >>> _iid_input(4, "zero").losses[:, 1].tolist(), _iid_input(16, 1.0).losses.sum(axis=0).tolist()
     ([0.0, 0.0, 0.0, 0.0], [8.5, 4.0])
     """
     losses = np.array(instances.birthday(T).losses)
@@ -112,7 +112,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, count = unit["T"], unit["plays"]
         pools: dict[str, tuple[Pool, OrderLike]] = {
-            f"iid {lead}": (iid_input(T, lead), self.iid) for lead in (_ZERO, *_LEADS)
+            f"iid {lead}": (_iid_input(T, lead), self.iid) for lead in (_ZERO, *_LEADS)
         }
         pools |= {"birthday": (instances.birthday(T), self.order), "twice": (pool_with_repeat(T), self.order)}
         rows: list[Row] = []

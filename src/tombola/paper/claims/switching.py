@@ -52,7 +52,7 @@ _WIDE_GAP = 0.95
 # Name of SerflingElimination, the tight version of the learner of the paper, in this claim.
 _TIGHT = "Serfling elimination"
 # Order of the regret as printed and as corrected, for the verdict.
-WORDS = ("√(k T log³ T)", "√(k T log T)")
+_WORDS = ("√(k T log³ T)", "√(k T log T)")
 # Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {
     "faithful": SimulationSuccessiveElimination(),
@@ -61,7 +61,7 @@ LEARNERS: dict[str, Learner] = {
     "FrugalUCB": FrugalUCB(),
 }
 # Twins of the learners, as functions of k and T.
-TWINS: dict[str, Callable[[int, int], Twin]] = {
+_TWINS: dict[str, Callable[[int, int], Twin]] = {
     "faithful": SimulationEliminationTwin,
     _TIGHT: SerflingEliminationTwin,
 }
@@ -183,7 +183,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     def units(self, *, full: bool) -> list[Unit]:
         powers = range(12, 19) if full else (12, 14, 16)
         rates: list[Unit] = [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in GAPS]
-        twins = [{"T": TWIN_ROUNDS, "learner": name, "plays": 12} for name in TWINS]
+        twins = [{"T": TWIN_ROUNDS, "learner": name, "plays": 12} for name in _TWINS]
         twins += [{"T": 2**i, "learner": _TIGHT, "plays": len(GAPS)} for i in powers if i <= 16]
         return [*rates, *twins, {"T": LONG, "learner": "faithful", "plays": 0}]
 
@@ -221,7 +221,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         gaps = np.linspace(0.1, 0.5, count) if T == TWIN_ROUNDS else np.array(GAPS) / math.sqrt(T)
         for r, gap in enumerate(gaps):
             losses = generator.permutation(np.asarray(listed(T, float(gap), seed).losses, dtype=np.float64))
-            agreed = rounds_agreed(self.learners[name], losses, TWINS[name](2, T))
+            agreed = rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
             found.append({**about, "play": r, "value": agreed, "exact": T})
         return found
 
@@ -250,7 +250,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             f"best dropped, or the other one too late, in {lost} of {plays} plays; "
             f"{differ} of {len(computed)} plays differ from exact values"
         )
-        return self.verdict_from(checks, measured, *WORDS, outcome="holds as corrected")
+        return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected")
 
     def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
         tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == _TIGHT]

@@ -30,16 +30,16 @@ from tombola.rng import RngStreams, repetition_seeds
 # Failure probability; (T, n) of the enumerated list; (T, n) of the class of all labellings.
 DELTA, SHORT, RICH = 0.05, (14, 7), (1024, 190)
 # Radius of error rates, as a function of rows seen, rows of the pool, VC dimension and delta (error probability).
-Radius: TypeAlias = Callable[[int, int, int, float], float]
+_Radius: TypeAlias = Callable[[int, int, int, float], float]
 # The three radii of the claim, as computed by the package.
-_RADII: dict[str, Radius] = {
+_RADII: dict[str, _Radius] = {
     "printed": lambda n, _, vc, delta: bounds.uniform_convergence_printed(n, vc, delta),
     "corrected": lambda n, _, vc, delta: bounds.uniform_convergence_corrected(n, vc, delta),
     "direct": bounds.uniform_convergence,
 }
 # The same radii from the statements: printed (L704), its last display solved (erratum 41), and a union over at most
 # (e T / v)^v labellings with Serfling's inequality.
-_FORMULAS: dict[str, Radius] = {
+_FORMULAS: dict[str, _Radius] = {
     "printed": lambda n, _, v, delta: (
         0.5 * sum(math.sqrt(8 / n * term) for term in (v * math.log(2 * math.e * n / v), math.log(2 / delta)))
     ),
@@ -114,7 +114,7 @@ class UniformConvergence(
     """
 
     order: OrderLike = "random"
-    radii: Mapping[str, Radius] = field(default_factory=lambda: _RADII)
+    radii: Mapping[str, _Radius] = field(default_factory=lambda: _RADII)
 
     def units(self, *, full: bool) -> list[Unit]:
         T, n = SHORT
@@ -199,10 +199,10 @@ class UniformConvergence(
         }
 
 
-def _seen(radius: Radius, T: int) -> Callable[[int], float]:
+def _seen(radius: _Radius, T: int) -> Callable[[int], float]:
     """Return the radius for thresholds as a function of the number of rows seen."""
     return lambda n: radius(n, T, 1, DELTA)
 
 
-def _times(radius: Radius, factor: float) -> Radius:
+def _times(radius: _Radius, factor: float) -> _Radius:
     return lambda *setting: factor * radius(*setting)

@@ -14,7 +14,7 @@ _Severity = Literal["false", "gap", "typo", "loose"]
 # Relation of the true value to a correct one; see `Erratum`.
 _Relation = Literal["equals", "at most", "at least", "within", "tighter"]
 # Origin of the true value; see `Erratum`.
-Method = Literal["computed", "arithmetic"]
+_Method = Literal["computed", "arithmetic"]
 # Relative tolerance of "equals"; asymptotic constants are compared at finite sizes.
 _RELATIVE_TOLERANCE = 0.01
 
@@ -53,11 +53,11 @@ class Erratum(NamedTuple):
     quantity: str
     relation: _Relation
     evidence: Callable[[], Evidence]
-    method: Method = "computed"
+    method: _Method = "computed"
 
 
 def erratum(
-    number: int, line: int, severity: _Severity, relation: _Relation, method: Method = "computed"
+    number: int, line: int, severity: _Severity, relation: _Relation, method: _Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
     """Return a decorator that turns a function into an `Erratum`.
 

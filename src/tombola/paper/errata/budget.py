@@ -19,13 +19,13 @@ def epsilon(block: int) -> float:
     return math.sqrt(6 * 2.0**-block * LOG)
 
 
-def spend(budget: float, cost: float, rounds: int, *, strict: bool) -> float:
+def _spend(budget: float, cost: float, rounds: int, *, strict: bool) -> float:
     """Return the sum of equal costs until play stops.
 
     strict: stop when less than 1 is left, else when the budget is exceeded.
     rounds: number of rounds.
 
-    >>> spend(10, 0.9, 100, strict=True) <= 10 < spend(10, 0.9, 100, strict=False)
+    >>> _spend(10, 0.9, 100, strict=True) <= 10 < _spend(10, 0.9, 100, strict=False)
     True
     """
     spent = 0.0
@@ -55,7 +55,7 @@ def _stop() -> Evidence:
     Correct: stop when less than 1 is left
     """
     budget, cost = 10.0, 0.9
-    loose, strict = (spend(budget, cost, 100, strict=strict) for strict in (False, True))
+    loose, strict = (_spend(budget, cost, 100, strict=strict) for strict in (False, True))
     return Evidence(printed=loose, corrected=strict, truth=budget)
 
 

@@ -34,11 +34,11 @@ from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Parameter `growth` of EmpiricalLP in the claim: the factor of the rows seen between two solutions.
-GROWTH = 2.0
+_GROWTH = 2.0
 # One action per round, or the whole mix.
 PLAY_MODES = ("sampled", "fluid")
 # Bound by horizon and play mode.
-Bound = Callable[[int, str], float]
+_Bound = Callable[[int, str], float]
 
 
 def theorem_bound(T: int, way: str) -> float:
@@ -49,7 +49,7 @@ def theorem_bound(T: int, way: str) -> float:
     >>> theorem_bound(2**14, "sampled") > theorem_bound(2**14, "fluid")
     True
     """
-    return bounds.empirical_lp(T, ACTIONS, 1, RATE, DELTA, GROWTH, sampled=way == "sampled")
+    return bounds.empirical_lp(T, ACTIONS, 1, RATE, DELTA, _GROWTH, sampled=way == "sampled")
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         overspends
     """
 
-    learner: BudgetedLearner = field(default_factory=lambda: EmpiricalLP(growth=GROWTH))
+    learner: BudgetedLearner = field(default_factory=lambda: EmpiricalLP(growth=_GROWTH))
     order: OrderLike = "random"
     overdraft: float = 1.0
-    bound: Bound = theorem_bound
+    bound: _Bound = theorem_bound
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 30, 2**14: 30, 2**15: 15}
@@ -94,7 +94,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         ]
 
     def _twin_row(self, T: int, seed: Seed) -> Row:
-        twin = partial(empirical_lp_spending, growth=GROWTH)
+        twin = partial(empirical_lp_spending, growth=_GROWTH)
         return {"T": T, "pool": None, "way": "fluid", "agreed": rounds_as_lp_twin(self.learner, twin, self.order, seed)}
 
     def verdict(self, rows: Rows) -> Verdict:

@@ -14,7 +14,7 @@ from tombola.paper.pvalues import ROUNDING, exact
 from tombola.report.chart import Chart
 
 # P(i wins, j losses) in a sample; see `without_replacement`.
-Law = Callable[[int, int, int, int, int, int], float]
+_Law = Callable[[int, int, int, int, int, int], float]
 # Rows, wins and losses of the lists.
 _LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
@@ -69,7 +69,7 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
     Limits: equality, to 1e-9
     """
 
-    law: Law = without_replacement
+    law: _Law = without_replacement
     error: Callable[[float, float], float] = _sign_rule_error
 
     def units(self, *, full: bool) -> list[Unit]:

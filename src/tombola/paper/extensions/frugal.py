@@ -23,11 +23,11 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 
 # Gaps of the pools; -1 stands for the hard gap 2 sqrt(k/T).
-GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
+_GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
 # Cost of a switch, in losses.
-PRICE = 1.0
+_PRICE = 1.0
 # Rounds of the comparison with the twin, a second implementation of the learner.
-TWIN_ROUNDS = 512
+_TWIN_ROUNDS = 512
 # Source fault: the index is the observed mean, without exploration.
 NO_OPTIMISM = SourceFault("learners.switching.frugal_ucb:index", "return kl", "return mean + 0.0 * kl")
 # Source fault: the learner takes switches as free.
@@ -36,7 +36,7 @@ NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = t
 
 def _frugal_ucb_learner(T: int) -> Learner:
     """Return the learner of the theorem."""
-    return FrugalUCB(price=PRICE)
+    return FrugalUCB(price=_PRICE)
 
 
 def _exp3_learner(T: int) -> Learner:
@@ -82,22 +82,22 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**12, 2**14, 2**16, 2**18), 100) if full else ((2**12, 2**14), 10)
-        twins: list[Unit] = [{"pool": "twin", "T": TWIN_ROUNDS, "k": k, "plays": 6} for k in (2, 5)]
+        twins: list[Unit] = [{"pool": "twin", "T": _TWIN_ROUNDS, "k": k, "plays": 6} for k in (2, 5)]
         return twins + [
-            {"pool": pool, "T": T, "k": k, "plays": plays} for pool in GAPS for T in horizons for k in (2, 5)
+            {"pool": pool, "T": T, "k": k, "plays": plays} for pool in _GAPS for T in horizons for k in (2, 5)
         ]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, k = unit["T"], unit["k"]
         if unit["pool"] == "twin":
             return self._twin_rows(unit, seed)
-        gap = GAPS[unit["pool"]] if GAPS[unit["pool"]] >= 0 else 2 * (k / T) ** 0.5
+        gap = _GAPS[unit["pool"]] if _GAPS[unit["pool"]] >= 0 else 2 * (k / T) ** 0.5
         runs = compare(
             trap_pool(T, k, gap, best=k - 1 if unit["pool"] == "constant" else 0),
             {"it": self.learner(T)},
             [self.order],
             repetitions=unit["plays"],
-            switching_price=PRICE,
+            switching_price=_PRICE,
             relabel=False,
             seed=seed,
         )
@@ -118,7 +118,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         found: list[Row] = []
         for r in range(unit["plays"]):
             losses = (generator.random((T, k)) < means).astype(np.float64)
-            agreed = rounds_agreed(self.learner(T), losses, FrugalUCBTwin(k, T, PRICE))
+            agreed = rounds_agreed(self.learner(T), losses, FrugalUCBTwin(k, T, _PRICE))
             found.append({"pool": "twin", "T": T, "k": k, "play": r, "regret": T - agreed, "switches": 0})
         return found
 
@@ -127,9 +127,9 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         rows = [row for row in rows if row["pool"] != "twin"]
         probabilities, shares, switches = [exact(differ == 0)], [], []
         for pool, T, k in sorted({(row["pool"], row["T"], row["k"]) for row in rows}):
-            limit = self.bound(bounds.frugal_ucb(T, k, PRICE))
+            limit = self.bound(bounds.frugal_ucb(T, k, _PRICE))
             values = select(rows, "regret", pool=pool, T=T, k=k)
-            most = float(select(rows, "switches", pool=pool, T=T, k=k).max()) / bounds.frugal_switches(T, k, PRICE)
+            most = float(select(rows, "switches", pool=pool, T=T, k=k).max()) / bounds.frugal_switches(T, k, _PRICE)
             probabilities += [mean_at_most(values, limit), exact(most <= 1)]
             shares.append(float(values.mean()) / limit)
             switches.append(most)
@@ -139,13 +139,13 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] != "twin"]
-        pools = [pool for pool in GAPS if any(row["pool"] == pool for row in rows)]
+        pools = [pool for pool in _GAPS if any(row["pool"] == pool for row in rows)]
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret with switches",
             bands=tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools),
-            lines=reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, PRICE)}),
+            lines=reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)}),
             alt="The regret is far below the bound and grows no faster.",
         )
 

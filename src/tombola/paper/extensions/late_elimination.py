@@ -24,7 +24,7 @@ _GAP = 0.8
 # Horizon of the claim.
 T = 2**13
 # Rounds of the comparison with the twin, a second implementation of the learner.
-TWIN_ROUNDS = 1024
+_TWIN_ROUNDS = 1024
 
 
 def bound_formula(k: int, d: int) -> float:
@@ -71,7 +71,7 @@ class LateElimination(
     weight: float = 1.0
 
     def units(self, *, full: bool) -> list[Unit]:
-        twins: list[Unit] = [{"k": k, "d": d, "T": TWIN_ROUNDS} for k in (2, 5) for d in (0, 100)]
+        twins: list[Unit] = [{"k": k, "d": d, "T": _TWIN_ROUNDS} for k in (2, 5) for d in (0, 100)]
         return twins + [{"k": k, "d": d, "plays": 200 if full else 20} for k in (2, 5) for d in (256, 1024)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:

@@ -21,7 +21,7 @@ from tombola.paper.pvalues import ROUNDING, exact
 from tombola.report.chart import Chart
 
 # Rows of a coin pool.
-KINDS = [[0.0, 1.0], [1.0, 0.0]]
+_KINDS = [[0.0, 1.0], [1.0, 0.0]]
 # Learners of the claim, by name.
 LEARNERS: dict[str, Learner] = {
     "follow the leader": FollowTheLeader(),
@@ -36,7 +36,7 @@ def _in_random_order(learner: Learner, T: int) -> float:
 
     T: number of rows.
     """
-    return worst_pool(learner, KINDS, T)[0]
+    return worst_pool(learner, _KINDS, T)[0]
 
 
 def _worst_order_regret(learner: Learner, T: int) -> float:
@@ -44,7 +44,7 @@ def _worst_order_regret(learner: Learner, T: int) -> float:
 
     The order is the worst one.
     """
-    return worst_case(learner, KINDS, T).adversarial
+    return worst_case(learner, _KINDS, T).adversarial
 
 
 @dataclass(frozen=True)

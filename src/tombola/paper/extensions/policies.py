@@ -19,7 +19,7 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 
 # Factor of the rows between two trainings of the minimiser.
-GROWTH = 1.5
+_GROWTH = 1.5
 # Probability that a label is random: from noise-free to pure noise.
 _NOISES = (0.0, 0.5, 1.0)
 # Rows and actions of the tables whose choices are all enumerated.
@@ -80,7 +80,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         T, lost = len(labels), 0.0
         # mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
         mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)
-        starts = training_rows(T, GROWTH)
+        starts = training_rows(T, _GROWTH)
         lost += float(mistakes[: starts[0], 0].sum())
         for n, end in zip(starts, [*starts[1:], T], strict=True):
             lost += float(mistakes[n:end, self.minimiser(mistakes[:n].sum(axis=0))].sum())
@@ -90,9 +90,9 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         pvalues, shares = [], []
         for T, noise in itertools.product(levels(rows, "T"), levels(rows, "noise")):
             regrets = np.array([row["regret"] for row in rows if row["T"] == T and row["noise"] == noise])
-            bound = self.allowed(erm_policies(T, T + 1, GROWTH))
+            bound = self.allowed(erm_policies(T, T + 1, _GROWTH))
             pvalues.append(mean_at_most(regrets, bound))
-            shares.append(float(regrets.mean()) / erm_policies(T, T + 1, GROWTH))
+            shares.append(float(regrets.mean()) / erm_policies(T, T + 1, _GROWTH))
         measured = f"mean regret at most {max(shares):.2f} of the bound, in {len(rows):,} plays"
         return self.verdict_from(pvalues, measured, "regret ≤ 1 + Σ L √((1 + 1/n) T ln N / (2n(T − n)))")
 
@@ -108,7 +108,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         )
         return Chart(
             title=self.title, x_label="rows T", y_label="mean regret", bands=bands,
-            lines=reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, GROWTH)}),
+            lines=reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, _GROWTH)}),
             alt="The regret of thresholds is far below the bound.",
         )  # fmt: skip
 

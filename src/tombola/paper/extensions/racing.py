@@ -36,7 +36,7 @@ POOLS: dict[str, list[list[float]]] = {
     "mixed": [[1.0, 0.3, 0.0], [0.8, 0.0, 0.6], [0.9, 0.4, 0.2], [0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.0, 1.0, 0.7]],
 }
 # Function from the number of rows to the size of the list that the rule assumes; a fault returns another one.
-Sizes = Callable[[int], float]
+_Sizes = Callable[[int], float]
 
 
 def _listed_or_reversed(rows: int) -> list[tuple[int, ...]]:
@@ -85,7 +85,7 @@ class _RaceClaim(Extension):
     """Error of a race over all orders of small lists."""
 
     orders: Orders = all_orders
-    size: Sizes = unchanged
+    size: _Sizes = unchanged
     read: Callable[[Floats], Floats] = unchanged
 
     @abstractmethod
@@ -231,7 +231,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     """
 
     orders: Orders = all_orders
-    size: Sizes = unchanged
+    size: _Sizes = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "side": side} for pool in POOLS for side in ("at_most", "at_least")]
@@ -275,7 +275,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
 
 # Hook that runs before row i of an order, with the state of the race, the order, i and the table of losses; faults
 # change the state.
-Before = Callable[[RowsLeft, tuple[int, ...], int, Floats], None]
+_Before = Callable[[RowsLeft, tuple[int, ...], int, Floats], None]
 
 
 def after_every_row(n: int) -> int:
@@ -343,7 +343,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     """
 
     orders: Orders = all_orders
-    before: Before = nothing
+    before: _Before = nothing
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]

@@ -19,9 +19,9 @@ from tombola.policies.guard import Guard
 from tombola.report.chart import Chart
 
 # Rows trained on in each round, before the delay: after every row, and at block starts.
-SCHEDULES = {"every row": (0, 1, 2, 3, 4), "blocks": (0, 0, 2, 2, 2)}
+_SCHEDULES = {"every row": (0, 1, 2, 3, 4), "blocks": (0, 0, 2, 2, 2)}
 # Behaviours of a router that the guard must survive; see `StakeGuard`.
-HOSTILE = ("always bad", "good then bad", "alternating", "random")
+_HOSTILE = ("always bad", "good then bad", "alternating", "random")
 # Rounds of a play with a hostile router.
 ROUNDS = 200
 # Function from the rows at risk and the differences of the losses to the probability of playing the router, per
@@ -62,13 +62,13 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = _rows_before
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool, "schedule": name} for pool in range(3) for name in SCHEDULES]
+        return [{"pool": pool, "schedule": name} for pool in range(3) for name in _SCHEDULES]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         # The pool is fixed: the identity is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["pool"])
         losses, features = generator.random((5, 3)), generator.random(5)
-        schedule = SCHEDULES[unit["schedule"]]
+        schedule = _SCHEDULES[unit["schedule"]]
         found: list[Row] = []
         for d in range(3):
             played = [max(0, n - self.late(d)) for n in schedule]
@@ -91,7 +91,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     def chart(self, rows: Rows) -> Chart:
         bands = (
             exact_column(rows, name, "d", "loss", schedule=name, pool=0)
-            for name in SCHEDULES
+            for name in _SCHEDULES
             if any(row["schedule"] == name and row["pool"] == 0 for row in rows)
         )
         return Chart(
@@ -178,7 +178,7 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     allowed: Callable[[float], float] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"router": router, "repetitions": 200 if full else 20} for router in HOSTILE]
+        return [{"router": router, "repetitions": 200 if full else 20} for router in _HOSTILE]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         generator = np.random.default_rng(seed)

@@ -28,7 +28,7 @@ from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Gaps of the pools, by name.
-GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
+_GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
 
 
 def pool_of(name: str, T: int, k: int) -> Pool:
@@ -38,7 +38,7 @@ def pool_of(name: str, T: int, k: int) -> Pool:
     """
     if name == "quiet":
         return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
-    return trap_pool(T, k, GAPS[name], best=k - 1 if name == "constant" else 0)
+    return trap_pool(T, k, _GAPS[name], best=k - 1 if name == "constant" else 0)
 
 
 def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> float:
@@ -102,7 +102,7 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**14, 2**16, 2**18), 50) if full else ((2**14, 2**16), 4)
-        kinds = [(name, T, k, 1.0) for name in GAPS for T in horizons for k in (2, 5)]
+        kinds = [(name, T, k, 1.0) for name in _GAPS for T in horizons for k in (2, 5)]
         settings = [*kinds, ("quiet", 6000, 2, 1.0), ("quiet", 3000, 3, 10.0)]
         return [{"pool": pool, "T": T, "k": k, "price": price, "plays": plays} for pool, T, k, price in settings]
 
@@ -137,7 +137,7 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
             title=self.title,
             x_label="rows of the pool, T",
             y_label="regret with switches",
-            bands=tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in GAPS),
+            bands=tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _GAPS),
             lines=reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
             alt="The regret is far below the bound and grows no faster.",
         )

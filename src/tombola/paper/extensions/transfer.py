@@ -24,7 +24,7 @@ from tombola.report.chart import Chart
 
 # Probability of a late deviation, or its bound, as a function of rows, ones, least and level; see
 # `deviation_probability`.
-Probability = Callable[[int, int, int, float], float]
+_Probability = Callable[[int, int, int, float], float]
 
 
 def _bernoulli_kl(p: float, q: float) -> float:
@@ -89,8 +89,8 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
     Limits: the bound itself, which is attained
     """
 
-    probability: Probability = deviation_probability
-    bound: Probability = _chernoff
+    probability: _Probability = deviation_probability
+    bound: _Probability = _chernoff
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]

@@ -25,7 +25,7 @@ from tombola.readers.input_checks import check_file, check_memory
 from tombola.readers.options import ParsedTable, ReadOptions
 
 
-class Format(NamedTuple):
+class _Format(NamedTuple):
     """A file format: its suffixes, the bytes its files start with, and its reader.
 
     suffixes: in lower case, with the point.
@@ -39,14 +39,14 @@ class Format(NamedTuple):
 
 # The first format with the suffix or the magic bytes of a file is used.
 FORMATS = (
-    Format((".csv", ".tsv", ".tab", ".txt", ".dat"), read_text),
-    Format((".jsonl", ".ndjson", ".json"), read_json),
-    Format((".parquet", ".pq"), read_parquet, b"PAR1"),
-    Format((".arrow", ".feather", ".ipc"), read_ipc, b"ARROW1"),
-    Format((".npz",), read_npz),
-    Format((".npy",), read_npy, b"\x93NUMPY"),
-    Format((".db", ".sqlite", ".sqlite3"), read_sqlite, b"SQLite format 3"),
-    Format((".xlsx", ".xlsm"), read_excel),
+    _Format((".csv", ".tsv", ".tab", ".txt", ".dat"), read_text),
+    _Format((".jsonl", ".ndjson", ".json"), read_json),
+    _Format((".parquet", ".pq"), read_parquet, b"PAR1"),
+    _Format((".arrow", ".feather", ".ipc"), read_ipc, b"ARROW1"),
+    _Format((".npz",), read_npz),
+    _Format((".npy",), read_npy, b"\x93NUMPY"),
+    _Format((".db", ".sqlite", ".sqlite3"), read_sqlite, b"SQLite format 3"),
+    _Format((".xlsx", ".xlsm"), read_excel),
 )
 _BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
 # Unsupported formats are recognised for the sake of the message.
