@@ -22,8 +22,8 @@ import numpy as np
 from tombola import Session, play
 from tombola._play import resolve_budget
 from tombola._types import Floats, RngState
-from tombola.budget.budget import MIN_AMOUNT, Balance, Budget, BudgetTerms, ResolvedBudget
-from tombola.budget.tracker import MIX_TOLERANCE
+from tombola.budget.budget import _MIN_AMOUNT, Balance, Budget, BudgetTerms, ResolvedBudget
+from tombola.budget.tracker import _MIX_TOLERANCE
 from tombola.delay import round_delays
 from tombola.engine.arrivals import from_delays, max_in_flight
 from tombola.engine.compiler import compiles, interpreted
@@ -225,7 +225,7 @@ def ugly_costs(rng: np.random.Generator, shape: tuple[int, int, int], far: int =
 def extreme_costs(rng: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
     """Return costs from the ends of what there is: too small for all bits, or almost infinite."""
     ends = (
-        [5e-324, 1e-310, 2.2e-308, MIN_AMOUNT, 1e-300, 0.0],
+        [5e-324, 1e-310, 2.2e-308, _MIN_AMOUNT, 1e-300, 0.0],
         [1e308, MOST, MOST / 3, 1e290, 1.0, 0.0],
         [5e-324, 1.0, MOST],
     )
@@ -259,7 +259,9 @@ def budget_of(pool: Pool, rng: np.random.Generator, *, declared: bool) -> Budget
     amounts = [_valid(choices[rng.integers(6)][j]) for j in range(totals.size)]
     most, free = costs.max(axis=0), (costs == 0).all(axis=(0, 2))
     worst = np.array([[_valid(cost * (1 + int(rng.integers(2)))) for cost in row] for row in most.tolist()])
-    fixed = ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= MIN_AMOUNT))) if rng.random() < 0.5 else most < 0
+    fixed = (
+        ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= _MIN_AMOUNT))) if rng.random() < 0.5 else most < 0
+    )
     return Budget(
         amounts,
         worst if declared or rng.random() < 0.3 else None,
@@ -271,7 +273,7 @@ def budget_of(pool: Pool, rng: np.random.Generator, *, declared: bool) -> Budget
 
 def _valid(number: Any) -> float:
     """Return a finite number that a budget may have: 0, or one with all bits."""
-    return float(min(max(number, MIN_AMOUNT), MOST)) if number > 0 else 0.0
+    return float(min(max(number, _MIN_AMOUNT), MOST)) if number > 0 else 0.0
 
 
 def overspent(number: int) -> bool:
@@ -366,7 +368,7 @@ def is_over(question: CompareRequest, balance: Balance, log: Floats, actions: An
     rounds = np.flatnonzero((actions >= 0) & (actions < pool.k))
     drawn[rounds, actions[rounds]] = 1.0
     seen = log[:, : pool.k]
-    if not ((seen >= 0.0) & (seen <= 1.0 + MIX_TOLERANCE)).all() or not np.isfinite(spent).all():
+    if not ((seen >= 0.0) & (seen <= 1.0 + _MIX_TOLERANCE)).all() or not np.isfinite(spent).all():
         return True
     for j, (amount, reserved) in enumerate(zip(amounts, balance.reserved, strict=True)):
         paid = costs[:, :, j]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from browser import needs_browser
-from tombola.advice.page import ActionMean, Picture, mean_bars
+from tombola.advice.page import ActionMean, Picture, _mean_bars
 from tombola.advice.text import Summary
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart, svg_text
@@ -54,7 +54,7 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
         routing=[{"name": "always <a>", "mean_loss": "0.5000", "spent": ""}],
         rankings={"random": rows, "given": rows}, regret_definition="loss",
         pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
-        bars=mean_bars(means), explained=None,
+        bars=_mean_bars(means), explained=None,
         ticks=["0", "1"], command="tombola compare x.csv",
     )  # fmt: skip
 

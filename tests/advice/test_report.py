@@ -14,7 +14,15 @@ from tombola._formatting import format_estimate
 from tombola.advice import CompareReport, CompareRequest, compare_page, run_comparison
 from tombola.advice.default_learners import MEAN_RANKS, Conditions, default_budgeted_learners, default_learners
 from tombola.advice.learner_list import list_learners
-from tombola.advice.page import ActionMean, action_means, axis_limits, charts, mean_bars, ranking_cells, share_chart
+from tombola.advice.page import (
+    ActionMean,
+    _action_means,
+    _axis_limits,
+    _charts,
+    _mean_bars,
+    _share_chart,
+    ranking_cells,
+)
 from tombola.budget import Budget, optimum
 from tombola.budget.optimum import UnreachableError
 from tombola.delay import RowDelays
@@ -85,7 +93,7 @@ def test_shares_equal_runs() -> None:
 
 def test_share_chart_groups_rare_actions() -> None:
     report = run_comparison(table(actions=12), asked())
-    chart = share_chart(report, report.runs.ranking()[0], "random")
+    chart = _share_chart(report, report.runs.ranking()[0], "random")
     assert [band.name for band in chart.bands][-1] == "5 others"
     assert len(chart.bands) == 8
     assert sum(band.middle for band in chart.bands) == pytest.approx(np.ones(40))
@@ -219,12 +227,12 @@ def test_random_fixed_action_in_ranking() -> None:
 
 def test_action_means_and_bars() -> None:
     pool = table().pool
-    means = action_means(pool)
+    means = _action_means(pool)
     assert [mean.value for mean in means] == pytest.approx(sorted(pool.means.tolist()))
     assert all(mean.low < mean.value < mean.high for mean in means)
     assert [mean.action for mean in means] == [pool.actions[i] for i in np.argsort(pool.means)]
-    assert all(0 <= one.left <= one.dot <= one.left + one.width <= 100.01 for one in mean_bars(means))
-    low, high = axis_limits([ActionMean("a", 0.0, 0.0, 0.0), ActionMean("b", 0.0, 0.0, 0.0)])
+    assert all(0 <= one.left <= one.dot <= one.left + one.width <= 100.01 for one in _mean_bars(means))
+    low, high = _axis_limits([ActionMean("a", 0.0, 0.0, 0.0), ActionMean("b", 0.0, 0.0, 0.0)])
     assert low < high
 
 
@@ -379,7 +387,7 @@ def test_target_in_summary_page_and_json() -> None:
     assert report.summary.best.startswith("Cheapest fixed mix that reaches the target (exact): small on ")
     assert f"cost {300 * best.cost[0]:.4g}. One loss less costs " in report.summary.best
     assert report.summary.gain.endswith("The target is aimed at, not guaranteed.")
-    picture = next(one for one in charts(report) if one.heading == "Mean loss of the best mix over the budget")
+    picture = next(one for one in _charts(report) if one.heading == "Mean loss of the best mix over the budget")
     assert [(line.name, line.y.tolist()) for line in picture.chart.lines] == [("your target", [0.3, 0.3])]
     assert {point.name for point in picture.chart.points} <= set(report.pool.actions)
     assert len(picture.chart.points) >= 3
@@ -392,9 +400,9 @@ def test_target_in_summary_page_and_json() -> None:
 @pytest.mark.usefixtures("plainly")
 def test_budget_with_target(one_sentence: Any) -> None:
     least = 300 * float(optimum(dear(300).pool, Budget(target=0.3, null="add")).cost[0])
-    names = [[line.name for line in one.chart.lines] for one in charts(with_target(0.3, (2 * least,)))]
+    names = [[line.name for line in one.chart.lines] for one in _charts(with_target(0.3, (2 * least,)))]
     assert ["your budget", "your target"] in names
-    names = [[line.name for line in one.chart.lines] for one in charts(with_target(0.3, (1e6,)))]
+    names = [[line.name for line in one.chart.lines] for one in _charts(with_target(0.3, (1e6,)))]
     assert ["your budget, 1,000,000, lies beyond", "your target"] in names
     with pytest.raises(UnreachableError, match=r"needs at least .*, got a smaller budget") as caught:
         with_target(0.3, (least / 2,))

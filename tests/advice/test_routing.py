@@ -12,7 +12,7 @@ from tombola.advice import CompareRequest, compare_page, run_comparison
 from tombola.advice.default_learners import Conditions
 from tombola.advice.routing import MAX_REPETITIONS, MIN_REPETITIONS, run_routing, skip_reason
 from tombola.budget.optimum import best_per_row, optimum
-from tombola.cli.compare import show_report
+from tombola.cli.compare import _show_report
 from tombola.policies import Ridge, Routed, RoutedLP
 from tombola.readers.to_pool import Table
 
@@ -164,7 +164,7 @@ def test_report_page_json_and_terminal_agree(capsys: pytest.CaptureFixture[str])
     page = compare_page(report, command="tombola compare").replace("&#39;", "'")
     assert report.routing.sentence in page
     assert "Rows won by routing against the safe learner" in page
-    show_report(report)
+    _show_report(report)
     printed = " ".join(capsys.readouterr().out.split())
     assert report.routing.sentence in printed
     assert "Routed, realised" in printed

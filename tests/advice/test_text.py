@@ -9,7 +9,7 @@ import pytest
 
 from tombola import Pool
 from tombola.advice import CompareReport, CompareRequest, Conditions, run_comparison
-from tombola.advice.text import learner_text, order_test_text
+from tombola.advice.text import _learner_text, order_test_text
 from tombola.confidence import check_order
 from tombola.learners import FollowTheLeader, Thrifty
 from tombola.readers import read_table
@@ -97,7 +97,7 @@ def test_learner_from_file_has_no_session_command(tmp_path: Path) -> None:
 
 
 def test_learner_text_keeps_other_parameters() -> None:
-    assert learner_text(Thrifty(price=3.0)) == "Thrifty(price=3.0)"
+    assert _learner_text(Thrifty(price=3.0)) == "Thrifty(price=3.0)"
 
 
 def test_order_test_text() -> None:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tombola import Pool, bounds, learners, play
-from tombola.bounds.budget import lp_blocks, lp_margin, lp_radius
+from tombola.bounds.budget import _lp_blocks, _lp_radius, lp_margin
 from tombola.bounds.common import harmonic, sum_of_inverse_roots
-from tombola.bounds.frugal import frugal_block, frugal_counts, index_overshoot, index_shortfall
+from tombola.bounds.frugal import _frugal_counts, _index_overshoot, _index_shortfall, frugal_block
 from tombola.bounds.switching import _radius
-from tombola.bounds.ucb2 import ucb2_counts
+from tombola.bounds.ucb2 import _ucb2_counts
 from tombola.exact import random_order, worst_pool
 from tombola.learners import (
     KLUCB,
@@ -253,11 +253,11 @@ def test_paper_elimination_bound_equals_plain_sum(T: int, k: int, price: float) 
 @pytest.mark.parametrize(("T", "k", "rate"), [(2**12, 2, 0.5), (5000, 3, 0.9), (2**9, 2, 1.0)])
 def test_serfling_lp_bound_equals_plain_sum(T: int, k: int, rate: float) -> None:
     """A block costs radius + margin + (1/T + radius + margin) / rate a round, 1 where nothing is played."""
-    sizes = lp_blocks(T, 2.0)
+    sizes = _lp_blocks(T, 2.0)
     log = math.log(len(sizes) * 2 * (2 * k + 1) / 0.05)
     total, blind = 1.0, 0
     for n, end in zip(sizes, [*sizes[1:], T], strict=True):
-        r, m = lp_radius(n, T, log), lp_margin(n, end - n, T, log)
+        r, m = _lp_radius(n, T, log), lp_margin(n, end - n, T, log)
         loss = r + m + (1 / T + r + m) / rate
         blind += rate - 1 / T <= m
         total += (end - n) * (1.0 if rate - 1 / T <= m else min(1.0, loss))
@@ -313,20 +313,20 @@ def naive_frugal(T: int, k: int, block: int, s: float, parts: int = 2) -> tuple[
 )
 def test_frugal_ucb_bound_equals_plain_sum(T: int, k: int, block: int, s: float) -> None:
     A, B = naive_frugal(T, k, block, s)
-    assert A * 0.999 <= index_shortfall(T, k, block, s) <= 1.04 * A + 1
-    assert index_overshoot(T, k, block, s) == pytest.approx(B)
-    assert all(later - n == max(block, math.ceil(n / 2)) for n, later in itertools.pairwise(frugal_counts(T, block)))
+    assert A * 0.999 <= _index_shortfall(T, k, block, s) <= 1.04 * A + 1
+    assert _index_overshoot(T, k, block, s) == pytest.approx(B)
+    assert all(later - n == max(block, math.ceil(n / 2)) for n, later in itertools.pairwise(_frugal_counts(T, block)))
 
 
 @pytest.mark.parametrize(("T", "k"), [(300, 2), (200, 5), (90, 40)])
 def test_thrifty_bound_equals_plain_sum(T: int, k: int) -> None:
     """Budget, first plays, A and B on the list that grows by eighths, drift, tolls, switches, each by a plain sum."""
     A, B = naive_frugal(T, k, 1, 0.7, parts=8)
-    assert A * 0.999 <= index_shortfall(T, k, 1, 0.7, 8) <= 1.04 * A + 1
-    assert index_overshoot(T, k, 1, 0.7, 8) == pytest.approx(B)
-    indices = k - 1 + index_shortfall(T, k, 1, 0.7, 8) + B + bounds.drift(T, k)
+    assert A * 0.999 <= _index_shortfall(T, k, 1, 0.7, 8) <= 1.04 * A + 1
+    assert _index_overshoot(T, k, 1, 0.7, 8) == pytest.approx(B)
+    indices = k - 1 + _index_shortfall(T, k, 1, 0.7, 8) + B + bounds.drift(T, k)
     assert bounds.thrifty_exploration_budget(T, k) == pytest.approx(indices)
-    G = [n for n in frugal_counts(T, 1, 8) if n < T / k]
+    G = [n for n in _frugal_counts(T, 1, 8) if n < T / k]
     blocks = k * (len(G) + 1) - 1  # of all actions at a count just above those of the list that are below T/k
     regret = bounds.thrifty(T, k, 2.0) - bounds.thrifty(T, k, 0.0)
     assert bounds.thrifty(T, k, 0.0) == pytest.approx(min(T, 2 * indices))
@@ -360,7 +360,7 @@ def test_constant_of_frugal_ucb() -> None:
     for scale, constant in ((1.0, 8.1), (1.5, 6.9), (2.0, 6.8)):
         for T, k, block in itertools.product((2**6, 2**10, 2**14, 2**18), (2, 10, 1000), (1, 16)):
             if k < T:
-                total = index_shortfall(T, k, block, scale) + index_overshoot(T, k, block, scale)
+                total = _index_shortfall(T, k, block, scale) + _index_overshoot(T, k, block, scale)
                 assert total <= constant * math.sqrt(k * T)
 
 
@@ -399,7 +399,7 @@ def test_plays_of_ucb2_fall_with_gap(alpha: float) -> None:
     plays = [bounds.ucb2_plays(gap, 5000, alpha) for gap in np.linspace(0, 1, 60)]
     assert plays == sorted(plays, reverse=True)
     assert plays[0] == 5000
-    assert ucb2_counts(5000, alpha) == sorted({math.ceil((1 + alpha) ** r) for r in range(200)} & set(range(5000)))
+    assert _ucb2_counts(5000, alpha) == sorted({math.ceil((1 + alpha) ** r) for r in range(200)} & set(range(5000)))
 
 
 def test_small_horizons_are_bounded_to_round() -> None:

@@ -12,20 +12,20 @@ from scipy.optimize import linprog
 
 from naive import budget as naive
 from tombola import play
-from tombola.budget.budget import AMOUNT_BITS, Balance, Budget, BudgetRun, ticks_per_unit
-from tombola.budget.optimum import best_mix, best_mix_many_resources, best_mix_one_resource, optimum, pivot
+from tombola.budget.budget import _AMOUNT_BITS, Balance, Budget, BudgetRun, ticks_per_unit
+from tombola.budget.optimum import _best_mix_many_resources, _pivot, best_mix, best_mix_one_resource, optimum
 from tombola.budget.tracker import (
     CLOSED,
     STOPPED,
     BudgetTracker,
+    _cost_in_ticks,
+    _to_ticks,
     charge,
-    cost_in_ticks,
     new_tracker,
-    to_ticks,
     update_affordable,
 )
 from tombola.errors import ParameterError, PoolError, TombolaError
-from tombola.feedback.budgeted import make_decide
+from tombola.feedback.budgeted import _make_decide
 from tombola.learners import EmpiricalLP
 from tombola.pool import Pool
 
@@ -38,12 +38,12 @@ def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> No
     one = ticks_per_unit(np.array([amount]))[0]
     assert math.frexp(one)[0] == 0.5, "a power of two"
     whole = float(np.floor(amount * one))
-    assert 0 <= whole < 2**AMOUNT_BITS
+    assert 0 <= whole < 2**_AMOUNT_BITS
     assert Fraction(whole) / Fraction(one) <= Fraction(amount)
     with np.errstate(over="ignore"):
-        counted = to_ticks(cost, float(one))
+        counted = _to_ticks(cost, float(one))
     assert math.isinf(counted) or counted == math.ceil(Fraction(cost) * Fraction(float(one)))
-    assert amount == 0 or amount < 1e-290 or whole >= 2 ** (AMOUNT_BITS - 1)
+    assert amount == 0 or amount < 1e-290 or whole >= 2 ** (_AMOUNT_BITS - 1)
 
 
 @settings(max_examples=60, deadline=None)
@@ -66,7 +66,7 @@ def test_mix_cost_covers_exact_sum(k: int, seed: int) -> None:
         most = exact * (1 + Fraction(slack)) + (
             k * Fraction(5e-324) * Fraction(float(tracker.unit_ticks[0])) if slack else 0
         )
-        assert math.ceil(exact) <= cost_in_ticks(tracker, played, costs, 0) <= math.ceil(most)
+        assert math.ceil(exact) <= _cost_in_ticks(tracker, played, costs, 0) <= math.ceil(most)
 
 
 @pytest.mark.parametrize("k", [4, 8])
@@ -76,9 +76,9 @@ def test_mix_cost_adds_one_ulp_per_action(k: int) -> None:
     costs = np.append(0.0, np.ones(k - 1))[:, None]
     for shares in ([0.0, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.25, 0.25]):
         mix = np.append(shares, np.zeros(k - 3))
-        assert cost_in_ticks(tracker, mix, costs, 0) == (2.0**51 + k / 2) * float(mix @ costs[:, 0])
-        assert cost_in_ticks(tracker, mix, 0.0 * costs, 0) == 0.0
-    assert [cost_in_ticks(tracker, whole, costs, 0) for whole in np.eye(k)] == [0.0] + [2.0**51] * (k - 1)
+        assert _cost_in_ticks(tracker, mix, costs, 0) == (2.0**51 + k / 2) * float(mix @ costs[:, 0])
+        assert _cost_in_ticks(tracker, mix, 0.0 * costs, 0) == 0.0
+    assert [_cost_in_ticks(tracker, whole, costs, 0) for whole in np.eye(k)] == [0.0] + [2.0**51] * (k - 1)
 
 
 def naively_looked(tracker: BudgetTracker, unit: float) -> tuple[bool, bool, list[bool]]:
@@ -133,7 +133,7 @@ def test_strict_tracker_closes_and_stops() -> None:
 
     limits = Budget(3.0, worst=[2.0, 1.0, 0.0], null=2).resolve(3, 1)
     tracker, _ = new_tracker(BudgetRun(limits, "strict"), 9)
-    decide, mix, rng = make_decide(propose), np.zeros(3), np.ones(4, np.uint64)
+    decide, mix, rng = _make_decide(propose), np.zeros(3), np.ones(4, np.uint64)
     flights = [(np.zeros(3), np.zeros(1)) for _ in range(4)]
     actions = []
     for played, reserved in flights[:3]:
@@ -187,7 +187,7 @@ def test_best_mix_is_best_vertex(k: int, m: int, seed: int, ties: bool) -> None:
     costs[generator.integers(k)] = 0
     rates = generator.choice([0.0, 0.25, 0.5, 2.0], m) if ties else generator.random(m)
     exact = naive.best_mix(rewards, costs, rates, list(range(k)))
-    for mix in [best_mix(rewards, costs, rates)[0], best_mix_many_resources(rewards, costs, rates, None)[0]]:
+    for mix in [best_mix(rewards, costs, rates)[0], _best_mix_many_resources(rewards, costs, rates, None)[0]]:
         assert mix.min() >= 0
         assert mix.sum() == pytest.approx(1)
         assert (mix @ costs <= rates + 1e-6).all()
@@ -201,7 +201,7 @@ def test_warm_start_keeps_the_value() -> None:
     basis, reached = None, 0
     for _ in range(40):
         rewards, costs[1:] = rewards + 0.1 * generator.random(12), costs[1:] + 0.1 * generator.random((11, 4))
-        reached += basis is not None and pivot(rewards, costs / 0.3, np.ones(4), basis) is not None
+        reached += basis is not None and _pivot(rewards, costs / 0.3, np.ones(4), basis) is not None
         mix, basis = best_mix(rewards, costs, np.full(4, 0.3), basis)
         right: Any = linprog(-rewards, A_ub=costs.T, b_ub=np.full(4, 0.3), A_eq=np.ones((1, 12)), b_eq=[1.0])
         assert rewards @ mix == pytest.approx(-right.fun, abs=1e-7)
@@ -219,12 +219,12 @@ def test_pivots_from_similar_basis_are_optimal() -> None:
         if number % 2:
             rewards, costs = np.round(rewards * 4) / 4, np.round(costs * 4) / 4
         costs[0] = 0.0
-        _, basis = best_mix_many_resources(rewards, costs, rates, None)
+        _, basis = _best_mix_many_resources(rewards, costs, rates, None)
         for _ in range(4):
             rewards = np.clip(rewards + 0.05 * generator.normal(size=k), 0, 1)
             costs, rates = costs * generator.uniform(0.9, 1.1, (k, m)), rates * generator.uniform(0.96, 1.04, m)
-            afresh, other = best_mix_many_resources(rewards, costs, rates, None)
-            found = pivot(rewards, costs / rates, np.ones(m), basis)
+            afresh, other = _best_mix_many_resources(rewards, costs, rates, None)
+            found = _pivot(rewards, costs / rates, np.ones(m), basis)
             if found is None:
                 basis = other
                 continue
@@ -243,7 +243,7 @@ def test_one_resource_agrees_with_highs() -> None:
         costs[7] = 0
         direct = best_mix_one_resource(rewards, costs, rate)
         assert np.count_nonzero(direct) <= 2
-        solved, _ = best_mix_many_resources(rewards, costs[:, None], np.array([rate]), None)
+        solved, _ = _best_mix_many_resources(rewards, costs[:, None], np.array([rate]), None)
         assert rewards @ direct == pytest.approx(rewards @ solved, abs=1e-7)
 
 
@@ -285,7 +285,7 @@ TARGET_PENALTY = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, -1.0]]),
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, math.nan]]),
         lambda: best_mix_one_resource(np.ones(2), np.ones(2), 0.5),
-        lambda: best_mix_many_resources(np.ones(2), np.ones((2, 2)), np.full(2, 0.5), None),
+        lambda: _best_mix_many_resources(np.ones(2), np.ones((2, 2)), np.full(2, 0.5), None),
     ],
 )
 def test_bad_input_is_rejected(wrong: Any, one_sentence: Any) -> None:

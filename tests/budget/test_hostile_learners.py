@@ -35,7 +35,7 @@ from hostile import (
 from tombola import Session, play
 from tombola._types import Floats, RngState
 from tombola.budget import tracker as tracker
-from tombola.budget.budget import MIN_AMOUNT, Balance, Budget, BudgetRun, BudgetTerms
+from tombola.budget.budget import _MIN_AMOUNT, Balance, Budget, BudgetRun, BudgetTerms
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback import StepRunner, budgeted
@@ -140,7 +140,7 @@ def trusting(
     if not purse_.fluid:
         played[action] = 1.0
     for j in range(reserved.size):
-        reserved[j] = tracker.cost_in_ticks(purse_, played, purse_.worst_costs, j)
+        reserved[j] = tracker._cost_in_ticks(purse_, played, purse_.worst_costs, j)
         purse_.reserved[j] += reserved[j]
     return action, probability
 
@@ -168,7 +168,7 @@ def careless(purse_: tracker.BudgetTracker, played: Floats, costs: Floats, resou
     for action in range(played.size):
         if played[action] > 0.0:
             total += played[action] * costs[action, resource]
-    return tracker.to_ticks(total, purse_.unit_ticks[resource])
+    return tracker._to_ticks(total, purse_.unit_ticks[resource])
 
 
 def showing(self: budgeted.BudgetedFeedback, observe: Any) -> Any:
@@ -202,7 +202,7 @@ FAULTS: dict[str, tuple[Any, str, Any, Any, range]] = {
     "nothing reserved, live": (budgeted, "draw_and_reserve", forgetting, (lived, Hostile), range(150)),
     "given back twice, in play": (budgeted, "charge", generous, (played, Hostile), range(300)),
     "given back twice, live": (budgeted, "charge", generous, (lived, HostileBandit), range(150)),
-    "no slack": (tracker, "cost_in_ticks", careless, (played, Hostile), range(1_500)),
+    "no slack": (tracker, "_cost_in_ticks", careless, (played, Hostile), range(1_500)),
     "the play itself is shown": (budgeted.BudgetedFeedback, "make_observe", showing, (played, Grasping), range(300)),
     "answered is not written down": (budgeted, "mark_answered", lambda pages, row: None, (lived, Hostile), range(150)),
     "any cost is taken": (budgeted, "unpack_action", blind, (lived, Hostile), range(150)),
@@ -230,7 +230,7 @@ def test_tracker_writable_by_learners_is_detected(monkeypatch: pytest.MonkeyPatc
 
         return look_and_ask
 
-    monkeypatch.setattr(budgeted, "make_pauses", halts)
+    monkeypatch.setattr(budgeted, "_make_pauses", halts)
     assert caught_in(range(8, 20 * MOODS, MOODS)) == 0, "the last look holds alone"
     monkeypatch.setattr(budgeted, "draw_and_reserve", trusting)
     assert caught_in(range(6, 30 * MOODS, MOODS)) > 0
@@ -278,7 +278,7 @@ def test_amounts_with_too_few_bits_are_rejected(amounts: Any, one_sentence: Call
 def test_least_amount_has_common_scale(learner: Any) -> None:
     """The rounds over the least amount are more than any number: learners were told of costs that are none."""
     pool = Pool(np.zeros((14, 1)), costs=np.full((14, 1), 1e-310))
-    trace = play(learner, pool, "given", budget=Budget(MIN_AMOUNT, null="add"), seed=0)
+    trace = play(learner, pool, "given", budget=Budget(_MIN_AMOUNT, null="add"), seed=0)
     assert 1 <= trace.plays[0] <= 2, "two ticks have all the bits that such an amount has"
     assert trace.overspent == (False,)
 
@@ -291,7 +291,7 @@ def test_least_amount_has_common_scale(learner: Any) -> None:
     ],
 )  # fmt: skip
 def test_what_mix_is(mix: list[float], is_one: bool) -> None:
-    assert tracker.is_distribution(np.array(mix)) == is_one
+    assert tracker._is_distribution(np.array(mix)) == is_one
 
 
 def test_mix_of_one_and_dust_costs_more_than_one() -> None:
@@ -300,11 +300,11 @@ def test_mix_of_one_and_dust_costs_more_than_one() -> None:
     full, _ = tracker.new_tracker(BudgetRun(limits, mixed=True), 10)
     costs = np.array([[1.0], [1.0], [0.0]])
     alone, dusty = (
-        tracker.cost_in_ticks(full, np.array(mix), costs, 0) for mix in ([1.0, 0.0, 0.0], [1.0, 1e-17, 0.0])
+        tracker._cost_in_ticks(full, np.array(mix), costs, 0) for mix in ([1.0, 0.0, 0.0], [1.0, 1e-17, 0.0])
     )
     assert dusty > alone == full.unit_ticks[0]
-    assert tracker.cost_in_ticks(full, np.array([1e-200, 0.0, 1.0]), costs * 1e-200, 0) == 1.0
-    assert tracker.cost_in_ticks(full, np.array([0.0, 0.0, 1.0]), costs, 0) == 0.0
+    assert tracker._cost_in_ticks(full, np.array([1e-200, 0.0, 1.0]), costs * 1e-200, 0) == 1.0
+    assert tracker._cost_in_ticks(full, np.array([0.0, 0.0, 1.0]), costs, 0) == 0.0
 
 
 class Kept(NamedTuple):

@@ -9,7 +9,7 @@ from hostile import Hostile
 from tombola import Pool, play
 from tombola.budget.budget import Budget, BudgetRun
 from tombola.budget.tracker import (
-    cost_in_ticks,
+    _cost_in_ticks,
     draw_and_reserve,
     mask_unaffordable,
     new_tracker,
@@ -30,7 +30,7 @@ def overspent_by_rounding(slack: float | None) -> int:
         tracker = tracker if slack is None else tracker._replace(slack=slack)
         mix = rng.dirichlet(np.ones(k))
         exact = sum(Fraction(float(p)) * Fraction(float(c)) for p, c in zip(mix, costs[:, 0], strict=True))
-        found += Fraction(cost_in_ticks(tracker, mix, costs, 0)) < exact * Fraction(float(tracker.unit_ticks[0]))
+        found += Fraction(_cost_in_ticks(tracker, mix, costs, 0)) < exact * Fraction(float(tracker.unit_ticks[0]))
     return found
 
 

@@ -10,7 +10,7 @@ from naive import confidence as naive
 from tombola.confidence import (
     Betting,
 )
-from tombola.confidence.betting import GRID_POINTS, repeat_twice
+from tombola.confidence.betting import _GRID_POINTS, _repeat_twice
 
 
 def test_betting_equals_naive_twin() -> None:
@@ -21,8 +21,10 @@ def test_betting_equals_naive_twin() -> None:
     for values in (*(values[:40] for values in degenerate_values()), np.random.default_rng(5).beta(1, 12, 80)):
         for N, level in ((values.size + 5, 0.05), (math.inf, 0.2)):
             found = interval_path(Betting, values, N, level)
-            lows = naive.betting_floors(values.tolist(), N, level, [high for _, high in found], GRID_POINTS)
-            mirrored = naive.betting_floors((1 - values).tolist(), N, level, [1 - low for low, _ in found], GRID_POINTS)
+            lows = naive.betting_floors(values.tolist(), N, level, [high for _, high in found], _GRID_POINTS)
+            mirrored = naive.betting_floors(
+                (1 - values).tolist(), N, level, [1 - low for low, _ in found], _GRID_POINTS
+            )
             low, high = naive.intersect([(lows[-1], 1 - mirrored[-1])] * values.size, values.tolist(), N)
             if low <= high:  # else a miss: rows in rising order are not in random order
                 assert found[-1] == pytest.approx((low, high), abs=1e-6)
@@ -64,5 +66,5 @@ def test_betting_published_intervals() -> None:
 
 def test_repeat_twice_in_place() -> None:
     values = np.array([9.0, 1.0, 2.0, 3.0, 9.0, 9.0])
-    repeat_twice(values, 1, 4)
+    _repeat_twice(values, 1, 4)
     assert values.tolist() == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]

@@ -13,7 +13,7 @@ from naive.confidence import order_wealth, ranks
 from pools import REAL, npz_of
 from tombola import Pool
 from tombola.confidence import RandomOrderTest, check_order, order_test
-from tombola.confidence.order_test import BET_PER_MEAN, MAX_BET, MIXING_RATE, STRATEGIES, WARMUP_ROWS
+from tombola.confidence.order_test import _BET_PER_MEAN, _MAX_BET, _WARMUP_ROWS, MIXING_RATE, STRATEGIES
 from tombola.confidence.permutation_test import permutation_test
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
@@ -41,7 +41,7 @@ def test_order_test_equals_naive_twin() -> None:
         rng = new_rng(np.random.SeedSequence(5))
         with np.errstate(over="ignore"):
             thrown = [uniform(rng) for _ in values]
-        wealth = order_wealth(ranks(values.tolist(), thrown), STRATEGIES.tolist(), MIXING_RATE, WARMUP_ROWS)
+        wealth = order_wealth(ranks(values.tolist(), thrown), STRATEGIES.tolist(), MIXING_RATE, _WARMUP_ROWS)
         assert test._state.max_log_wealth[0] == pytest.approx(max(0.0, math.log(max(wealth))), abs=1e-9)
         alarms = [n for n, w in enumerate(wealth, start=1) if w >= 100]
         assert test.alarm == bool(alarms)
@@ -91,7 +91,7 @@ def test_payoffs_of_extreme_ranks_are_finite() -> None:
     from tombola.confidence.order_test import payoffs
 
     for rank in (0.0, 1.0):
-        found = np.zeros(len(BET_PER_MEAN))
+        found = np.zeros(len(_BET_PER_MEAN))
         payoffs(found, rank, 1.0)
         assert np.isfinite(found).all()
 
@@ -100,7 +100,7 @@ def test_payoffs_have_mean_zero() -> None:
     """The mean of every payoff over uniform ranks is 0, and no bet can lose more than the wealth."""
     from tombola.confidence.order_test import payoffs
 
-    kinds = len(BET_PER_MEAN)
+    kinds = len(_BET_PER_MEAN)
     points, found = (np.arange(150_000) + 0.5) / 150_000, np.zeros((150_000, kinds))
     for yields, p in zip(found, points.tolist(), strict=True):
         payoffs(yields, p, 1.0)
@@ -108,10 +108,10 @@ def test_payoffs_have_mean_zero() -> None:
     least, most = found.min(axis=0), found.max(axis=0)
     for kind, stake, _, rate, _, _ in STRATEGIES:
         on = int(kind)
-        for largest in (MAX_BET[on], -MAX_BET[on]) if rate else (stake,):
+        for largest in (_MAX_BET[on], -_MAX_BET[on]) if rate else (stake,):
             assert 1 + largest * (least if largest > 0 else most)[on] > 0
         if rate:
-            assert BET_PER_MEAN[on] * found[:, on].var() == pytest.approx(1.0, abs=1e-4)
+            assert _BET_PER_MEAN[on] * found[:, on].var() == pytest.approx(1.0, abs=1e-4)
     assert STRATEGIES[:, 2].sum() == pytest.approx(1.0)
 
 
@@ -125,7 +125,7 @@ def wealths(values: tuple[float, ...], pieces: int, strategies: Any, third: floa
     rng, plan = [(i + 0.5) / pieces for i in range(pieces)], strategies.tolist()
     return np.array(
         [
-            order_wealth(ranks(order, thrown), plan, MIXING_RATE, WARMUP_ROWS, third)
+            order_wealth(ranks(order, thrown), plan, MIXING_RATE, _WARMUP_ROWS, third)
             for order in permutations(values)
             for thrown in product(rng, repeat=len(values))
         ]

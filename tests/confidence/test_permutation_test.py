@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from naive.confidence import order_statistic, rank_among
-from tombola.confidence.permutation_test import EXCEEDING_LIMIT, permutation_test, standardise
+from tombola.confidence.permutation_test import _EXCEEDING_LIMIT, permutation_test, standardise
 from tombola.rng import integers, new_rng
 
 
@@ -23,13 +23,13 @@ def test_permutation_test_equals_naive_twin() -> None:
     ):
         for level in (0.3, 0.05):
             rng, order, shuffled = new_rng(np.random.SeedSequence(8)), list(range(len(values))), []
-            for _ in range(math.ceil(EXCEEDING_LIMIT / level) - 1):
+            for _ in range(math.ceil(_EXCEEDING_LIMIT / level) - 1):
                 for i in range(len(order) - 1, 0, -1):
                     with np.errstate(over="ignore"):
                         j = integers(rng, i + 1)
                     order[i], order[j] = order[j], order[i]
                 shuffled.append(order_statistic(values[order].tolist()))
-            expected = rank_among(order_statistic(values.tolist()), shuffled, EXCEEDING_LIMIT)
+            expected = rank_among(order_statistic(values.tolist()), shuffled, _EXCEEDING_LIMIT)
             assert permutation_test(values.reshape(-1, 1), level, np.random.SeedSequence(8))[0] == pytest.approx(
                 expected
             )

@@ -26,7 +26,7 @@ def largest_expected_wealth(values: Any, history: Any) -> float:
         sequence = PredictedMean(history, points=[values.mean()])
         for row in order:
             sequence.update(row, values[row])
-        shares = np.multiply.outer(predicted_mean.STAKES, STRATEGY_WEIGHTS)
+        shares = np.multiply.outer(predicted_mean._STAKES, STRATEGY_WEIGHTS)
         wealth.append(np.sum(shares[:, :, None] * np.maximum(sequence._wealth, 0.0), axis=(1, 2))[:, 0])
     return float(np.mean(wealth, axis=0).max())
 

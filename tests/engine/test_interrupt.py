@@ -32,7 +32,7 @@ COMMAND = "from tombola.cli.app import main; main()"
 def test_length_of_breath_changes_nothing(learner: Any, delay: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool(np.random.default_rng(2).random((2500, 3)))
     whole = play(learner, pool, delay=delay, seed=1)
-    monkeypatch.setattr(runner, "MAX_CALL_SECONDS", -1.0)  # every breath is too long: in the end, one round at a time
+    monkeypatch.setattr(runner, "_MAX_CALL_SECONDS", -1.0)  # every breath is too long: in the end, one round at a time
     pieces = play(learner, pool, delay=delay, seed=1)
     for name in ("actions", "probabilities", "losses", "expected_losses"):
         assert getattr(pieces, name).tobytes() == getattr(whole, name).tobytes()
@@ -85,7 +85,7 @@ def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Rounds], object]) -
 def test_stride_adapts_to_call_time(breath: float, strides: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     rounds: list[int] = []
     watch_loops(monkeypatch, lambda place: rounds.append(int(place[ROUND])))
-    monkeypatch.setattr(runner, "MAX_CALL_SECONDS", breath)
+    monkeypatch.setattr(runner, "_MAX_CALL_SECONDS", breath)
     play(FollowTheLeader(), Pool(np.zeros((20_000, 3))), seed=1)
     assert np.diff(rounds)[:4].tolist() == strides
 

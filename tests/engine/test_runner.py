@@ -8,7 +8,7 @@ import pytest
 
 from tombola import Pool, play
 from tombola._types import Floats
-from tombola.engine.runner import MAX_PLANS
+from tombola.engine.runner import _MAX_PLANS
 from tombola.errors import LearnerError
 from tombola.learners.base import Learner
 
@@ -34,7 +34,7 @@ class NeverReady(Learner):
 
     def plan(self, state: Always, rng: object) -> None:
         state.plans[0] += 1
-        assert state.plans[0] <= MAX_PLANS, "its patience has no end"
+        assert state.plans[0] <= _MAX_PLANS, "its patience has no end"
 
     @staticmethod
     def act(state: Always, rng: object) -> tuple[int, float]:

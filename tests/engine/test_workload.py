@@ -7,7 +7,7 @@ import pytest
 
 from tombola import Pool, compare, play
 from tombola.engine import compiler
-from tombola.engine.compiler import COMPILE_SECONDS, Workload, compile_loop, compiled, expected_rounds, interpreted
+from tombola.engine.compiler import _COMPILE_SECONDS, Workload, compile_loop, compiled, expected_rounds, interpreted
 from tombola.learners import UCB1, Exp3
 
 
@@ -37,9 +37,9 @@ def test_without_workload_kernels_are_compiled() -> None:
 
 
 def test_short_work_is_interpreted_and_long_work_compiled() -> None:
-    with Workload(COMPILE_SECONDS / 2).active():
+    with Workload(_COMPILE_SECONDS / 2).active():
         assert not is_compiled()
-    with Workload(COMPILE_SECONDS * 2).active():
+    with Workload(_COMPILE_SECONDS * 2).active():
         assert is_compiled()
 
 
@@ -59,13 +59,13 @@ def test_repeated_short_work_is_compiled_in_end() -> None:
     """Ski rental: after three tasks of 0.3 times the compile time each, the fourth compiles."""
     ways = []
     for _ in range(5):
-        with Workload(0.3 * COMPILE_SECONDS).active():
+        with Workload(0.3 * _COMPILE_SECONDS).active():
             ways.append(is_compiled())
     assert ways == [False, False, False, True, True]
 
 
 def test_one_task_never_changes_its_way() -> None:
-    workload = Workload(0.6 * COMPILE_SECONDS)
+    workload = Workload(0.6 * _COMPILE_SECONDS)
     ways = []
     for _ in range(5):
         with workload.active():
@@ -74,14 +74,14 @@ def test_one_task_never_changes_its_way() -> None:
 
 
 def test_outer_workload_has_precedence() -> None:
-    with Workload(COMPILE_SECONDS * 2).active(), expected_rounds(1, actions=2):
+    with Workload(_COMPILE_SECONDS * 2).active(), expected_rounds(1, actions=2):
         assert is_compiled()
 
 
 def test_modes_override_workload() -> None:
     with compiled(), expected_rounds(1, actions=2):
         assert is_compiled()
-    with interpreted(), Workload(COMPILE_SECONDS * 2).active():
+    with interpreted(), Workload(_COMPILE_SECONDS * 2).active():
         assert not is_compiled()
 
 

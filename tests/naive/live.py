@@ -9,7 +9,7 @@ from tombola.confidence import ActionMonitor
 from tombola.engine.tickets import TicketTable
 from tombola.persistence import ActionStatus, Assignment, SessionFile, Status
 from tombola.persistence.session_csv import cost_columns
-from tombola.persistence.session_status import reported_shares
+from tombola.persistence.session_status import _reported_shares
 
 
 class Run:
@@ -83,7 +83,7 @@ class Run:
             ),
             level=level, best=run.names[seen.best], within=seen.within(seen.best), regret=seen.regret,
             worst_regret=seen.worst_regret, balance=self.balance,
-            mix=reported_shares(run.names, self.mix) if self.balance.amounts and self.mix is not None else (),
+            mix=_reported_shares(run.names, self.mix) if self.balance.amounts and self.mix is not None else (),
             left_out=sum(action >= listed for action in played),
             target=None if run.budget is None else run.budget.target,
         )  # fmt: skip

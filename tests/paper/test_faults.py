@@ -10,11 +10,11 @@ import pytest
 from tombola.paper import CLAIMS, EXTENSIONS, Claim
 from tombola.paper.claims.birthday import Birthday
 from tombola.paper.claims.constraints import COROLLARY, POOLS
-from tombola.paper.extensions.empirical_lp import PLAY_MODES
-from tombola.paper.extensions.minimax import LEARNERS
+from tombola.paper.extensions.empirical_lp import _PLAY_MODES
+from tombola.paper.extensions.minimax import _LEARNERS
 from tombola.paper.faults import FaultResult
 from tombola.paper.reproduce import reproduce
-from tombola.paper.runner import unit_seed
+from tombola.paper.runner import _unit_seed
 from tombola.paper.source_faults import injected
 from tombola.report.figures import draw_chart, save
 
@@ -70,9 +70,9 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
     "deviations": [{"N": N} for N in (6, 12)],
     "empirical-lp": [
         {"T": 512, "plays": 3},
-        *({"T": 2**14, "pool": pool, "way": mode, "plays": 12} for pool in POOLS for mode in PLAY_MODES),
+        *({"T": 2**14, "pool": pool, "way": mode, "plays": 12} for pool in POOLS for mode in _PLAY_MODES),
     ],
-    "minimax": [{"T": 20, "learner": "any"}, *({"T": 10, "learner": name} for name in LEARNERS)],
+    "minimax": [{"T": 20, "learner": "any"}, *({"T": 10, "learner": name} for name in _LEARNERS)],
 }
 KINDS = {kind.name: kind for kind in CLAIMS}
 # Long, mostly compilation: left to full runs, and to `tombola reproduce --inject-faults`. The claims on races and ranks
@@ -98,7 +98,7 @@ SOURCE_FAULT_CASES = [
 def rows_of(claim: Claim) -> list[Any]:
     """Run a claim, with or without a fault, on its small units; all seeds are fixed."""
     units = SMALL_UNITS.get(claim.name) or claim.units(full=False)
-    return [row for unit in units for row in claim.run(unit, seed=unit_seed(claim.name, unit, 1))]
+    return [row for unit in units for row in claim.run(unit, seed=_unit_seed(claim.name, unit, 1))]
 
 
 @cache

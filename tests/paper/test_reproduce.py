@@ -17,7 +17,7 @@ from tombola.paper.claims.birthday import Birthday
 from tombola.paper.claims.uniform_convergence import UniformConvergence
 from tombola.paper.extensions.fixed_sample import FixedSample
 from tombola.paper.reproduce import reproduce
-from tombola.paper.runner import unit_key
+from tombola.paper.runner import _unit_key
 
 CLAIMS = [UniformConvergence, FixedSample]  # one uses an rng, one does not; neither compiles anything
 
@@ -87,7 +87,7 @@ def test_changed_code_runs_units_again(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_unit_key_depends_on_claim_fault_unit_and_seed() -> None:
     settings = [("a", "", {"T": 1}, 1), ("b", "", {"T": 1}, 1), ("a", "f", {"T": 1}, 1), ("a", "", {"T": 2}, 1)]
-    assert len({unit_key(*setting) for setting in (*settings, ("a", "", {"T": 1}, 2))}) == 5
+    assert len({_unit_key(*setting) for setting in (*settings, ("a", "", {"T": 1}, 2))}) == 5
 
 
 def test_rows_depend_on_the_seed(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager
 import pytest
 
 from tombola import Pool, bounds, play
-from tombola.bounds.frugal import index_shortfall
+from tombola.bounds.frugal import _index_shortfall
 from tombola.engine.compiler import compiled, interpreted
 from tombola.errors import ParameterError
 from tombola.learners import SuccessiveElimination
 from tombola.paper import CLAIMS
-from tombola.paper.source_faults import SourceFault, faulty_function, function_of, injected
+from tombola.paper.source_faults import SourceFault, _faulty_function, _function_of, injected
 
 HALVING = SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2")
 EARLY_DROP = SourceFault("learners.bandit.successive_elimination:eliminate", "<= ceiling", "<= ceiling - 0.2")
@@ -45,22 +45,22 @@ def test_kernels_see_the_fault(mode: Callable[[], AbstractContextManager[None]])
 
 
 def test_memoised_results_do_not_survive() -> None:
-    before = index_shortfall(100, 2, 1, 1.0)
+    before = _index_shortfall(100, 2, 1, 1.0)
     with injected(SourceFault("bounds.frugal:_excess", "math.exp(scale", "2 * math.exp(scale")):
-        assert index_shortfall(100, 2, 1, 1.0) != before
-    assert index_shortfall(100, 2, 1, 1.0) == before
+        assert _index_shortfall(100, 2, 1, 1.0) != before
+    assert _index_shortfall(100, 2, 1, 1.0) == before
 
 
 def test_text_must_occur_once() -> None:
     for old, count in (("sqrt", 0), ("a", 20)):
         with pytest.raises(ParameterError, match="must occur exactly once") as error:
-            faulty_function(HALVING._replace(old=old))
+            _faulty_function(HALVING._replace(old=old))
         assert (count == 0) == ("got 0 times" in str(error.value))
     with pytest.raises(ParameterError, match="must name a function"):
-        function_of("bounds.common:ZETA_HALF")
+        _function_of("bounds.common:ZETA_HALF")
 
 
 @pytest.mark.parametrize("kind", CLAIMS, ids=lambda kind: kind.name)
 def test_source_faults_of_claims_apply_to_the_source(kind: type) -> None:
     for fault in kind().source_faults().values():
-        assert faulty_function(fault).__code__ != function_of(fault.function).__code__
+        assert _faulty_function(fault).__code__ != _function_of(fault.function).__code__

@@ -176,7 +176,7 @@ def test_command_line_on_cluster_prints_same(
 
 
 def test_unreachable_scheduler_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola.parallel.cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("tombola.parallel.cluster._CONNECT_SECONDS", 0.2)
     with pytest.raises(ParameterError, match=r"expected the address of a Dask scheduler, got 'tcp://127.0.0.1:9'"):
         connect("tcp://127.0.0.1:9").__enter__()
     with pytest.raises(ParameterError, match="expected the address of a Dask scheduler, got 'no address'"):
@@ -186,7 +186,7 @@ def test_unreachable_scheduler_is_rejected(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_scheduler_without_workers_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola.parallel.cluster.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("tombola.parallel.cluster._CONNECT_SECONDS", 0.5)
     alone = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
     with SpecCluster(scheduler=alone) as empty, pytest.raises(ParameterError, match="got none at"):
         connect(empty.scheduler_address).__enter__()

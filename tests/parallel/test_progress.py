@@ -39,8 +39,8 @@ def test_terminal_ipython_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_parallel_map_shows_one_line(shown: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "BAR_DELAY_SECONDS", 0.02)
-    monkeypatch.setattr(progress, "NOTEBOOK_INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "_BAR_DELAY_SECONDS", 0.02)
+    monkeypatch.setattr(progress, "_NOTEBOOK_INTERVAL", 0.0)
 
     def slow(number: int) -> int:
         time.sleep(0.1)

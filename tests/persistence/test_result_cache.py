@@ -16,7 +16,7 @@ import pytest
 from tombola import compare
 from tombola.advice import CompareRequest, Conditions, run_comparison
 from tombola.persistence.result_cache import (
-    BLOCK_REPETITIONS,
+    _BLOCK_REPETITIONS,
     ResultCache,
     concatenate,
     play_cached,
@@ -68,7 +68,7 @@ def test_more_repetitions_reuse_cached_ones(tmp_path: Path) -> None:
     assert more.n_cached == 8
     assert same(more.runs, run_comparison(table, request_of(15)).runs)
     fewer = run_comparison(table, request_of(6), cache_dir=tmp_path)
-    assert fewer.n_cached == BLOCK_REPETITIONS
+    assert fewer.n_cached == _BLOCK_REPETITIONS
     assert same(fewer.runs, run_comparison(table, request_of(6)).runs)
 
 

@@ -88,8 +88,8 @@ def check(run: SessionFile, path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_status_view_export_equal_naive(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(kind)
-    monkeypatch.setattr(session_csv, "TICKETS_PER_CHUNK", 7)
-    monkeypatch.setattr(session_status, "CHUNK_SIZE", 5)
+    monkeypatch.setattr(session_csv, "_TICKETS_PER_CHUNK", 7)
+    monkeypatch.setattr(session_status, "_CHUNK_SIZE", 5)
     path = tmp_path / "my.run"
     run = begin(path, kind)
     check(run, path)

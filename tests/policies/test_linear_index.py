@@ -60,7 +60,7 @@ def worst_action(ridges: Any, scores: Any, bonus: float) -> int:
 
 def excesses(monkeypatch: pytest.MonkeyPatch, delay: int) -> list[float]:
     """Return what a hostile index costs above the best fixed action, in 12 orders."""
-    monkeypatch.setattr(module, "least_index", worst_action)
+    monkeypatch.setattr(module, "_least_index", worst_action)
     generator = np.random.default_rng(3)
     losses = (generator.random((800, 3)) < [0.9, 0.3, 0.5]).astype(float)
     index = LinearIndex(risk=5.0)

@@ -13,7 +13,7 @@ from tombola.errors import ParameterError
 from tombola.learners import EmpiricalLP
 from tombola.policies import Ridge, RoutedLP
 from tombola.policies import routed_lp as module
-from tombola.policies.routed_lp import Rates, routers_at
+from tombola.policies.routed_lp import Rates, _routers_at
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -109,14 +109,14 @@ def columns(out_of_bag: Any) -> tuple[Any, np.ndarray, np.ndarray, Any]:
     losses, costs = np.asarray(pool.losses, float), np.asarray(pool.costs).reshape(80, 2)
     fitted = Hostile("lies").fit(features, np.concatenate([losses, costs], 1), 0)
     fitted.out_of_bag[:] = out_of_bag(losses, costs)
-    return routers_at(fitted, losses, costs, Rates(0.2, math.inf), fits=np.ones(2)), losses, costs, fitted
+    return _routers_at(fitted, losses, costs, Rates(0.2, math.inf), fits=np.ones(2)), losses, costs, fitted
 
 
 def test_columns_are_measured_out_of_bag() -> None:
     """B2: the choices that are measured are those of `out_of_bag`; predictions of training rows choose otherwise."""
     (only, *_), losses, costs, fitted = columns(lambda x, c: np.hstack([1 - np.eye(2)[[1] * 80], 0 * c]))
     assert (only.loss, only.cost) == (pytest.approx(losses[:, 1].mean()), pytest.approx(costs[:, 1].mean()))
-    in_bag = module.route(fitted.predict(np.zeros((80, 1))), 0.0, np.ones(2))
+    in_bag = module._route(fitted.predict(np.zeros((80, 1))), 0.0, np.ones(2))
     assert losses[np.arange(80), in_bag].mean() != pytest.approx(only.loss)
 
 
@@ -148,8 +148,8 @@ def test_router_with_price_zero_within_rate_stands_alone() -> None:
     pool, features = example(80, 3)
     losses, costs = np.asarray(pool.losses, float), np.asarray(pool.costs).reshape(80, 2)
     fitted = Ridge().fit(features, np.concatenate([losses, costs], 1), 0)
-    assert [one.price for one in routers_at(fitted, losses, costs, Rates(10.0, math.inf), fits=np.ones(2))] == [0.0]
-    low, high = routers_at(fitted, losses, costs, Rates(0.3, math.inf), fits=np.ones(2))
+    assert [one.price for one in _routers_at(fitted, losses, costs, Rates(10.0, math.inf), fits=np.ones(2))] == [0.0]
+    low, high = _routers_at(fitted, losses, costs, Rates(0.3, math.inf), fits=np.ones(2))
     assert high.cost <= 0.3 < low.cost
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from naive import race as naive
 from race_cases import MARGINS, loss_tables, play_table
-from tombola.racing.gate import Gate, decide
+from tombola.racing.gate import Gate, _decide
 
 
 @settings(max_examples=60, deadline=None)
@@ -23,8 +23,8 @@ def test_gate_matches_naive(table: list[list[float]], level: float, margin: floa
 def test_gate_decides_at_threshold(d: float) -> None:
     """A wealth equal to the threshold decides (Ville's inequality is for reaching it)."""
     rule = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
-    decide(rule.state, 1, 0, d)
+    _decide(rule.state, 1, 0, d)
     assert rule.state.decision[1] == 0.0
     again = Gate(candidates=2, rows=1000, population=1000, level=1e-6, baseline=0, margin=0.0)
-    decide(again.state._replace(threshold=float(rule.state.current_wealth[1])), 1, 0, d)
+    _decide(again.state._replace(threshold=float(rule.state.current_wealth[1])), 1, 0, d)
     assert again.state.decision[1] == d

@@ -138,7 +138,7 @@ def test_fault_known_rest_of_current_row_is_detected(monkeypatch: pytest.MonkeyP
 
     rule = RaceSettings(("a", "b"), level=1e-6).rule(3)
     assert worst_over_orders(rule, table, cells)[0] == 0.0
-    monkeypatch.setattr(predictions, "begin_row", stale)
+    monkeypatch.setattr(predictions, "_begin_row", stale)
     wrong = 0
     for order in permutations(range(3)):
         RowsLeft(rule, side_of(table, cells)).play(table, np.array(order, np.uint32))

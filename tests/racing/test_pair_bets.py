@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tombola.racing.pair_bets import horizon_bet, isoperimetric, share_of_goal
+from tombola.racing.pair_bets import _horizon_bet, _isoperimetric, share_of_goal
 from tombola.racing.ranks import Ranks
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -15,8 +15,8 @@ pytestmark = pytest.mark.usefixtures("plainly")
 
 @pytest.mark.parametrize("q", [1e-9, 1e-4, 0.02, 0.5, 0.9, 0.999])
 def test_isoperimetric_equals_scipy(q: float) -> None:
-    assert isoperimetric(q) == pytest.approx(norm.pdf(norm.ppf(q)), rel=5e-3)
-    assert horizon_bet(q, 1e6) == pytest.approx(norm.pdf(norm.ppf(q)) / q / 1e3, rel=5e-3)
+    assert _isoperimetric(q) == pytest.approx(norm.pdf(norm.ppf(q)), rel=5e-3)
+    assert _horizon_bet(q, 1e6) == pytest.approx(norm.pdf(norm.ppf(q)) / q / 1e3, rel=5e-3)
 
 
 def test_goal_is_beyond_the_threshold() -> None:

@@ -10,13 +10,13 @@ import pytest
 from tombola.engine.compiler import compiled, interpreted
 from tombola.errors import ParameterError
 from tombola.paper.extensions.racing import (
-    after_every_row,
-    bound_of_earlier_opponent,
-    current_row_in_fit,
-    mean_over_all_rows,
-    mean_over_rows_ahead,
+    _after_every_row,
+    _bound_of_earlier_opponent,
+    _current_row_in_fit,
+    _mean_over_all_rows,
+    _mean_over_rows_ahead,
+    _range_ignored,
     nothing,
-    range_ignored,
 )
 from tombola.racing import Race, RaceSettings
 from tombola.racing.known import SideInformation
@@ -47,7 +47,7 @@ def expected_wealth(
     `fault(rows_left, order, i, table)` changes the sums or the state before row i of an order is processed.
     """
     rule = RaceSettings(tuple("abc"[: table.shape[1]]), level=level, **question).rule(len(table))
-    rows_left, totals, wealth, wrong = RowsLeft(rule, side, after_every_row), table.sum(axis=0), [], 0
+    rows_left, totals, wealth, wrong = RowsLeft(rule, side, _after_every_row), table.sum(axis=0), [], 0
     for order in permutations(range(len(table))):
         rows_left.reset()
         for i, row in enumerate(order):
@@ -88,7 +88,7 @@ def test_adjusted_losses_keep_mean_and_range() -> None:
     """Over the rows left the adjustments sum to 0, and no difference of possible losses is below the bound."""
     for table, side in cases(6, 9, 3):
         rule = RaceSettings(tuple("abc"), level=1e-9).rule(9)
-        rows_left, left = RowsLeft(rule, side, after_every_row), list(range(9))
+        rows_left, left = RowsLeft(rule, side, _after_every_row), list(range(9))
         state = rule.state
         for row in np.random.default_rng(1).permutation(9).tolist():
             predicted, bound, gone = rows_left.sums.predicted.copy(), state.residual_low.copy(), left.copy()
@@ -109,8 +109,8 @@ def test_adjusted_losses_keep_mean_and_range() -> None:
 @pytest.mark.parametrize(
     ("fault", "N", "k"),
     [
-        (mean_over_all_rows, 4, 2), (range_ignored, 4, 2), (current_row_in_fit, 4, 2),
-        (mean_over_rows_ahead, 4, 2), (bound_of_earlier_opponent, 4, 3),
+        (_mean_over_all_rows, 4, 2), (_range_ignored, 4, 2), (_current_row_in_fit, 4, 2),
+        (_mean_over_rows_ahead, 4, 2), (_bound_of_earlier_opponent, 4, 3),
     ],
 )  # fmt: skip
 def test_faults_raise_expected_wealth(fault: Any, N: int, k: int) -> None:

@@ -160,7 +160,7 @@ def test_incremental_closure_equals_warshall() -> None:
         pairs = [(order[i], order[j]) for i in range(k) for j in range(i + 1, k) if generator.random() < 0.3]
         direct = np.zeros((k, k), bool)
         for a, b in generator.permutation(np.array(pairs)).tolist() if pairs else []:
-            ranks.add_order(rule.state, a, b)
+            ranks._add_order(rule.state, a, b)
             direct[a, b] = True
         assert (rule.before == close_transitively(direct)).all()
 
@@ -173,7 +173,7 @@ def test_blocks_equal_their_definition() -> None:
         rule = Blocks(k, 5, 5, 0.05)
         rejected = generator.random((k, k)) < np.triu(np.full((k, k), 0.8), 1).T
         rule.state.deposit[:] = rejected
-        ranks.prove_blocks(rule.state)
+        ranks._prove_blocks(rule.state)
         reachable = close_transitively(~rejected | np.eye(k, dtype=bool))
         assert (rule.before == ~reachable.T).all()
 

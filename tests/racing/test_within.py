@@ -10,7 +10,7 @@ from naive import race as naive
 from race_cases import MARGINS, loss_tables, play_table
 from tombola.racing.bets import total_wealth
 from tombola.racing.elimination import drop
-from tombola.racing.within import Within, account, close_accounts
+from tombola.racing.within import Within, _account, _close_accounts
 
 
 @settings(max_examples=60, deadline=None)
@@ -30,10 +30,10 @@ def test_dropped_accounts_are_redistributed_without_gains(times: float, left: fl
     rule = Within(candidates=3, rows=9, population=9, level=0.05, within=0.1)
     state = rule.state
     for b in (1, 2):
-        state.wealth[account(3, 0, b)] *= times
+        state.wealth[_account(3, 0, b)] *= times
     state.rows_seen[0] = 1.0
     drop(state, 0, 1, math.inf)
-    close_accounts(state)
+    _close_accounts(state)
     for a, b in ((1, 2), (2, 1)):
-        assert total_wealth(state.wealth[account(3, a, b)]) == pytest.approx(0.5 + left)
+        assert total_wealth(state.wealth[_account(3, a, b)]) == pytest.approx(0.5 + left)
         assert state.deposit[a, b] == pytest.approx(0.5 + left)

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from tombola import Pool, rank
 from tombola.errors import ParameterError
 from tombola.ranking.page import ranking_page
-from tombola.ranking.paired_tests import pair_evalues, pair_pvalues
+from tombola.ranking.paired_tests import _pair_evalues, pair_pvalues
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -66,7 +66,7 @@ def test_identical_candidates_are_never_separated() -> None:
 def test_mean_evalue_of_true_hypothesis_is_at_most_one() -> None:
     """All samples of 3 independent rows from a law on {0, 1/2, 1}^2 with equal means; expectation by enumeration."""
     rows = [(0.0, 0.5), (0.5, 0.0), (1.0, 0.5), (0.5, 1.0)]
-    total = sum(pair_evalues(np.array(sample))[0, 1] for sample in itertools.product(rows, repeat=3))
+    total = sum(_pair_evalues(np.array(sample))[0, 1] for sample in itertools.product(rows, repeat=3))
     assert total / len(rows) ** 3 <= 1.0 + 1e-12
 
 

@@ -289,7 +289,7 @@ def test_bombs_are_rejected(
     (tmp_path / "lies.npy").write_bytes(header.getvalue() + bytes(80))
     np.savez_compressed(tmp_path / "bomb.npz", losses=np.zeros((1000, 1000)))
     (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"0,1\n" * 200_000))
-    monkeypatch.setattr("tombola.readers.input_checks.machine_memory", lambda: 4_000_000)
+    monkeypatch.setattr("tombola.readers.input_checks._machine_memory", lambda: 4_000_000)
     for name in ("lies.npz", "lies.npy", "bomb.npz", "bomb.csv.gz"):
         with pytest.raises(TombolaError) as caught:
             read_table(tmp_path / name)

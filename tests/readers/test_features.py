@@ -9,7 +9,7 @@ import pytest
 from tombola.errors import TableError
 from tombola.readers import read_table
 from tombola.readers.columns import CellRef, Column, Columns
-from tombola.readers.features import MAX_LEVELS, encode_features
+from tombola.readers.features import _MAX_LEVELS, encode_features
 from tombola.readers.options import ReadOptions
 from tombola.readers.summary import summarise_table
 from tombola.readers.to_pool import Table
@@ -61,7 +61,7 @@ def test_rare_levels_share_row_of_zeros() -> None:
     numbers = np.full(len(cells), np.nan)
     column = Column("c", numbers, cells, first_invalid=CellRef(0, cells[0]))
     encoded = encode_features(Columns("t", [column]), [column])
-    assert encoded.values.shape == (306, MAX_LEVELS)
+    assert encoded.values.shape == (306, _MAX_LEVELS)
     assert encoded.values[300].sum() == 0.0
     assert any("5 of 306 values missing, a category of its own" in note for note in encoded.notes)
 

@@ -23,7 +23,7 @@ def refused(source: Any, one_sentence: Sentence) -> str:
 
 @pytest.fixture
 def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola.readers.input_checks.machine_memory", lambda: 8_000_000)
+    monkeypatch.setattr("tombola.readers.input_checks._machine_memory", lambda: 8_000_000)
 
 
 @pytest.mark.usefixtures("small_memory")

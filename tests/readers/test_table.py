@@ -19,7 +19,7 @@ from tombola.pool import Pool
 from tombola.readers import Table
 from tombola.readers import costs as cost_columns
 from tombola.readers import read_table as read_any_table
-from tombola.readers.formats.delimited import MAX_LINE_LENGTH
+from tombola.readers.formats.delimited import _MAX_LINE_LENGTH
 from tombola.readers.names import action_stem
 
 pd: Any = import_module("pandas")  # neither has types
@@ -351,10 +351,10 @@ def test_bad_long_table_is_rejected(content: str, tmp_path: Path, one_sentence: 
 def test_too_long_line_is_rejected_early(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     path = tmp_path / "t.csv"
     with path.open("wb") as file:
-        file.write(b"a,b\n" + b"9" * (MAX_LINE_LENGTH + 10))
+        file.write(b"a,b\n" + b"9" * (_MAX_LINE_LENGTH + 10))
         file.truncate(2 << 30)  # sparse: the rest takes no place on disk
     with gzip.open(tmp_path / "t.csv.gz", "wb", compresslevel=1) as file:
-        file.write(b"a,b\n" + b"9" * (8 * MAX_LINE_LENGTH))
+        file.write(b"a,b\n" + b"9" * (8 * _MAX_LINE_LENGTH))
     for name in ("t.csv", "t.csv.gz"):
         tracemalloc.start()
         with pytest.raises(TableError, match="got a longer one at line 2") as caught:
@@ -362,7 +362,7 @@ def test_too_long_line_is_rejected_early(tmp_path: Path, one_sentence: Callable[
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         one_sentence(caught.value)
-        assert peak < 8 * MAX_LINE_LENGTH
+        assert peak < 8 * _MAX_LINE_LENGTH
 
 
 def test_table_of_several_chunks(tmp_path: Path) -> None:

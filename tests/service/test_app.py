@@ -17,7 +17,7 @@ from service_cases import Api, api_of, start_session
 from tombola import SessionFile
 from tombola.service.app import SECURITY_HEADERS
 from tombola.service.operations import API
-from tombola.service.parsing import MAX_BODY_BYTES
+from tombola.service.parsing import _MAX_BODY_BYTES
 from tombola.service.tokens import TokenStore
 
 S = "/v1/sessions/calls"
@@ -171,7 +171,7 @@ def test_malformed_bodies_are_rejected(api: Api) -> None:
     assert api("POST", f"{S}/next", content=b"[" * 100_000, headers=typed).status_code == 400
     assert api("POST", f"{S}/next", content=b"\xff\xfe{", headers=typed).status_code == 400
     assert api("POST", f"{S}/next", content=b"{}", headers={"content-type": "text/plain"}).status_code == 415
-    assert api("POST", f"{S}/next", content=b" " * (MAX_BODY_BYTES + 1), headers=typed).status_code == 413
+    assert api("POST", f"{S}/next", content=b" " * (_MAX_BODY_BYTES + 1), headers=typed).status_code == 413
     assert api("POST", f"{S}/next", content=b"{}", headers={**typed, "idempotency-key": "x" * 101}).status_code == 422
     assert api("GET", f"{S}/next").status_code == 405
     assert api("GET", "/v1/sessions/other/status").status_code == 404

@@ -80,7 +80,7 @@ def run_here(url: str, commands: dict[str, str], reissue_after: float | None = N
 
 def test_broken_machine_records_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls of a machine whose programs all fail stay pending, and another one takes them over on request."""
-    monkeypatch.setattr(remote_race, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(remote_race, "_POLL_SECONDS", 0.1)
     path = start(tmp_path, rows=200)
     with Server(path) as server:
         with pytest.raises(SessionError, match="all failed"):

@@ -16,7 +16,7 @@ from tombola.report.page import draw_for_page, render
 # Curves in a chart: more cannot be told apart.
 _MAX_CURVES = 8
 # Characters of a name in a chart; longer ones are cut in the middle, because they often differ at their ends.
-MAX_NAME_LENGTH = 26
+_MAX_NAME_LENGTH = 26
 # The chart of budgets ends at this multiple of the cost of the best action; more expensive actions are not drawn,
 # because they would squeeze the others.
 _BUDGET_AXIS_MARGIN = 1.25
@@ -61,8 +61,8 @@ def compare_page(report: CompareReport, *, command: str) -> str:
 
     command: the command line that produced it, shown on the page.
     """
-    pictures = charts(report)
-    means = action_means(report.pool)
+    pictures = _charts(report)
+    means = _action_means(report.pool)
     return render(
         "compare.html",
         title=f"Comparison of learners on {report.name}",
@@ -74,8 +74,8 @@ def compare_page(report: CompareReport, *, command: str) -> str:
         routing=_routing_cells(report),
         explained=None if report.routing is None else report.routing.explanation,
         pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
-        bars=mean_bars(means),
-        ticks=[f"{end:.3g}" for end in axis_limits(means)],
+        bars=_mean_bars(means),
+        ticks=[f"{end:.3g}" for end in _axis_limits(means)],
         command=command,
     )
 
@@ -185,7 +185,7 @@ def _lead(report: CompareReport) -> str:
     return f"{rows}, with one action for each; {', '.join(parts)}. All learners played the same {same} of the rows."
 
 
-def charts(report: CompareReport) -> list[Picture]:
+def _charts(report: CompareReport) -> list[Picture]:
     """Return the charts of the page, as far as the report has data for them.
 
     They are regret over time, the advised learner in every order, shares of its actions, routing by features, best mix
@@ -210,7 +210,7 @@ def charts(report: CompareReport) -> list[Picture]:
         )
     if report.pool.rows > 1:
         caption = f"The share of each action in successive slices of the rounds, averaged over {count} repetitions."
-        pictures.append(Picture(f"Actions of {learner}", caption, share_chart(report, learner, order)))
+        pictures.append(Picture(f"Actions of {learner}", caption, _share_chart(report, learner, order)))
     return [*pictures, *_routing_picture(report), *_budget_picture(report), *_cost_pictures(report, order)]
 
 
@@ -259,7 +259,7 @@ def _regret_band(report: CompareReport, learner: str, order: str, label: str) ->
     return Band(_shorten(label), rounds.astype(np.float64), *_statistics.mean_band(regrets))
 
 
-def share_chart(report: CompareReport, learner: str, order: str) -> Chart:
+def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
     """Return a chart of the shares of the most played actions over rounds.
 
     The other actions are added up.
@@ -350,7 +350,7 @@ def _limit_lines(report: CompareReport, best: Band) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def action_means(pool: Pool) -> list[ActionMean]:
+def _action_means(pool: Pool) -> list[ActionMean]:
     """Return the mean loss of every action, from the smallest to the largest."""
     means = []
     for action, name in enumerate(pool.actions):  # a column at a time: a mapped table may not fit into memory
@@ -360,12 +360,12 @@ def action_means(pool: Pool) -> list[ActionMean]:
     return sorted(means, key=lambda mean: mean.value)
 
 
-def axis_limits(means: list[ActionMean]) -> tuple[float, float]:
+def _axis_limits(means: list[ActionMean]) -> tuple[float, float]:
     """Return the ends of the axis: slightly beyond all intervals, within [0, 1].
 
     means: the intervals to show.
 
-    >>> axis_limits([ActionMean("a", 0.5, 0.4, 0.6)])
+    >>> _axis_limits([ActionMean("a", 0.5, 0.4, 0.6)])
     (0.39, 0.61)
     """
     low, high = min(mean.low for mean in means), max(mean.high for mean in means)
@@ -373,12 +373,12 @@ def axis_limits(means: list[ActionMean]) -> tuple[float, float]:
     return max(0.0, round(low - margin, 6)), min(1.0, round(high + margin, 6))
 
 
-def mean_bars(means: list[ActionMean]) -> list[_MeanBar]:
+def _mean_bars(means: list[ActionMean]) -> list[_MeanBar]:
     """Return the means as bars on a common axis, in the same order.
 
-    The axis is that of `axis_limits`.
+    The axis is that of `_axis_limits`.
     """
-    low, high = axis_limits(means)
+    low, high = _axis_limits(means)
     scale = 100 / (high - low)
     bars = []
     for mean in means:
@@ -389,5 +389,5 @@ def mean_bars(means: list[ActionMean]) -> list[_MeanBar]:
 
 def _shorten(name: str) -> str:
     """Cut the middle out of a long name: long names often differ at their ends."""
-    half = MAX_NAME_LENGTH // 2
-    return name if len(name) <= MAX_NAME_LENGTH else f"{name[:half]}…{name[1 - half :]}"
+    half = _MAX_NAME_LENGTH // 2
+    return name if len(name) <= _MAX_NAME_LENGTH else f"{name[:half]}…{name[1 - half :]}"

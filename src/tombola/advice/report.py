@@ -29,7 +29,7 @@ from tombola.runs import Entry, Runs
 # False-alarm probability of the test for random order.
 _ORDER_TEST_LEVEL = 0.01
 # Plain data that can be written as JSON.
-Json: TypeAlias = dict[str, Any]
+_Json: TypeAlias = dict[str, Any]
 
 
 class RankingRow(NamedTuple):
@@ -213,7 +213,7 @@ class CompareReport:
         sentences = (summary.best, summary.advice, summary.gain, summary.precision, *summary.warnings, *self.notes)
         return html_block(summary.table, [], tables, sentences)
 
-    def to_dict(self) -> Json:
+    def to_dict(self) -> _Json:
         """Return the report as plain data, for JSON; the summary holds its sentences."""
         pool, conditions, advice = self.pool, self.request.conditions, self.advice
         return {
@@ -253,7 +253,7 @@ class CompareReport:
             "notes": list(self.notes),
         }  # fmt: skip
 
-    def _mix_data(self) -> Json | None:
+    def _mix_data(self) -> _Json | None:
         if self.best_mix is None:
             return None
         best = self.best_mix
@@ -299,7 +299,7 @@ def run_comparison(
     return CompareReport(name, table, request, runs, order_test, n_cached, routing)
 
 
-def _row_data(row: RankingRow) -> Json:
+def _row_data(row: RankingRow) -> _Json:
     return {
         **row._asdict(),
         "regret": _interval(row.regret),
@@ -308,7 +308,7 @@ def _row_data(row: RankingRow) -> Json:
     }
 
 
-def _interval(estimate: Estimate | None) -> Json | None:
+def _interval(estimate: Estimate | None) -> _Json | None:
     if estimate is None:
         return None
     finite = math.isfinite(estimate.half_width)

@@ -74,7 +74,7 @@ def _best_text(report: "CompareReport") -> str:
     pool, table, budget, best = report.pool, report.table, report.budget, report.best_mix
     if budget is not None and best is not None:
         which = "Cheapest fixed mix that reaches the target" if budget.target is not None else "Best fixed mix"
-        price = price_text(pool, budget, best)
+        price = _price_text(pool, budget, best)
         return f"{which} (exact): {mix_text(pool, best)}. {price} Learners are for new lists."
     quantity = report.quantity
     loss = float(pool.means[pool.best])
@@ -168,16 +168,16 @@ def _session_command(report: "CompareReport") -> str:
     names = [f'"{name}"' if "," in name else name for name in report.pool.actions]
     fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= _MAX_ACTIONS_LENGTH]
     actions = ",".join([*(fitting or names[:1]), *["..."] * (len(fitting or names[:1]) < len(names))])
-    learner = learner_text(report.request.recipes[advice.learner])
+    learner = _learner_text(report.request.recipes[advice.learner])
     words = ["--actions", actions, "--learner", learner, "--seed", "1", "--file", "my.run"]
     return f"tombola session start ids.csv {shlex.join(words)}"
 
 
-def learner_text(learner: Learner | BudgetedBase) -> str:
+def _learner_text(learner: Learner | BudgetedBase) -> str:
     """Return a learner as text for --learner; default parameters are left out.
 
     >>> from tombola import UCB2, FollowTheLeader
-    >>> learner_text(UCB2(alpha=0.5)), learner_text(FollowTheLeader(ties="random"))
+    >>> _learner_text(UCB2(alpha=0.5)), _learner_text(FollowTheLeader(ties="random"))
     ('UCB2', 'FollowTheLeader(ties="random")')
     """
     with suppress(TypeError):  # a parameter without a default
@@ -219,16 +219,16 @@ def mix_text(pool: Pool, best: Optimum) -> str:
     return f"{shares_text}; mean loss {1 - best.value:.4g}, cost {join_names(costs, limit=None, last=' and ')}"
 
 
-def price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
+def _price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     """Describe the value of a tenth more budget, or a stricter target's cost.
 
     budget: with amounts, or with a target.
     best: best fixed mix within the budget, from `optimum`.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
-    >>> price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))
+    >>> _price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))
     'A tenth more budget (0.5) saves 0.3571 losses.'
-    >>> price_text(pool, Budget(50.0, null="add"), optimum(pool, Budget(50.0, null="add")))
+    >>> _price_text(pool, Budget(50.0, null="add"), optimum(pool, Budget(50.0, null="add")))
     'More budget saves nothing: the best action is affordable on every row.'
     """
     if budget.target is not None:

@@ -118,14 +118,14 @@ def _training(blocks: range, horizon: int, actions: int, resources: int, rate: f
     return sum(primal_dual(2**i, actions, resources, rate / 2, share) for i in blocks)
 
 
-def lp_blocks(horizon: int, growth: float) -> list[int]:
+def _lp_blocks(horizon: int, growth: float) -> list[int]:
     """Return the row counts at which SerflingLP solves its LP.
 
     They grow by the factor `growth`, and are below T.
 
     horizon: T, number of rounds.
 
-    >>> lp_blocks(20, 2.0)
+    >>> _lp_blocks(20, 2.0)
     [1, 2, 4, 8, 16]
     """
     sizes = [1] if horizon > 1 else []
@@ -148,11 +148,11 @@ def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: flo
     >>> round(lp_log(1024, 3, 1, 0.05, 2.0), 3)
     7.937
     """
-    events = max(1, len(lp_blocks(horizon, growth))) * (resources + 1) * (2 * actions + 1)
+    events = max(1, len(_lp_blocks(horizon, growth))) * (resources + 1) * (2 * actions + 1)
     return math.log(events / delta)
 
 
-def lp_radius(seen: int, population: int, log: float) -> float:
+def _lp_radius(seen: int, population: int, log: float) -> float:
     r"""Return Serfling's radius for the mean of n of N rows.
 
     .. math:: \sqrt{\left(1 - \frac{n-1}{N}\right) \frac{\mathrm{log}}{2n}}
@@ -160,7 +160,7 @@ def lp_radius(seen: int, population: int, log: float) -> float:
     seen, population: n and N.
     log: logarithm of the inverse error probability.
 
-    >>> round(lp_radius(100, 100, 2.0), 4)
+    >>> round(_lp_radius(100, 100, 2.0), 4)
     0.01
     """
     return math.sqrt((1 - (seen - 1) / population) * log / (2 * seen))
@@ -182,7 +182,7 @@ def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
     """
     rest = horizon - seen
     ahead = math.sqrt((1 + 1 - (rounds - 1) / rest) * log / (2 * rounds))
-    return horizon / rest * lp_radius(seen, horizon, log) + ahead
+    return horizon / rest * _lp_radius(seen, horizon, log) + ahead
 
 
 def serfling_lp_first_play(
@@ -202,7 +202,7 @@ def serfling_lp_first_play(
     (129, None)
     """
     log = lp_log(horizon, actions, resources, delta, growth)
-    sizes = lp_blocks(horizon, growth)
+    sizes = _lp_blocks(horizon, growth)
     for seen, following in zip(sizes, [*sizes[1:], horizon], strict=False):
         if (rate * horizon - 1) / (horizon - seen) > lp_margin(seen, following - seen, horizon, log):
             return seen + 1
@@ -226,11 +226,11 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
     True
     """
     log = lp_log(horizon, actions, resources, delta, growth)
-    sizes = lp_blocks(horizon, growth)
+    sizes = _lp_blocks(horizon, growth)
     total = 1.0
     for seen, following in zip(sizes, [*sizes[1:], horizon], strict=False):
         length = following - seen
-        radius, margin = lp_radius(seen, horizon, log), lp_margin(seen, length, horizon, log)
+        radius, margin = _lp_radius(seen, horizon, log), lp_margin(seen, length, horizon, log)
         loss = radius + margin + (1 / horizon + radius + margin) / rate  # at least 1 where nothing is played
         total += length * min(1.0, loss)
     return min(float(horizon), total)

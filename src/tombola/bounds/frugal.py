@@ -13,8 +13,8 @@ from tombola._types import Floats
 from tombola.bounds.common import capped, drift
 
 # Length of the first block of an action, in switching prices, so that the block outweighs the switch.
-STRETCH = 16.0
-# Ratio of neighbouring grid points of R in `index_shortfall`: steps of 2 %.
+_STRETCH = 16.0
+# Ratio of neighbouring grid points of R in `_index_shortfall`: steps of 2 %.
 _FINE = 1.02
 # Bisection steps for the point where a tail probability reaches 1: an error of 2^-14.
 _HALVINGS = 14
@@ -37,17 +37,17 @@ def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
     >>> frugal_block(2**14, 2), frugal_block(2**14, 2, price=0.0)
     (16, 1)
     """
-    return max(1, math.floor(min(STRETCH * price, 2 * math.sqrt(horizon / actions))))
+    return max(1, math.floor(min(_STRETCH * price, 2 * math.sqrt(horizon / actions))))
 
 
-def frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
+def _frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
     """Return the play counts at which an action is reconsidered.
 
     block: the first count, and the smallest step.
     parts: a count grows by 1/parts of itself.
     horizon: T; counts stay below it.
 
-    >>> frugal_counts(100, 16), frugal_counts(16, 1, parts=8)
+    >>> _frugal_counts(100, 16), _frugal_counts(16, 1, parts=8)
     ([16, 32, 48, 72], [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15])
     """
     counts = [block]
@@ -66,7 +66,7 @@ def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) ->
     block: the first count of an action.
     parts: a count grows by 1/parts of itself.
     """
-    counts = frugal_counts(horizon, block, parts)
+    counts = _frugal_counts(horizon, block, parts)
     blocks = np.interp(horizon / actions, [0, *counts], np.arange(len(counts) + 1) + 1.0)
     return 0.0 if actions == 1 else min(horizon - 1.0, actions * float(blocks) - 1)
 
@@ -162,14 +162,14 @@ def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, p
     """
     if actions == 1:
         return 0.0
-    promises = index_shortfall(horizon, actions, block, scale, parts) + index_overshoot(
+    promises = _index_shortfall(horizon, actions, block, scale, parts) + _index_overshoot(
         horizon, actions, block, scale, parts
     )
     return (actions - 1) * block + promises + drift(horizon, actions)
 
 
 @lru_cache(maxsize=256)
-def index_shortfall(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
+def _index_shortfall(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
     r"""Bound the total shortfall of the best action's index below its mean.
 
     .. math:: A = \sum_{R=1}^{T} E \max (0, m - I_R)
@@ -185,7 +185,7 @@ def index_shortfall(horizon: int, actions: int, block: int, scale: float, parts:
     marks = [1]
     while marks[-1] < horizon:
         marks.append(min(horizon, max(marks[-1] + 1, int(_FINE * marks[-1]))))
-    counts = np.array(frugal_counts(horizon, block, parts), dtype=np.float64)
+    counts = np.array(_frugal_counts(horizon, block, parts), dtype=np.float64)
     excesses = [_excess(left, horizon, actions, counts, scale) for left in marks]
     return float(np.dot(excesses, np.diff([*marks, horizon + 1])))
 
@@ -210,7 +210,7 @@ def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float)
     return high + math.sqrt(math.pi) / 2 * math.fsum(tails)
 
 
-def index_overshoot(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
+def _index_overshoot(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
     """Bound the total excess of the worse actions' means over their indices.
 
     It is the term B of `by_indices`: the blocks of each action, times the radius of its index at their start.
@@ -220,7 +220,7 @@ def index_overshoot(horizon: int, actions: int, block: int, scale: float, parts:
     scale: the constant of the index.
     parts: a count grows by 1/parts of itself between two decisions.
     """
-    counts = np.array(frugal_counts(horizon, block, parts), dtype=np.float64)
+    counts = np.array(_frugal_counts(horizon, block, parts), dtype=np.float64)
     if counts.size == 0:
         return 0.0
     lengths = np.diff([*counts, horizon])

@@ -37,14 +37,14 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
     return capped(worst + drift(horizon, actions), horizon, actions)
 
 
-def ucb2_counts(horizon: int, alpha: float) -> list[int]:
+def _ucb2_counts(horizon: int, alpha: float) -> list[int]:
     r"""Return the counts at which UCB2 reconsiders an action.
 
     .. math:: \lceil (1 + \alpha)^r \rceil < T, \qquad r = 0, 1, 2, \ldots
 
     horizon, alpha: T, and the parameter of the learner.
 
-    >>> ucb2_counts(20, 0.5)
+    >>> _ucb2_counts(20, 0.5)
     [1, 2, 3, 4, 6, 8, 12, 18]
     """
     counts, power = [1], 1.0
@@ -72,7 +72,7 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
     >>> round(ucb2_plays(0.3, 2**14)), ucb2_plays(0.0, 100)
     (241, 100.0)
     """
-    m = np.array(ucb2_counts(horizon, alpha), dtype=np.float64)
+    m = np.array(_ucb2_counts(horizon, alpha), dtype=np.float64)
     lengths = np.diff([*m, horizon])
     radii = np.sqrt((1 + alpha) * np.log(math.e * horizon / m) / (2 * m))
     odds = np.power(math.e * (m[:, None] + m) / m, -(1 + alpha))

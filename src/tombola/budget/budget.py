@@ -25,9 +25,9 @@ from tombola.errors import ParameterError
 from tombola.pool import Pool
 
 # Bits of an amount in ticks. One bit less than the 53 of float64, so that sums of spent and reserved ticks are exact.
-AMOUNT_BITS = 52
+_AMOUNT_BITS = 52
 # Smallest positive amount or cost that is accepted. Smaller (subnormal) numbers have fewer bits than a tick needs.
-MIN_AMOUNT = float(np.finfo(np.float64).tiny)
+_MIN_AMOUNT = float(np.finfo(np.float64).tiny)
 # The null action, which costs nothing: its index, "add" for an additional last action with loss 1, None for the first
 # action of cost 0.
 _Null: TypeAlias = int | Literal["add"] | None
@@ -331,7 +331,7 @@ def ticks_per_unit(amounts: Floats) -> Floats:
     True
     """
     return np.array(
-        [math.ldexp(1.0, min(1023, AMOUNT_BITS - math.frexp(a)[1])) if a > 0 else 1.0 for a in amounts.tolist()]
+        [math.ldexp(1.0, min(1023, _AMOUNT_BITS - math.frexp(a)[1])) if a > 0 else 1.0 for a in amounts.tolist()]
     )
 
 
@@ -352,9 +352,9 @@ def _numbers(name: str, values: Any, shown: Any = None) -> Floats:
             f"Budget: {name} must be finite numbers, 0 or more, got {values if shown is None else shown!r}; "
             f"write for example {name}=10.0."
         )
-    if ((array > 0) & (array < MIN_AMOUNT)).any():
+    if ((array > 0) & (array < _MIN_AMOUNT)).any():
         raise ParameterError(
-            f"Budget: {name} must be 0 or at least {MIN_AMOUNT:g}, got {array[array > 0].min():g}; count in smaller "
+            f"Budget: {name} must be 0 or at least {_MIN_AMOUNT:g}, got {array[array > 0].min():g}; count in smaller "
             "units."
         )
     return array

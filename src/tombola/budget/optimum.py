@@ -68,7 +68,7 @@ class Optimum:
         With a target, the first price is the marginal cost of one loss less. At a kink of the value, where left and
         right derivatives differ, a price is one number between the two.
         """
-        return self.unit * dual_prices(*self.program)
+        return self.unit * _dual_prices(*self.program)
 
 
 def optimum(pool: Pool, budget: Budget) -> Optimum:
@@ -229,7 +229,7 @@ def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -
     return bool((rewards[middle] - rewards[first]) * (costs[last] - costs[first]) <= rise)
 
 
-def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
+def _dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
     """Return the dual prices of the linear program of a budget, shape (resources,).
 
     They are the p >= 0 that minimises rates . p + max_a (r_a - c_a . p).
@@ -238,7 +238,7 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
     costs: mean costs, shape (k, resources).
     rates: budget per round of each resource.
 
-    >>> dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
+    >>> _dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
     [0.714285714]
     """
     from scipy.optimize import linprog
@@ -284,7 +284,7 @@ def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
     """
     if costs.shape[1] == 1:
         return best_mix_one_resource(rewards, costs[:, 0], float(rates[0])), np.zeros(0)
-    return best_mix_many_resources(rewards, costs, rates, basis)
+    return _best_mix_many_resources(rewards, costs, rates, basis)
 
 
 def best_mix_one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
@@ -321,7 +321,7 @@ def _frontier(rewards: Floats, costs: Floats, actions: Any) -> Any:
     return order[rewards[order] > before]
 
 
-def best_mix_many_resources(
+def _best_mix_many_resources(
     rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
 ) -> tuple[Floats, Floats]:
     """Return the best mix by HiGHS, and its basis.
@@ -333,13 +333,13 @@ def best_mix_many_resources(
         shares = np.where(rates > 0, np.minimum(costs / size, _MAX_COST_RATIO), (costs > 0).astype(np.float64))
     known = basis is not None and basis.size > 0 and basis[0] >= 0
     if basis is not None and known:
-        found = pivot(rewards, shares, rates / size, basis)
+        found = _pivot(rewards, shares, rates / size, basis)
         if found is not None:
             return found
     return _program(*costs.shape).solve(rewards, shares, rates / size, basis if known else None)
 
 
-def pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
+def _pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
     """Return the best mix and its basis by simplex pivots; None if that fails.
 
     Primal pivots while the basis is feasible, dual pivots while it is dual feasible. The result is optimal within

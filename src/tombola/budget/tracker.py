@@ -28,7 +28,7 @@ STOPPED, CLOSED, AMPLE = 0, 1, 2
 # Smallest positive float64. A product loses at most this much by underflow, so it is added once per product.
 _MIN_POSITIVE = 5e-324
 # Largest deviation of the sum of a mix from 1; a mix beyond it is replaced by the null action.
-MIX_TOLERANCE = 1e-6
+_MIX_TOLERANCE = 1e-6
 
 
 class BudgetTracker(NamedTuple):
@@ -81,7 +81,9 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
         common = min([float(horizon), *(limits.amounts[binds] / largest[binds]).tolist()])
         scale = np.where(binds, common / np.where(binds, limits.amounts, 1.0), 0.0)
     scale = np.minimum(scale, np.finfo(np.float64).max)  # amounts near the smallest float overflow
-    worst = np.array([[to_ticks(cost, one) for cost, one in zip(row, unit_ticks, strict=True)] for row in limits.worst])
+    worst = np.array(
+        [[_to_ticks(cost, one) for cost, one in zip(row, unit_ticks, strict=True)] for row in limits.worst]
+    )
     actions, resources = worst.shape
     tracker = BudgetTracker(
         amounts=np.floor(limits.amounts * unit_ticks),
@@ -122,7 +124,7 @@ def remaining(tracker: BudgetTracker) -> Floats:
     return np.where(tracker.scale > 0, left, np.inf)
 
 
-def to_ticks(cost: float, unit_ticks: float) -> float:
+def _to_ticks(cost: float, unit_ticks: float) -> float:
     """Return a cost rounded up to whole ticks; a kernel.
 
     cost: in cost units.
@@ -134,7 +136,7 @@ def to_ticks(cost: float, unit_ticks: float) -> float:
 
 
 @no_inline
-def cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
+def _cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
     """Return an upper bound on the cost of a play, in ticks.
 
     played: share of each action; a single 1 unless play is fluid.
@@ -149,7 +151,7 @@ def cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resourc
             paid += 1
     if paid > 1 or share != 1.0:
         total = total * (1.0 + tracker.slack) + paid * _MIN_POSITIVE  # rounding and underflow
-    return to_ticks(total, tracker.unit_ticks[resource])
+    return _to_ticks(total, tracker.unit_ticks[resource])
 
 
 def update_affordable(tracker: BudgetTracker) -> None:
@@ -217,7 +219,7 @@ def _scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
         share = 1.0
         for j in range(tracker.amounts.size):
             room = tracker.amounts[j] - tracker.spent[j] - tracker.reserved[j]
-            needed = cost_in_ticks(tracker, mix, tracker.worst_costs, j)
+            needed = _cost_in_ticks(tracker, mix, tracker.worst_costs, j)
             if needed > room:
                 share = min(share, room / needed * (1.0 - 1e-12))
         if share == 1.0:
@@ -260,9 +262,9 @@ def draw_and_reserve(
         played[other] = mix[other] if tracker.fluid else 0.0
     if not tracker.fluid:
         played[action] = 1.0
-    fits = is_distribution(mix)
+    fits = _is_distribution(mix)
     for j in range(reserved.size):
-        reserved[j] = cost_in_ticks(tracker, played, tracker.worst_costs, j)
+        reserved[j] = _cost_in_ticks(tracker, played, tracker.worst_costs, j)
         fits = fits and reserved[j] <= tracker.amounts[j] - tracker.spent[j] - tracker.reserved[j]
     if not fits:
         set_null_mix(tracker, played)
@@ -273,14 +275,14 @@ def draw_and_reserve(
     return action, probability
 
 
-def is_distribution(mix: Floats) -> bool:
-    """Return whether shares are nonnegative and sum to 1 within `MIX_TOLERANCE`."""
+def _is_distribution(mix: Floats) -> bool:
+    """Return whether shares are nonnegative and sum to 1 within `_MIX_TOLERANCE`."""
     total = 0.0
     for action in range(mix.size):
         if not mix[action] >= 0.0:
             return False
         total += mix[action]
-    return abs(total - 1.0) <= MIX_TOLERANCE
+    return abs(total - 1.0) <= _MIX_TOLERANCE
 
 
 def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
@@ -291,5 +293,5 @@ def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floa
     tracker: changed in place.
     """
     for j in range(reserved.size):
-        tracker.spent[j] += cost_in_ticks(tracker, played, costs, j)
+        tracker.spent[j] += _cost_in_ticks(tracker, played, costs, j)
         tracker.reserved[j] -= reserved[j]

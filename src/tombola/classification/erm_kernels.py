@@ -16,7 +16,7 @@ from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
 
 # Number of tree levels above a leaf that are prefetched; the upper ones stay in the cache.
-LEVELS = 10
+_LEVELS = 10
 
 
 class Labelled(NamedTuple):
@@ -45,14 +45,14 @@ def predict_all(
     """
     revealed = 0
     for t in range(order.size):
-        look_ahead(tree, rows, order, t)
+        _look_ahead(tree, rows, order, t)
         while has_arrived(arrivals, revealed, t):
             learn(tree, dp, rows, order[next_round(arrivals, revealed)])
             revealed += 1
         labels[t] = _predict_row(tree, dp, rng, rows.features[order[t]])
 
 
-def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
+def _look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
     """Prefetch a future row, and the lower tree nodes above its leaf.
 
     t: the current round.
@@ -63,7 +63,7 @@ def look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
     if tree.heads.shape[0] == 1 and t + PREFETCH_ROUNDS < order.size:
         node = tree.leaves + int(rows.keys[order[t + PREFETCH_ROUNDS], 0])
         prefetch(tree.tops, 0, node)
-        for _ in range(LEVELS):
+        for _ in range(_LEVELS):
             if node > 1:
                 prefetch(tree.nodes[0], node, 0)
                 prefetch(tree.nodes[0], node ^ 1, 0)

@@ -218,7 +218,7 @@ def _grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
     if depth < 0:
         tree.heads[feature, ROOT] = tree.path[0] = leaf
         return 0
-    bit = highest_bit(key ^ tree.keys[feature, tree.path[depth] // 2])
+    bit = _highest_bit(key ^ tree.keys[feature, tree.path[depth] // 2])
     place = 0
     while tree.path[place] % 2 == 1 and tree.bits[feature, tree.path[place]] > bit:
         place += 1
@@ -237,7 +237,7 @@ def _grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
     return place + 1
 
 
-def highest_bit(bits: np.uint64) -> np.uint64:
+def _highest_bit(bits: np.uint64) -> np.uint64:
     """Return the position of the highest bit that is set."""
     place = np.uint64(0)
     for step in (np.uint64(32), np.uint64(16), np.uint64(8), np.uint64(4), np.uint64(2), np.uint64(1)):

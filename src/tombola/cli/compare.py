@@ -79,7 +79,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps(report.to_dict(), allow_nan=False))
         return
-    show_report(report, by)
+    _show_report(report, by)
     if out is not None:
         show(f"Page: {out}", soft=True)
 
@@ -117,7 +117,7 @@ def _parse_amounts(text: str) -> tuple[float, ...]:
         ) from None
 
 
-def show_report(report: "CompareReport", by: str = "") -> None:
+def _show_report(report: "CompareReport", by: str = "") -> None:
     """Print a report: summary, rankings, order test, notes.
 
     by: name of the column of groups, whose best actions are printed too; "" for none.

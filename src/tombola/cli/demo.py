@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from tombola.readers.to_pool import Table
 
 # Learners of the demonstration: few, so that it takes seconds.
-LEARNERS = "Thrifty,ThompsonSampling,UCB2,Exp3"
+_LEARNERS = "Thrifty,ThompsonSampling,UCB2,Exp3"
 # Example -> options of `compare` for the question that it is about.
-OPTIONS = {
-    "call_list": ("--learners", LEARNERS),
-    "solvers": ("--learners", LEARNERS),
+_OPTIONS = {
+    "call_list": ("--learners", _LEARNERS),
+    "solvers": ("--learners", _LEARNERS),
     "evaluation": ("--feedback", "full"),
-    "gpu_models": ("--switching-price", "5", "--learners", LEARNERS),
+    "gpu_models": ("--switching-price", "5", "--learners", _LEARNERS),
     "language_models": ("--feedback", "full", "--budget", "1"),
-    "digits": ("--learners", LEARNERS),
+    "digits": ("--learners", _LEARNERS),
 }
 # Rows of the example table: enough to see an effect, few enough for seconds.
-ROWS = 400
+_ROWS = 400
 
 
 def demo(
-    example: Annotated[str, typer.Argument(help=f"{', '.join(OPTIONS)} (needs scikit-learn).")] = "call_list",
+    example: Annotated[str, typer.Argument(help=f"{', '.join(_OPTIONS)} (needs scikit-learn).")] = "call_list",
     out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("demo.csv"),
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -43,15 +43,15 @@ def demo(
     from tombola._files import write_atomic
     from tombola.errors import ParameterError
 
-    if example not in OPTIONS:
-        raise ParameterError(f"demo: expected one of {', '.join(OPTIONS)}, got {example!r}; write one of those.")
+    if example not in _OPTIONS:
+        raise ParameterError(f"demo: expected one of {', '.join(_OPTIONS)}, got {example!r}; write one of those.")
     table, description = _example(example, seed)
     write_atomic(out, _csv(table))
     name = str(out)
     commands = [
         ["describe", name, "--losses"],
         ["check-order", name, "--seed", str(seed)],
-        ["compare", name, "--losses", "--repetitions", "10", "--seed", str(seed), *OPTIONS[example]],
+        ["compare", name, "--losses", "--repetitions", "10", "--seed", str(seed), *_OPTIONS[example]],
     ]
     if as_json:
         texts = [f"tombola {shlex.join(words)}" for words in commands]
@@ -65,12 +65,12 @@ def demo(
 
 
 def _example(name: str, seed: int) -> tuple["Table", str]:
-    """Return an example of `ROWS` rows, and its description."""
+    """Return an example of `_ROWS` rows, and its description."""
     from tombola import demo
     from tombola.readers.to_pool import Table
 
     make = getattr(demo, name)
-    made = demo.digits() if name == "digits" else make(ROWS, seed=seed)
+    made = demo.digits() if name == "digits" else make(_ROWS, seed=seed)
     description = str(make.__doc__).splitlines()[0].removeprefix("Return ").rstrip(".")
     return made if isinstance(made, Table) else Table(made, None, []), description
 

@@ -42,7 +42,7 @@ _EXPENSIVE_SHARE = 0.5
 _MAX_ANSWERS = 3
 
 # Arguments and options that the commands of this file share.
-File = Annotated[Path, typer.Argument(help="The race file.")]
+_File = Annotated[Path, typer.Argument(help="The race file.")]
 _NewFile = Annotated[Path, typer.Option(help="The race file.")]
 _RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
 Known = Annotated[
@@ -52,7 +52,7 @@ _History = Annotated[
     Path | None,
     typer.Option(help="CSV with a column id and numbers of every row, such as losses of earlier candidates."),
 ]
-Column = Annotated[str, typer.Option("--id", "--column", help=ID_HELP)]
+_Column = Annotated[str, typer.Option("--id", "--column", help=ID_HELP)]
 
 # The command `tombola race`; its subcommands follow.
 app = typer.Typer(
@@ -136,7 +136,7 @@ def start(
     rows: _RowsFile,
     candidates: Annotated[str, typer.Option(help="Names, comma-separated; quote a name that has a comma.")],
     file: _NewFile,
-    column: Column = "",
+    column: _Column = "",
     known: Known = None,
     history: _History = None,
     by: By = "",
@@ -164,7 +164,7 @@ def start(
 
 @app.command("next")
 def next_(
-    file: File,
+    file: _File,
     count: Annotated[int | None, typer.Option(help="Number of calls. Default: all that the next row needs.", min=1)] = (
         None
     ),
@@ -196,7 +196,7 @@ def next_(
 
 @app.command()
 def record(
-    file: File,
+    file: _File,
     ticket: Annotated[int | None, typer.Argument(help="The ticket number; leave it out with --csv.")] = None,
     loss: Annotated[
         float | None, typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default.")
@@ -239,7 +239,7 @@ def record(
 
 @app.command()
 def status(
-    file: File,
+    file: _File,
     exit_code: Annotated[  # noqa: FBT002 - a flag
         bool, typer.Option("--exit-code", help="Exit with 0 if it is proved, 1 if refuted, 3 if undecided.")
     ] = False,
@@ -263,7 +263,7 @@ def status(
 
 @app.command()
 def report(
-    file: File,
+    file: _File,
     out: Annotated[Path, typer.Option(help="Output: .html page, .json, or .csv with all answers.")] = Path("race.html"),
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -303,7 +303,7 @@ def run(
     retries: Annotated[int, typer.Option(help="How often a failed command is run again.", min=0)] = 0,
     shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,  # noqa: FBT002
     max_seconds: Annotated[float | None, typer.Option(help="Time limit of this run; run again to continue.")] = None,
-    column: Column = "",
+    column: _Column = "",
     known: Known = None,
     history: _History = None,
     by: By = "",

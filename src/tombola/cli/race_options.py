@@ -25,7 +25,7 @@ Top = Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)]
 _Baseline = Annotated[
     str, typer.Option(help="Gate: are the others better than this candidate (with --within: not worse by more)?")
 ]
-Future = Annotated[bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")]
+_Future = Annotated[bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")]
 _MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls; the answer lists who is left.", min=1)]
 MaxCost = Annotated[float | None, typer.Option(help="Cap on the total cost; calls in flight are reserved.", min=0)]
 _MaxCallCost = Annotated[
@@ -38,7 +38,7 @@ RankOf = Annotated[str, typer.Option(help="With --question ranks: ask only for t
 _BlocksFlag = Annotated[
     bool, typer.Option("--blocks", help="With --question ranks: separate whole blocks; faster if they are far apart.")
 ]
-Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better (the default).")]
+_Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better (the default).")]
 _Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: higher is better.")]
 Limits = Annotated[
     str, typer.Option("--range", help="The smallest and the largest possible answer, such as 0,10; 0,1 if left out.")
@@ -52,7 +52,7 @@ def _make_settings(
     within: Within = 0.0,
     top: Top = 1,
     baseline: _Baseline = "",
-    future: Future = False,  # noqa: FBT002 - a flag
+    future: _Future = False,  # noqa: FBT002 - a flag
     max_calls: _MaxCalls = None,
     max_cost: MaxCost = None,
     max_call_cost: _MaxCallCost = None,
@@ -60,7 +60,7 @@ def _make_settings(
     question: Question = "best",
     rank_of: RankOf = "",
     blocks: _BlocksFlag = False,  # noqa: FBT002 - a flag
-    losses: Losses = False,  # noqa: FBT002 - a flag
+    losses: _Losses = False,  # noqa: FBT002 - a flag
     scores: _Scores = False,  # noqa: FBT002 - a flag
     limits: Limits = "",
 ) -> MakeSettings:

@@ -23,7 +23,7 @@ Missing = Annotated[
 Rescale = Annotated[bool, typer.Option("--rescale", help="Map the smallest value to 0 and the largest to 1.")]
 
 # Option -> its type and help text. The default is False for a flag, "" for text, None for a flag with a negation.
-OPTIONS: dict[str, tuple[Any, str]] = {
+_OPTIONS: dict[str, tuple[Any, str]] = {
     "losses": (bool, "Lower values are better."),
     "scores": (bool, "Higher values are better."),
     "range": (str, "The smallest and the largest possible value, such as 0,10; 0,1 if left out."),
@@ -50,18 +50,18 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(table_options=_to_read_options({name: given.pop(name) for name in OPTIONS}), **given)
+        command(table_options=_to_read_options({name: given.pop(name) for name in _OPTIONS}), **given)
 
     parameters = list(inspect.signature(command).parameters.values())
     at = next(place for place, one in enumerate(parameters) if one.name == "table_options")
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*parameters[:at], *map(_parameter, OPTIONS), *parameters[at + 1 :]]
+        [*parameters[:at], *map(_parameter, _OPTIONS), *parameters[at + 1 :]]
     )
     return run
 
 
 def _parameter(name: str) -> inspect.Parameter:
-    kind, help_text = OPTIONS[name]
+    kind, help_text = _OPTIONS[name]
     flag = f"--{name.replace('_', '-')}"
     negation = f"/--no-{name}" if name == "header" else ""
     return inspect.Parameter(
@@ -73,7 +73,7 @@ def _parameter(name: str) -> inspect.Parameter:
 
 
 def _default(name: str) -> Any:
-    return {bool: False, str: ""}.get(OPTIONS[name][0])
+    return {bool: False, str: ""}.get(_OPTIONS[name][0])
 
 
 def _to_read_options(options: dict[str, Any]) -> TableOptions:
@@ -81,9 +81,9 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
 
     Options that were not given are left out. Raises ParameterError for an invalid one.
 
-    options: a value for each key of `OPTIONS`.
+    options: a value for each key of `_OPTIONS`.
 
-    >>> defaults = {name: _default(name) for name in OPTIONS}
+    >>> defaults = {name: _default(name) for name in _OPTIONS}
     >>> _to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
     {'kind': 'scores', 'range': (0.0, 10.0), 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
     """

@@ -18,7 +18,7 @@ _FALSE_ALARM = 0.001
 # Seconds between two reads of a growing file.
 _POLL_INTERVAL = 0.2
 # Characters. A longer line is rejected before it fills the memory: the file is not a table.
-MAX_LINE_LENGTH = 1 << 22
+_MAX_LINE_LENGTH = 1 << 22
 # A batch is this share of the rows before it: half a per cent costs few rows and saves most of the work.
 _BATCH_SHARE = 1 / 200
 
@@ -278,14 +278,14 @@ def _file(source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[
 def _lines(file: TextIO, source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001
     rest = ""
     while True:
-        piece = file.readline(MAX_LINE_LENGTH)
+        piece = file.readline(_MAX_LINE_LENGTH)
         if not piece and not follow:
             if rest:
                 yield rest
             return
         rest += piece
-        if len(rest) >= MAX_LINE_LENGTH:
-            raise TableError(f"{source}: expected lines of less than {MAX_LINE_LENGTH:,} characters; check the file.")
+        if len(rest) >= _MAX_LINE_LENGTH:
+            raise TableError(f"{source}: expected lines of less than {_MAX_LINE_LENGTH:,} characters; check the file.")
         if rest.endswith("\n"):
             yield rest
             rest = ""

@@ -32,8 +32,8 @@ app = typer.Typer(
 _DAILY_ROWS = 300
 
 # Arguments and options that the commands of this file share.
-File = Annotated[Path, typer.Argument(help="The session file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_File = Annotated[Path, typer.Argument(help="The session file.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Range = Annotated[
     str, typer.Option("--range", help="The smallest and the largest possible outcome, such as 0,10; 0,1 if left out.")
 ]
@@ -80,7 +80,7 @@ def start(
         str, typer.Option(help="The action that costs nothing. Default: leave a row alone, at loss 1.")
     ] = "",
     seed: LiveSeed = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Shuffle a list of rows and start a session on it."""
     from tombola.cli.budget_options import budget_named
@@ -124,7 +124,7 @@ def start(
 
 @app.command("next")
 def next_(
-    file: File,
+    file: _File,
     count: Annotated[int, typer.Option(help="Number of tickets; fewer if fewer rows are left.", min=1)] = 1,
     out: Annotated[
         Path | None,
@@ -134,7 +134,7 @@ def next_(
     url: Url = "",
     token: Token = "",
     reissue_after: ReissueAfter = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Issue tickets: print action and row of each, or write a list to work through."""
     from tombola.persistence.session_csv import check_daily_list, write_daily_list
@@ -161,7 +161,7 @@ def next_(
 
 @app.command()
 def record(
-    file: File,
+    file: _File,
     ticket: Annotated[int | None, typer.Argument(help="Number of the ticket; not with --csv.")] = None,
     loss: Annotated[
         str, typer.Option(help="Loss: lower is better; with full feedback one per action, separated by commas.")
@@ -182,7 +182,7 @@ def record(
     limits: _Range = "",
     url: Url = "",
     token: Token = "",
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Record the outcome of a ticket, or a table of them; repeating is harmless."""
     from tombola.cli.reading import parse_kind
@@ -225,14 +225,14 @@ def record(
 
 @app.command()
 def amend(
-    file: File,
+    file: _File,
     ticket: Annotated[int, typer.Argument(help="Number of the ticket with the wrong outcome.", min=1)],
     loss: Annotated[str, typer.Option(help="The correct loss, as for record.")] = "",
     score: Annotated[str, typer.Option(help="The correct score, as for record.")] = "",
     limits: _Range = "",
     url: Url = "",
     token: Token = "",
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Replace a wrong outcome; the learner replays everything.
 
@@ -248,11 +248,11 @@ def amend(
 
 @app.command()
 def cancel(
-    file: File,
+    file: _File,
     ticket: Annotated[int, typer.Argument(help="Number of the ticket.", min=1)],
     url: Url = "",
     token: Token = "",
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Cancel a ticket that will never be answered.
 
@@ -268,9 +268,9 @@ def cancel(
 
 @app.command()
 def export(
-    file: File,
+    file: _File,
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")],
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write all tickets and outcomes to a table."""
     from tombola.persistence.session_csv import export_tickets
@@ -285,8 +285,8 @@ def export(
 
 @app.command()
 def status(
-    file: File,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    file: _File,
+    as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Print in plain words how it goes and how sure that is, then the details."""
     from tombola.cli.session_text import status_lines
@@ -307,9 +307,9 @@ def status(
 
 @app.command()
 def report(
-    file: File,
+    file: _File,
     out: Annotated[Path, typer.Option(help="HTML page to write.")] = Path("run.html"),
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write an HTML page with the tables and charts of the session."""
     from tombola._files import write_atomic

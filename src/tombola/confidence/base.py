@@ -56,9 +56,9 @@ class OnlineStatistic(ABC):
         self._state = self._view(self._memory)
         self._counts = [0] * self.actions
         kernels = {"view": self._view, "update_state": self.update_state}
-        self._update_one = compile_loop(update_one, (self._memory, 0, 0.0), **kernels)
+        self._update_one = compile_loop(_update_one, (self._memory, 0, 0.0), **kernels)
         no_values = (np.zeros(0, np.int64), np.zeros(0))
-        self._update_many = compile_loop(update_many, (self._memory, *no_values), **kernels)
+        self._update_many = compile_loop(_update_many, (self._memory, *no_values), **kernels)
 
     @abstractmethod
     def init(self) -> Any:
@@ -205,12 +205,12 @@ def _check_population(owner: str, value: Any) -> float:
     return size
 
 
-def update_one(memory: Floats, action: int, value: float) -> None:
+def _update_one(memory: Floats, action: int, value: float) -> None:
     """Update a state vector in place with one value of one action. Compiled."""
     update_state(view(memory), action, value)  # noqa: F821
 
 
-def update_many(memory: Floats, actions: Rounds, values: Floats) -> None:
+def _update_many(memory: Floats, actions: Rounds, values: Floats) -> None:
     """Update a state vector in place with `values[i]` of `actions[i]`. Compiled."""
     state = view(memory)  # noqa: F821
     for i in range(values.size):

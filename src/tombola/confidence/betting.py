@@ -36,7 +36,7 @@ REACH = 2.0
 _MIN_WEALTH = 1e-200
 
 # Hypothesised means per side (lower and upper bound) of a grid; the first ones are 1/256 apart.
-GRID_POINTS = 256
+_GRID_POINTS = 256
 # A grid is not refined below this width: the points would differ by little more than rounding errors.
 _MIN_GRID_WIDTH = 1e-9
 
@@ -197,10 +197,10 @@ def new_grid(population: float, level: float, actions: int) -> BettingGrid:
         low=empty,
         high=np.ones(actions),
         squares=empty,
-        points=np.tile(np.arange(1, GRID_POINTS + 1) / GRID_POINTS, (2 * actions, 1)),
-        wealth=np.ones((2 * actions * N_STRATEGIES, GRID_POINTS)),
+        points=np.tile(np.arange(1, _GRID_POINTS + 1) / _GRID_POINTS, (2 * actions, 1)),
+        wealth=np.ones((2 * actions * N_STRATEGIES, _GRID_POINTS)),
         head=sides,
-        tail=np.full(2 * actions, float(GRID_POINTS)),
+        tail=np.full(2 * actions, float(_GRID_POINTS)),
         floor=sides,
         population=population,
         threshold=2.0 / level,
@@ -270,10 +270,10 @@ def _drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
     while tail - head > 2 and points[tail - 2] >= ceiling:
         tail -= 1
     state.head[row], state.tail[row] = head, tail
-    if 0 < 2 * (tail - head) <= GRID_POINTS and points[tail - 1] - state.floor[row] > _MIN_GRID_WIDTH:
+    if 0 < 2 * (tail - head) <= _GRID_POINTS and points[tail - 1] - state.floor[row] > _MIN_GRID_WIDTH:
         _refine(points, head, tail, state.floor[row])
         for q in range(N_STRATEGIES):
-            repeat_twice(state.wealth[N_STRATEGIES * row + q], head, tail)
+            _repeat_twice(state.wealth[N_STRATEGIES * row + q], head, tail)
         state.head[row], state.tail[row] = 0.0, 2.0 * (tail - head)
 
 
@@ -284,14 +284,14 @@ def _refine(points: Floats, head: int, tail: int, below: float) -> None:
     head, tail: points[head:tail] are live.
     below: left neighbour of the first live point.
     """
-    repeat_twice(points, head, tail)
+    _repeat_twice(points, head, tail)
     for j in range(0, 2 * (tail - head), 2):
         points[j] = (below + points[j + 1]) / 2.0
         below = points[j + 1]
 
 
 @no_inline
-def repeat_twice(values: Floats, head: int, tail: int) -> None:
+def _repeat_twice(values: Floats, head: int, tail: int) -> None:
     """Write every value of values[head:tail] twice, in place, from the front."""
     for j in range(tail - head):
         values[j] = values[head + j]

@@ -19,7 +19,7 @@ from tombola.confidence.betting import (
 from tombola.errors import ParameterError
 
 # Tolerance for rounding errors of a mean: a hypothesis counts as impossible only if the values exceed it by more.
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 # Betting stops at this wealth, long before a float64 overflows (1e308): the hypothesis is refuted anyway.
 _MAX_WEALTH = 1e150
 
@@ -152,7 +152,7 @@ def _place_bet(state: Any, action: int, value: float, total: float, variance: fl
     """
     n, mean = state.counts[action], state.points[action, 0]
     # The sum alone exceeds N times the hypothesised mean: impossible, whatever the unseen rows are.
-    if (total + value) / state.population > mean + ROUNDING:
+    if (total + value) / state.population > mean + _ROUNDING:
         state.max_wealth[action] = math.inf
     elif mean <= largest_target(total, n, variance) and state.max_wealth[action] < _MAX_WEALTH:
         row = N_STRATEGIES * action

@@ -30,7 +30,7 @@ _N_BINS = 256
 # Share of the wealth redistributed between the strategies per row, so that late changes are detected too.
 MIXING_RATE = 0.001
 # Rows after which the mixing rate, and the learning rates without a lower bound, decay like 1 / n.
-WARMUP_ROWS = 2000.0
+_WARMUP_ROWS = 2000.0
 # Indices of the payoffs that a strategy can bet on: see `payoffs`.
 DRIFT, ECHO, SPREAD, SMALL, LARGE, UPPER, LOWER = range(7)
 # Strategies with a constant bet: payoff, bets (one strategy each), share of the initial wealth of each.
@@ -63,9 +63,9 @@ STRATEGIES = np.array(
     + [[float(payoff), 0.0, share, rate, least, factor] for payoff, rate, least, factor, share in _ADAPTIVE_BETS]
 )
 # Adaptive bet per mean, by payoff: 1 / variance of the payoff, growth-optimal for a small mean. 0: never adaptive.
-BET_PER_MEAN = (12.0, 0.0, 0.0, 0.0, 0.0, 4.5, 4.5)
+_BET_PER_MEAN = (12.0, 0.0, 0.0, 0.0, 0.0, 4.5, 4.5)
 # Largest adaptive bet, by payoff: 0.95 of the bet that could lose everything.
-MAX_BET = (1.9, 0.0, 0.0, 0.0, 0.0, 1.425, 1.425)
+_MAX_BET = (1.9, 0.0, 0.0, 0.0, 0.0, 1.425, 1.425)
 # The wealth is rescaled above this, long before a float64 overflows (1e308).
 _RESCALE_WEALTH = 1e100
 # Share of the level for the martingale if the permutation test of the whole list runs as well; it gets the rest.
@@ -278,7 +278,7 @@ def _initial_state(columns: int, threshold: float) -> _MartingaleState:
         exponent=np.zeros(columns),
         max_log_wealth=np.zeros(columns),
         alarm_at=np.zeros(columns),
-        payoffs=np.zeros(len(BET_PER_MEAN)),
+        payoffs=np.zeros(len(_BET_PER_MEAN)),
         strategies=STRATEGIES,
         threshold=threshold,
     )
@@ -350,11 +350,11 @@ def bet(state: Any, column: int, ranked: float) -> None:
     before = 0.0
     for j in range(wealth.size):
         before += wealth[j]
-    total, pace = 0.0, min(1.0, WARMUP_ROWS / state.counts[column])
+    total, pace = 0.0, min(1.0, _WARMUP_ROWS / state.counts[column])
     mixed = MIXING_RATE * pace
     for j in range(wealth.size):
         on, rate = int(strategies[j, 0]), max(strategies[j, 3] * pace, strategies[j, 4])
-        size = strategies[j, 1] if rate == 0.0 else min(max(BET_PER_MEAN[on] * means[j], -MAX_BET[on]), MAX_BET[on])
+        size = strategies[j, 1] if rate == 0.0 else min(max(_BET_PER_MEAN[on] * means[j], -_MAX_BET[on]), _MAX_BET[on])
         wealth[j] = ((1.0 - mixed) * wealth[j] + mixed * before * strategies[j, 2]) * (1.0 + size * outcome[on])
         # After the bet: the bet on a rank must not depend on it.
         means[j] = strategies[j, 5] * (means[j] + rate * (outcome[on] - means[j]))

@@ -18,10 +18,10 @@ from tombola.rng import integers, new_rng
 # Autocorrelations (lags 1 to 10) in the statistic of Ljung and Box; even, so that the tail has a closed form.
 _N_LAGS = 10
 # Longer lists are reduced to means of consecutive rows, which bounds the time of a shuffle.
-MAX_ROWS = 10_000
+_MAX_ROWS = 10_000
 # Besag and Clifford's h: sampling stops once this many shuffles reach the statistic of the list, because the p-value is
 # then known well enough.
-EXCEEDING_LIMIT = 4
+_EXCEEDING_LIMIT = 4
 # No test is run at a level that needs more shuffles (EXCEEDING_LIMIT / level): it would take too long.
 _MAX_SHUFFLES = 100_000
 # Columns with a standard deviation up to this count as constant: only rounding errors vary.
@@ -43,13 +43,13 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
     >>> p_value <= 0.01, column
     (True, 0)
     """
-    shuffles = math.ceil(EXCEEDING_LIMIT / level) - 1
+    shuffles = math.ceil(_EXCEEDING_LIMIT / level) - 1
     rows = standardise(table)
     if shuffles > _MAX_SHUFFLES or not rows.size:
         return 1.0, 0
     statistics = np.zeros(rows.shape[1])
     scratch = np.zeros(len(rows))
-    arguments = (rows, np.arange(len(rows)), scratch, statistics, new_rng(seed), shuffles, EXCEEDING_LIMIT)
+    arguments = (rows, np.arange(len(rows)), scratch, statistics, new_rng(seed), shuffles, _EXCEEDING_LIMIT)
     # In random order a tenth of the shuffles is more than usually needed; 4 us per row and 1 us per value.
     with Workload(shuffles / 10 * len(rows) * (4e-6 + 1e-6 * rows.shape[1])).active():
         p_value = compile_loop(_sequential_p_value, arguments)(*arguments)
@@ -59,9 +59,9 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
 def standardise(table: Floats) -> Floats:
     """Return the columns of a table with mean 0 and variance 1; constant ones are 0.
 
-    Lists of more than `MAX_ROWS` rows are reduced to means of consecutive rows.
+    Lists of more than `_MAX_ROWS` rows are reduced to means of consecutive rows.
     """
-    block = -(-len(table) // MAX_ROWS)
+    block = -(-len(table) // _MAX_ROWS)
     rows = table[: len(table) // block * block].reshape(-1, block, table.shape[1]).mean(axis=1) if block > 1 else table
     off = rows - rows.mean(axis=0) if len(rows) else rows
     size = np.sqrt((off * off).mean(axis=0)) if len(rows) else 1.0
@@ -93,14 +93,14 @@ def _sequential_p_value(
             j = integers(rng, i + 1)
             order[i], order[j] = order[j], order[i]
         # Equal statistics, up to rounding, count as exceeding.
-        if exceeds(line, rows, order, most - 1e-9):
+        if _exceeds(line, rows, order, most - 1e-9):
             exceeding += 1
         if exceeding == limit:
             return limit / (done + 1.0)
     return (exceeding + 1.0) / (shuffles + 1.0)
 
 
-def exceeds(line: Floats, rows: Floats, order: Order, threshold: float) -> bool:
+def _exceeds(line: Floats, rows: Floats, order: Order, threshold: float) -> bool:
     """Return whether any column reaches `threshold` in this order.
 
     line: scratch space for one column.

@@ -23,13 +23,13 @@ from tombola.errors import ParameterError
 _GRID_STEPS = 2000
 # Initial wealth on the values, and on the adjusted values (value minus prediction plus mean prediction of the rows
 # left): useless history costs a factor of at most 5.
-STAKES = (0.2, 0.8)
+_STAKES = (0.2, 0.8)
 # Least divisor in the cap of a bet, the distance from the hypothesised mean to the lower end: keeps bets finite.
 _MIN_REACH = 1e-3
 # Betting stops at this wealth, long before a float64 overflows (1e308).
 _MAX_WEALTH = 1e100
 # Tolerance for rounding errors of a mean: a hypothesis counts as impossible only if the values exceed it by more.
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 
 
 class PredictedMean:
@@ -127,7 +127,7 @@ class PredictedMean:
                     self._update(0, kind, number, least, self.total, mean, spread)
                 else:
                     self._update(1, kind, 1.0 - number, least, n - self.total, 1.0 - mean, spread)
-            shares = np.multiply.outer(STAKES, STRATEGY_WEIGHTS)
+            shares = np.multiply.outer(_STAKES, STRATEGY_WEIGHTS)
             wealth = np.sum(shares[:, :, None] * self._wealth[side], axis=(0, 1))
             self.max_wealth[side] = np.maximum(self.max_wealth[side], wealth)
 
@@ -150,7 +150,7 @@ class PredictedMean:
     def _reject_impossible(self) -> None:
         """Reject the means that no values of the rows left can give."""
         for side, total in enumerate((self.total, self.count - self.total)):
-            self.max_wealth[side, self._points[side] < total / self.population - ROUNDING] = math.inf
+            self.max_wealth[side, self._points[side] < total / self.population - _ROUNDING] = math.inf
 
     def _refit(self) -> None:
         n = self.count

@@ -17,7 +17,7 @@ from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.engine.intrinsics import no_inline
 
 # Largest number of principal components of history that are used: more would fit noise.
-MAX_COMPONENTS = 12
+_MAX_COMPONENTS = 12
 # Iterations of the subspace iteration. Any subspace is valid; the principal one predicts best.
 _SUBSPACE_ITERATIONS = 30
 # Sweeps of Jacobi's method; it converges quadratically, and 12 columns take at most 8.
@@ -86,7 +86,7 @@ def new_fit(history: Floats, columns: int) -> Fit:
     history: shape (rows, h).
     columns: number k of columns to predict.
     """
-    components, intercept, prior, scales = components_of(history)
+    components, intercept, prior, scales = _components_of(history)
     rows, q, k = len(history), components.shape[1], columns
     cells, column = (rows, k), (rows, 1)
     return Fit(
@@ -124,13 +124,13 @@ def fit_mean(fit: Any, n: int) -> None:
     """
     scale, targets = fit.scales[0], fit.mean_targets
     _find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
-    error = ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
+    error = _ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
     _subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, 1.0)
-    other = ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
+    other = _ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
     uses_prior = 1.0 if other < error else 0.0
     if uses_prior == 0.0:
         _subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, -1.0)
-        ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
+        _ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
     predict(
         fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, uses_prior, fit.means,
         fit.mean_fits, 1,
@@ -148,7 +148,7 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
     """
     scale = fit.scales[1]
     _find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
-    ridge(fit.targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, count)
+    _ridge(fit.targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, count)
     predict(
         fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, 0.0, fit.means,
         fit.fits, count,
@@ -225,7 +225,7 @@ def _subtract_prior(components: Any, order: Any, centre: Any, prior: Any, target
 
 
 @no_inline
-def ridge(
+def _ridge(
     targets: Any, scores: Any, values: Any, cross: Any, weights: Any, means: Any, line: Any, errors: Any,
     n: int, count: int,
 ) -> float:  # fmt: skip
@@ -399,7 +399,7 @@ def _rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
         axes[i, j], axes[i, m] = cosine * one - sine * two, sine * one + cosine * two
 
 
-def components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
+def _components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
     """Return the principal components of history, and the loadings of its columns.
 
     Returns components (rows, q) of variance 1, mean of history (1/2 if it is not losses), mean of the loadings (q,),
@@ -415,7 +415,7 @@ def components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
         deviation = np.sqrt((centred**2).sum(axis=0) / rows)
         centred = centred / np.where(deviation > 0.0, deviation, 1.0)
     intercept = float(history.sum() / history.size) if is_loss else 0.5
-    q = min(MAX_COMPONENTS, h, rows)
+    q = min(_MAX_COMPONENTS, h, rows)
     basis, products, values = np.eye(h, q), np.zeros((rows, q)), np.zeros(q)
     arguments = (
         np.ascontiguousarray(centred),
@@ -464,8 +464,8 @@ def _principal_subspace(
     _multiply(table, basis, products)
     _multiply_transposed(products, products, gram)
     _decompose(gram, axes, values)
-    turn(basis, axes, line)
-    turn(products, axes, line)
+    _turn(basis, axes, line)
+    _turn(products, axes, line)
 
 
 @no_inline
@@ -514,7 +514,7 @@ def _orthonormalise(basis: Any) -> None:
 
 
 @no_inline
-def turn(table: Any, axes: Any, line: Any) -> None:
+def _turn(table: Any, axes: Any, line: Any) -> None:
     """Replace every row x of a table by x @ axes, in place; `line` is workspace."""
     for i in range(table.shape[0]):
         for j in range(line.size):

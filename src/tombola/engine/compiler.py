@@ -31,7 +31,7 @@ _Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
 
 # Seconds to compile one loop, measured for the learners of this package. Work that is interpreted faster is not
 # compiled.
-COMPILE_SECONDS = 2.0
+_COMPILE_SECONDS = 2.0
 ROUND_SECONDS, ACTION_SECONDS = 20e-6, 10e-6
 
 _loops: dict[str, Kernel] = {}  # by fingerprint
@@ -129,11 +129,11 @@ class Workload:
         digest: fingerprint of the kernel, None if it has none.
         """
         if digest is None:
-            return self.seconds < COMPILE_SECONDS
+            return self.seconds < _COMPILE_SECONDS
         if digest not in self.decisions:
             total = _interpreted_seconds.get(digest, 0.0) + self.seconds
             cached = digest in _loops or has_index(function.__code__.co_filename, digest)
-            if self.decisions.setdefault(digest, total < COMPILE_SECONDS and not cached):
+            if self.decisions.setdefault(digest, total < _COMPILE_SECONDS and not cached):
                 _interpreted_seconds[digest] = total
         return self.decisions[digest]
 

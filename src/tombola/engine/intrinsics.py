@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 # Type of a kernel that a decorator returns unchanged.
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
 # Rounds between the prefetch of a row and its use; enough to hide the latency of main memory.
 PREFETCH_ROUNDS = 16
@@ -82,7 +82,7 @@ def _power_of_two() -> Any:
 NOT_INLINED: set[Any] = set()
 
 
-def no_inline(function: Kernel) -> Kernel:
+def no_inline(function: _Kernel) -> _Kernel:
     """Mark a kernel to be compiled as a separate function; return it unchanged.
 
     Large kernels compile faster that way.

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 # Largest number of plans in one round; a learner that needs more would never play, and raises LearnerError.
-MAX_PLANS = 100
+_MAX_PLANS = 100
 # Target duration of one compiled call, in seconds. Python handles Ctrl-C only between calls.
-MAX_CALL_SECONDS = 0.1
+_MAX_CALL_SECONDS = 0.1
 
 
 class Runner:
@@ -80,7 +80,7 @@ class Runner:
                 self.plan(int(cursor[ROUND]))
             else:
                 self._stride = max(
-                    1, self._stride * 2 if perf_counter() - began < MAX_CALL_SECONDS else self._stride // 2
+                    1, self._stride * 2 if perf_counter() - began < _MAX_CALL_SECONDS else self._stride // 2
                 )
 
     def plan(self, played: int) -> None:
@@ -90,10 +90,10 @@ class Runner:
         """
         self._plans = self._plans + 1 if played == self._planned_at else 1
         self._planned_at = played
-        if self._plans > MAX_PLANS:
+        if self._plans > _MAX_PLANS:
             raise LearnerError(
                 f"{type(self.learner).__name__}: expected plan to settle needs_plan, got a learner that needs to plan "
-                f"after {MAX_PLANS} plans in round {played + 1}; let plan change the state that needs_plan reads."
+                f"after {_MAX_PLANS} plans in round {played + 1}; let plan change the state that needs_plan reads."
             )
         with np.errstate(over="ignore"):  # the rng wraps around by design
             self.feedback_model.plan(self.learner, self.state, self.workspace, self.rng)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     observe: Kernel
 
 
-class Workspace(NamedTuple):
+class _Workspace(NamedTuple):
     """Scratch arrays: the current row, and a ring buffer of plays in flight.
 
     row: losses of the current row, shape (k,).
@@ -60,14 +60,14 @@ class BanditFeedback(FeedbackModel):
     def outcome_width(self) -> int:
         return 1
 
-    def workspace(self, ring: int) -> Workspace:
-        return Workspace(np.zeros(self.actions), np.zeros(ring, np.int64), np.zeros(ring), np.zeros(ring))
+    def workspace(self, ring: int) -> _Workspace:
+        return _Workspace(np.zeros(self.actions), np.zeros(ring, np.int64), np.zeros(ring), np.zeros(ring))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         kernels = learner.kernels(self.actions, self.horizon)
         choose = make_choose(kernels)
         return {
-            "look_ahead": look_ahead,
+            "look_ahead": _look_ahead,
             "reveal": _make_reveal(kernels.observe),
             "pauses": make_pauses(kernels.needs_plan),
             "turn": _make_turn(choose, kernels.observe, make_expected_loss(kernels)),
@@ -111,7 +111,7 @@ class BanditFeedback(FeedbackModel):
         return {"loss": float(losses[action])}
 
 
-def look_ahead(table: RowStream, t: int) -> None:
+def _look_ahead(table: RowStream, t: int) -> None:
     """Prefetch the start of the row that is played some rounds after round t."""
     prefetch_row(table.losses, table.order, t, 1)
 
@@ -122,7 +122,7 @@ def _make_reveal(observe: Kernel) -> Kernel:
     observe: kernel of the learner.
     """
 
-    def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
+    def reveal(state: Any, table: RowStream, workspace: _Workspace, s: int) -> None:
         slot = s % workspace.actions.size
         observe(state, workspace.actions[slot], workspace.probabilities[slot], workspace.losses[slot])
 
@@ -143,7 +143,7 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
         rng: RngState,
         table: RowStream,
         arrivals: ArrivalSchedule,
-        workspace: Workspace,
+        workspace: _Workspace,
         accumulators: Accumulators,
         t: int,
     ) -> None:

@@ -167,11 +167,11 @@ class BudgetedFeedback(FeedbackModel):
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         kernels = learner.kernels(self.actions, self.horizon)
-        decide, observe_round = make_decide(kernels.mix), self.make_observe(kernels.observe)
+        decide, observe_round = _make_decide(kernels.mix), self.make_observe(kernels.observe)
         return {
-            "look_ahead": look_ahead,
+            "look_ahead": _look_ahead,
             "reveal": _make_reveal(observe_round),
-            "pauses": make_pauses(kernels.needs_plan),
+            "pauses": _make_pauses(kernels.needs_plan),
             "turn": _make_turn(decide, observe_round),
             "decide": decide,
             "observe_round": observe_round,
@@ -229,7 +229,7 @@ class BudgetedFeedback(FeedbackModel):
         hand = memory, rng, workspace.tracker, workspace.affordable, workspace.played[0], workspace.reserved[0]
         outcome = np.zeros(self.outcome_width)
         losses, costs = self._outcome_views(outcome)
-        act = runner.step(live_act, *hand, EMPTY_CELLS)
+        act = runner.step(_live_act, *hand, EMPTY_CELLS)
         step = runner.step(_live_observe, memory, workspace, prices, outcome, EMPTY_CELLS, 1, 0, 1.0, 1)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
@@ -317,13 +317,13 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def look_ahead(table: RowStream, t: int) -> None:
+def _look_ahead(table: RowStream, t: int) -> None:
     """Prefetch losses and costs of the row that is played some rounds after t."""
     prefetch_row(table.losses, table.order, t, table.losses.shape[1])
     prefetch_row(table.costs, table.order, t, table.costs.shape[1])
 
 
-def copy_row(table: RowStream, workspace: Workspace, t: int) -> None:
+def _copy_row(table: RowStream, workspace: Workspace, t: int) -> None:
     """Copy losses and costs of round t into the workspace; a kernel.
 
     Learners see the copy, not the pool.
@@ -339,7 +339,7 @@ def copy_row(table: RowStream, workspace: Workspace, t: int) -> None:
             workspace.scaled[action, j] = cost * workspace.tracker.scale[j]
 
 
-def make_pauses(needs_plan: Kernel) -> Kernel:
+def _make_pauses(needs_plan: Kernel) -> Kernel:
     """Return the kernel `pauses(state, workspace) -> bool` of the loop.
 
     It updates the affordable actions, then returns whether the learner needs to plan.
@@ -372,7 +372,7 @@ def _make_reveal(observe_round: Kernel) -> Kernel:
 
     def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
         slot = s % workspace.played.shape[0]
-        copy_row(table, workspace, s)
+        _copy_row(table, workspace, s)
         charge(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
         observe_round(state, s + 1, workspace, slot)
 
@@ -401,7 +401,7 @@ def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
             state, mix, rng, workspace.tracker, workspace.played[slot], workspace.reserved[slot]
         )
         workspace.actions[slot], workspace.probabilities[slot] = action, probability
-        copy_row(table, workspace, t)
+        _copy_row(table, workspace, t)
         _record_play(accumulators, t, action, probability, workspace, slot)
         if reveal_immediately(arrivals, accumulators, t):
             charge(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
@@ -436,7 +436,7 @@ def _record_play(
     record_loss(accumulators, t, loss, loss, workspace.comparator)
 
 
-def make_decide(propose: Kernel) -> Kernel:
+def _make_decide(propose: Kernel) -> Kernel:
     """Return the kernel `decide`, which chooses a play and reserves its cost.
 
     It asks the learner for a mix and masks unaffordable actions.
@@ -458,7 +458,7 @@ def make_decide(propose: Kernel) -> Kernel:
     return decide
 
 
-def live_act(
+def _live_act(
     memory: Floats,
     rng: RngState,
     tracker: BudgetTracker,

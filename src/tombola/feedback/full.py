@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     observe: Kernel
 
 
-class Workspace(NamedTuple):
+class _Workspace(NamedTuple):
     """Scratch array: the current row, shape (k,).
 
     Rows in flight are read from the pool again.
@@ -60,14 +60,14 @@ class FullFeedback(FeedbackModel):
     def outcome_width(self) -> int:
         return self.actions
 
-    def workspace(self, ring: int) -> Workspace:
-        return Workspace(np.zeros(self.actions))
+    def workspace(self, ring: int) -> _Workspace:
+        return _Workspace(np.zeros(self.actions))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         kernels = learner.kernels(self.actions, self.horizon)
         choose, observe = make_choose(kernels), kernels.observe
         return {
-            "look_ahead": look_ahead,
+            "look_ahead": _look_ahead,
             "reveal": _make_reveal(observe),
             "pauses": make_pauses(kernels.needs_plan),
             "turn": _make_turn(choose, observe, make_expected_loss(kernels)),
@@ -108,7 +108,7 @@ class FullFeedback(FeedbackModel):
         return {"loss": losses}
 
 
-def look_ahead(table: RowStream, t: int) -> None:
+def _look_ahead(table: RowStream, t: int) -> None:
     """Prefetch the row that is played some rounds after round t."""
     prefetch_row(table.losses, table.order, t, table.labels.size)
 
@@ -119,7 +119,7 @@ def _make_reveal(observe: Kernel) -> Kernel:
     observe: kernel of the learner.
     """
 
-    def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
+    def reveal(state: Any, table: RowStream, workspace: _Workspace, s: int) -> None:
         copy_row(table, s, workspace.row)
         observe(state, s + 1, workspace.row)
 
@@ -140,7 +140,7 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
         rng: RngState,
         table: RowStream,
         arrivals: ArrivalSchedule,
-        workspace: Workspace,
+        workspace: _Workspace,
         accumulators: Accumulators,
         t: int,
     ) -> None:

@@ -58,7 +58,7 @@ def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions)
     return [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
 
 
-def unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:
+def _unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:
     """Return the seed of a unit.
 
     It depends on the claim's name, the unit and the seed of the run only: not on faults, workers or other units.
@@ -69,7 +69,7 @@ def unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(int(digest.hexdigest(), 16))
 
 
-def unit_key(claim: str, fault: str, unit: Unit, seed: int) -> str:
+def _unit_key(claim: str, fault: str, unit: Unit, seed: int) -> str:
     """Return the key of a unit in the result cache.
 
     It has a hash of the whole package, so rows of other code are never reused.
@@ -77,15 +77,15 @@ def unit_key(claim: str, fault: str, unit: Unit, seed: int) -> str:
     claim: name of the claim.
     fault: name of the injected fault, or "".
 
-    >>> unit_key("birthday", "", {"T": 16}, 1) == unit_key("birthday", "", {"T": 16}, 2)
+    >>> _unit_key("birthday", "", {"T": 16}, 1) == _unit_key("birthday", "", {"T": 16}, 2)
     False
     """
     return f"{claim}/{result_key(package_hash(), claim, fault, dict(unit), seed)}"
 
 
 def _run_unit(cache: ResultCache, _: int, claim: Claim, fault: str, unit: Unit, seed: int) -> list[dict[str, Any]]:
-    key = unit_key(claim.name, fault, unit, seed)
+    key = _unit_key(claim.name, fault, unit, seed)
     rows = cache.read_json(key)
     if rows is None:
-        rows = cache.write_json(key, [dict(row) for row in claim.run(unit, seed=unit_seed(claim.name, unit, seed))])
+        rows = cache.write_json(key, [dict(row) for row in claim.run(unit, seed=_unit_seed(claim.name, unit, seed))])
     return list(rows)

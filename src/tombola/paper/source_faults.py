@@ -32,12 +32,12 @@ class SourceFault(NamedTuple):
     new: str
 
 
-def function_of(name: str) -> FunctionType:
+def _function_of(name: str) -> FunctionType:
     """Return the function of a name "module:qualified name", decorators removed.
 
     The module is relative to `tombola`. Raises ParameterError if the name is not that of a function.
 
-    >>> function_of("bounds.delay:simulation").__name__
+    >>> _function_of("bounds.delay:simulation").__name__
     'simulation'
     """
     module, path = name.split(":")
@@ -52,15 +52,15 @@ def function_of(name: str) -> FunctionType:
     return found
 
 
-def faulty_function(fault: SourceFault) -> FunctionType:
+def _faulty_function(fault: SourceFault) -> FunctionType:
     """Return the function compiled from its source with the text replaced.
 
     The package itself is not changed. Raises ParameterError unless the old text occurs exactly once.
 
-    >>> faulty_function(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2"))(8)
+    >>> _faulty_function(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2"))(8)
     6.0
     """
-    function = function_of(fault.function)
+    function = _function_of(fault.function)
     source = textwrap.dedent(inspect.getsource(function))
     if source.count(fault.old) != 1:
         raise ParameterError(
@@ -88,7 +88,7 @@ def injected(fault: SourceFault) -> Iterator[None]:
     >>> bounds.halving(8)
     3.0
     """
-    function, code = function_of(fault.function), faulty_function(fault).__code__
+    function, code = _function_of(fault.function), _faulty_function(fault).__code__
     sound = function.__code__
     function.__code__ = code
     _clear_caches()

@@ -404,19 +404,19 @@ def _linear_program_spending(
             rate, following = plan(n, left)
             mix = np.eye(k)[0]
             if rate > 0:
-                mix = best_two(1 - losses[:n].mean(axis=0), costs[:n].mean(axis=0), rate)
+                mix = _best_two(1 - losses[:n].mean(axis=0), costs[:n].mean(axis=0), rate)
         spent[n] = mix @ costs[n]
     return spent
 
 
-def best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
+def _best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
     """Return the best mix of at most two actions with mean cost at most `rate`.
 
     It is a vertex of the linear program, shape (k,).
 
     rewards, costs: means of each action, shape (k,).
 
-    >>> best_two(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 1.0]), 0.6).round(9).tolist()
+    >>> _best_two(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 1.0]), 0.6).round(9).tolist()
     [0.0, 0.5, 0.5]
     """
     k = rewards.size

@@ -24,9 +24,9 @@ from tombola._types import Rows
 from tombola.engine.provenance import environment
 from tombola.errors import ParameterError
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
-CONNECT_SECONDS = 30  # to reach the scheduler, and again for its first worker
+_CONNECT_SECONDS = 30  # to reach the scheduler, and again for its first worker
 _USER_MODULE_PREFIX = "tombola_user_"  # of modules loaded from FILE.py:LEARNER
 _MAX_FAILURES = 3  # in a row, without a result in between
 
@@ -44,7 +44,7 @@ def _client(address: str) -> Client:
     # wait for a lock that its own thread holds.
     client = Client.__new__(Client)
     try:
-        client.__init__(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        client.__init__(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         client.close()
         raise ParameterError(
@@ -52,17 +52,17 @@ def _client(address: str) -> Client:
             f"one with 'dask scheduler', and write {option_text('cluster', 'tcp://HOST:8786')}."
         ) from None
     try:
-        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
     except TimeoutError:
         client.close()
         raise ParameterError(
-            f"{name}: expected a scheduler with workers, got none at {address} in {CONNECT_SECONDS} seconds; start "
+            f"{name}: expected a scheduler with workers, got none at {address} in {_CONNECT_SECONDS} seconds; start "
             f"some with 'dask worker {address}'."
         ) from None
     return client
 
 
-def cluster_map(client: Client, work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> Generator[Result]:
+def cluster_map(client: Client, work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]]) -> Generator[_Result]:
     """Yield work(*piece) in order, computed by the workers of this client."""
     shared, done, failures = SharedWork(work), 0, 0
     while done < len(pieces):

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from tombola.parallel.progress import with_progress
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 def parallel_map(
-    work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], *, workers: int, label: str
-) -> Generator[Result]:
+    work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]], *, workers: int, label: str
+) -> Generator[_Result]:
     """Yield work(*piece) in order, computed by threads (loops release the GIL).
 
     Close the generator if not all results are used; otherwise its threads continue. Inside
@@ -29,7 +29,7 @@ def parallel_map(
         yield from with_progress(results, len(pieces), label)
 
 
-def _results(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Generator[Result]:
+def _results(work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Generator[_Result]:
     backend, jobs = _configured_backend()
     if hasattr(backend, "client"):  # joblib's Dask backend
         from tombola.parallel.cluster import cluster_map
@@ -43,7 +43,7 @@ def _results(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], wor
     return _quietly_closed(parallel(delayed(work)(*piece) for piece in pieces))
 
 
-def _quietly_closed(results: Generator[Result]) -> Generator[Result]:
+def _quietly_closed(results: Generator[_Result]) -> Generator[_Result]:
     """Yield results; on close, stop the workers without joblib's warning."""
     try:
         for result in results:  # noqa: UP028 - close() must not be passed on: it is called below, without the warning

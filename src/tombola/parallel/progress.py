@@ -16,12 +16,12 @@ from tombola._formatting import escape_control
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 # Work of less than a second needs no bar; after a second without a sign of life people press Ctrl-C.
-BAR_DELAY_SECONDS = 0.8
+_BAR_DELAY_SECONDS = 0.8
 # Seconds between two updates in a notebook, each of which is a message to the browser.
-NOTEBOOK_INTERVAL = 0.2
+_NOTEBOOK_INTERVAL = 0.2
 
 
 def in_notebook() -> bool:
@@ -69,7 +69,7 @@ def is_interactive() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def with_progress(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
+def with_progress(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
     """Yield results, and show how many of `total` there are."""
     if in_notebook():
         yield from _with_notebook_line(results, total, label)
@@ -83,10 +83,10 @@ def with_progress(results: Iterable[Result], total: int, label: str) -> Generato
             yield result
 
 
-def _with_notebook_line(results: Iterable[Result], total: int, label: str) -> Generator[Result]:
+def _with_notebook_line(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
     """Yield results, with a line below the cell from the delay of the bar on."""
     line = NotebookLine()
-    timer = threading.Timer(BAR_DELAY_SECONDS, line.update, (f"{label}: compiling (once on this machine)",))
+    timer = threading.Timer(_BAR_DELAY_SECONDS, line.update, (f"{label}: compiling (once on this machine)",))
     timer.daemon = True
     start = shown = time.monotonic()
     timer.start()
@@ -94,7 +94,7 @@ def _with_notebook_line(results: Iterable[Result], total: int, label: str) -> Ge
         for done, result in enumerate(results, 1):
             timer.cancel()
             now = time.monotonic()
-            if now - start > BAR_DELAY_SECONDS and now - shown > NOTEBOOK_INTERVAL:
+            if now - start > _BAR_DELAY_SECONDS and now - shown > _NOTEBOOK_INTERVAL:
                 shown = now
                 line.update(f"{label}: {done:,} of {total:,}")
             yield result
@@ -124,7 +124,7 @@ def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
         bar.update(task, completed=done, description=label)
 
     # A timer, since the first result may take many seconds and the bar must appear before it.
-    timer = threading.Timer(BAR_DELAY_SECONDS, bar.start)
+    timer = threading.Timer(_BAR_DELAY_SECONDS, bar.start)
     timer.daemon = True
     timer.start()
     try:

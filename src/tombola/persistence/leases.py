@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tombola.errors import ConflictError, ParameterError
 
 # Longest idempotency key and worker name, in characters: a UUID has 36, and both are stored with every request.
-MAX_NAME_LENGTH = 100
+_MAX_NAME_LENGTH = 100
 
 
 class Lease(NamedTuple):
@@ -136,8 +136,9 @@ def check_request(owner: str, request: Any, worker: Any) -> None:
     worker: name of the worker.
     """
     for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
-        if not (type(text) is str and least <= len(text) <= MAX_NAME_LENGTH and text.isprintable()):
+        limit = _MAX_NAME_LENGTH
+        if not (type(text) is str and least <= len(text) <= limit and text.isprintable()):
             raise ParameterError(
-                f"{owner}: expected an {what} of {least} to {MAX_NAME_LENGTH} printable characters, got {text!r:.200}; "
+                f"{owner}: expected an {what} of {least} to {limit} printable characters, got {text!r:.200}; "
                 "use a UUID or a short name."
             )

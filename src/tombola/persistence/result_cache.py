@@ -33,7 +33,7 @@ from tombola.budget.target import TargetRegret
 from tombola.runs import Cell, Entry, Runs
 
 # Repetitions per file: small enough that an interrupted comparison loses little, large enough for few files.
-BLOCK_REPETITIONS = 4
+_BLOCK_REPETITIONS = 4
 # Rows of an array that are copied at a time while it is hashed: a memory-mapped table may not fit into memory.
 _HASHED_ROWS = 1 << 16
 # Length of the SHA-256 at the start of every file.
@@ -139,7 +139,7 @@ def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, 
     key: of the comparison, from `result_key`.
     """
     blocks = [
-        (first, min(BLOCK_REPETITIONS, repetitions - first)) for first in range(0, repetitions, BLOCK_REPETITIONS)
+        (first, min(_BLOCK_REPETITIONS, repetitions - first)) for first in range(0, repetitions, _BLOCK_REPETITIONS)
     ]
     runs = {block: None if cache is None else read_runs(cache, key, block) for block in blocks}
     missing = [block for block in blocks if runs[block] is None]

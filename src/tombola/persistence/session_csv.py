@@ -31,12 +31,12 @@ _OUTCOME_COLUMNS = ("outcome", "loss", "score")
 # Exported decisions of a router: its probability, the actions of router (-1: none) and safe learner, and the capital.
 _DECISION_COLUMNS = ("stake", "router", "safe", "capital")
 # Largest ticket number that is read from a table: larger whole numbers are not exact in float64.
-MAX_TICKET = 1 << 53
+_MAX_TICKET = 1 << 53
 # Tickets converted to text at a time: bounds the memory of an export.
-TICKETS_PER_CHUNK = 20_000
+_TICKETS_PER_CHUNK = 20_000
 
 # Some rows of a table, as columns of cells.
-Columns = list[list[Any]]
+_Columns = list[list[Any]]
 
 
 def cost_columns(budget: Budget | None) -> tuple[str, ...]:
@@ -228,7 +228,7 @@ def export_tickets(file: "SessionFile", path: Path) -> int:
     return write_columns(path, _column_types(file), lambda: _column_chunks(file), file.path)
 
 
-def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterator[Columns]], *inputs: Path) -> int:
+def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterator[_Columns]], *inputs: Path) -> int:
     """Write chunks of columns to a .csv or .parquet table; return the number of rows.
 
     - `path`: the table; TableError if it has another ending.
@@ -252,7 +252,7 @@ def _column_types(file: "SessionFile") -> dict[str, str]:
     return types | dict.fromkeys([*cost_columns(file.budget), *(f"loss:{name}" for name in listed)], "float64")
 
 
-def _column_chunks(file: "SessionFile") -> Iterator[Columns]:
+def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
     """Yield the columns of `export_tickets`, TICKETS_PER_CHUNK tickets at a time.
 
     They are in the order of `_column_types`. Unknown values are None.
@@ -264,8 +264,8 @@ def _column_chunks(file: "SessionFile") -> Iterator[Columns]:
     numbers = [view.losses, *view.costs, *(view.rows.T if view.feedback_model.full_feedback else ())]
     actions, probabilities = view.actions, view.probabilities
     with closing(file.each_id()) as ids:
-        for first in range(0, view.round, TICKETS_PER_CHUNK):
-            end = min(first + TICKETS_PER_CHUNK, view.round)
+        for first in range(0, view.round, _TICKETS_PER_CHUNK):
+            end = min(first + _TICKETS_PER_CHUNK, view.round)
             loss, *others = (_known_values(column, index[first:end]) for column in numbers)
             rounds = range(first + 1, end + 1)
             yield [
@@ -290,7 +290,7 @@ def _known_values(column: Floats, index: Rounds) -> list[float | None]:
     return found
 
 
-def _write_csv(out: BinaryIO, types: dict[str, str], chunks: Iterator[Columns]) -> int:
+def _write_csv(out: BinaryIO, types: dict[str, str], chunks: Iterator[_Columns]) -> int:
     out.write(csv_text([types]).encode(errors="backslashreplace"))
     rows = 0
     for chunk in chunks:
@@ -299,7 +299,7 @@ def _write_csv(out: BinaryIO, types: dict[str, str], chunks: Iterator[Columns]) 
     return rows
 
 
-def _write_parquet(out: BinaryIO, types: dict[str, str], chunks: Iterator[Columns]) -> int:
+def _write_parquet(out: BinaryIO, types: dict[str, str], chunks: Iterator[_Columns]) -> int:
     try:
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
@@ -400,7 +400,7 @@ def _column(table: CellTable, header: list[str], names: tuple[str, ...], advice:
 def _ticket(source: str, text: str) -> int:
     # Spreadsheets write 17 as 17.0 or 17,0.
     number = parse_cell(text).number
-    if number is None or not (number.is_integer() and 0 < number < MAX_TICKET):
+    if number is None or not (number.is_integer() and 0 < number < _MAX_TICKET):
         raise TableError(f"{source}: expected the number of a ticket, got {text!r}; take the one that `next` returned.")
     return int(number)
 

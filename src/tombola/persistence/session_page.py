@@ -29,7 +29,7 @@ def session_page(file: "SessionFile") -> str:
     """Return the self-contained HTML page of a session file."""
     now, view = file.status(), file.view()
     units = Units(*file.range, scores=file.kind == "scores")
-    charts = (share_chart(view), _loss_chart(view, units)) if now.answered else ()
+    charts = (_share_chart(view), _loss_chart(view, units)) if now.answered else ()
     low, high = _interval_range(now, units)
     return render(
         "run.html",
@@ -137,7 +137,7 @@ def plot_view(
     axes: where to draw; None: a new figure.
     size: of a new figure, in inches; None: the default.
     """
-    charts = {"shares": share_chart, "loss": _loss_chart}
+    charts = {"shares": _share_chart, "loss": _loss_chart}
     if curve not in charts:
         raise ParameterError(f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them.")
     if not view.round or (curve == "loss" and not view.answered):
@@ -146,7 +146,7 @@ def plot_view(
     return draw_chart(charts[curve](view), axes=axes, size=size)
 
 
-def share_chart(view: "TicketView") -> Chart:
+def _share_chart(view: "TicketView") -> Chart:
     """Return the chart of the share of every action over the rounds so far.
 
     view: tickets and outcomes; at least one ticket.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tombola.session import Session
 
 # Losses converted to Python floats at a time: bounds the memory of an exact sum.
-CHUNK_SIZE = 10_000
+_CHUNK_SIZE = 10_000
 # Numbers of a router's decision that a log has: stake, choice, safe choice, capital.
 _N_LOGGED = 4
 # Smaller shares of a mix are not reported: they would be printed as 0 %.
@@ -308,13 +308,13 @@ def status_of(
         regret=certificate.regret,
         worst_regret=certificate.worst_regret,
         balance=balance,
-        mix=reported_shares(view.names, mix) if balance.amounts and mix is not None else (),
+        mix=_reported_shares(view.names, mix) if balance.amounts and mix is not None else (),
         left_out=int(plays[view.n_actions :].sum()),
         target=view.target,
     )
 
 
-def reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float], ...]:
+def _reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float], ...]:
     """Return (action, share) for shares of at least MIN_SHARE, largest first.
 
     names: of the actions.
@@ -360,7 +360,7 @@ def _running_sum(losses: Floats) -> float:
 
 def _sum(losses: Floats) -> float:
     chunks: Iterator[list[float]] = (
-        losses[first : first + CHUNK_SIZE].tolist() for first in range(0, len(losses), CHUNK_SIZE)
+        losses[first : first + _CHUNK_SIZE].tolist() for first in range(0, len(losses), _CHUNK_SIZE)
     )
     return math.fsum(chain.from_iterable(chunks))
 

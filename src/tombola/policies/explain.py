@@ -19,7 +19,7 @@ from tombola.pool import Pool
 # Share of the rows on which importance is measured, and at most so many: they must not be among the training rows.
 TEST_SHARE, MAX_TEST_ROWS, MAX_TRAINING_ROWS = 1 / 3, 2_000, 6_000
 # Shuffles of each feature in a measure of importance; their mean is less noisy than one.
-SHUFFLES = 3
+_SHUFFLES = 3
 # Share of all rows that a leaf of the tree in words must have: smaller ones say little.
 _MIN_LEAF_SHARE = 0.05
 
@@ -86,11 +86,11 @@ def feature_importance(pool: Pool, models: tuple[Model, ...], seed: int = 0) -> 
     before, found = loss(features[test]), []
     for name, columns in _groups(pool.feature_names).items():
         total = 0.0
-        for _ in range(SHUFFLES):
+        for _ in range(_SHUFFLES):
             shuffled = features[test].copy()
             shuffled[:, columns] = shuffled[rng.permutation(split)][:, columns]
             total += loss(shuffled) - before
-        found.append(Importance(name, total / SHUFFLES))
+        found.append(Importance(name, total / _SHUFFLES))
     return tuple(sorted(found, key=lambda one: -one.gain))
 
 

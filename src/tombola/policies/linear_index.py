@@ -39,7 +39,7 @@ from tombola.rng import RngStreams
 # unlucky first row can end an action.
 _INTERCEPT_PENALTY = 2.0
 # Answered rows before features are standardised for the first time: fewer give no spread.
-FIRST_BLOCK = 4
+_FIRST_BLOCK = 4
 # Standardised features are clipped to [-3, 3]: run times and sizes have long tails.
 _MAX_SCORE = 3.0
 
@@ -216,11 +216,11 @@ class LiveIndex:
     def __init__(self, index: LinearIndex, actions: int, horizon: int, n_features: int, rng: RngState) -> None:
         self.index, self.k = index, actions
         self.rows: list[tuple[int, Floats, float]] = []  # answered: action, features, loss
-        self.next_block, self.shift, self.scale = FIRST_BLOCK, np.zeros(n_features), np.zeros(n_features)
+        self.next_block, self.shift, self.scale = _FIRST_BLOCK, np.zeros(n_features), np.zeros(n_features)
         self.scores = np.zeros(n_features + 1)
         self.ridges = self._new_ridges()
-        self._choose = compile_step(least_index, (self.ridges, self.scores, float(index.bonus)))
-        self._update = compile_step(add_row, (self.ridges, self.scores, 0, 0.0))
+        self._choose = compile_step(_least_index, (self.ridges, self.scores, float(index.bonus)))
+        self._update = compile_step(_add_row, (self.ridges, self.scores, 0, 0.0))
         self.own: list[bool] = [False]  # by round, whether the turn is the index's; round 0 does not exist
         self.turns, self.pending, self.loss, self.low = 0, 0, 0.0, 0.0
         self.safe: Any = None
@@ -347,7 +347,7 @@ class LiveIndex:
         self.scores[1:] = np.where(np.isfinite(scores), np.clip(scores, -_MAX_SCORE, _MAX_SCORE), 0.0)
 
 
-def least_index(ridges: Any, scores: Floats, bonus: float) -> int:
+def _least_index(ridges: Any, scores: Floats, bonus: float) -> int:
     """Return the action with the least index; one without an answered row first.
 
     ridges: `_Ridges`.
@@ -371,7 +371,7 @@ def least_index(ridges: Any, scores: Floats, bonus: float) -> int:
     return best
 
 
-def add_row(ridges: Any, scores: Floats, action: int, loss: float) -> None:
+def _add_row(ridges: Any, scores: Floats, action: int, loss: float) -> None:
     """Update the regression of an action by one row (Sherman and Morrison 1950).
 
     ridges: `_Ridges`, changed in place.

@@ -144,7 +144,7 @@ class RoutedLP:
             return fixed, mix
         n = models[0].out_of_bag.shape[0] if models else 0
         routers = [
-            router for model in models for router in routers_at(model, run.losses[:n], run.costs[:n], rates, fits)
+            router for model in models for router in _routers_at(model, run.losses[:n], run.costs[:n], rates, fits)
         ]
         mean_losses = np.append(run.losses[:seen].mean(axis=0), [one.loss for one in routers])
         mean_costs = np.append(run.costs[:seen].mean(axis=0), [one.cost for one in routers])
@@ -157,7 +157,7 @@ class RoutedLP:
             predictions = (
                 one.model.predict(run.features[seen:end]) if mix[k + number] > 0 else np.zeros((end - seen, 2 * k))
             )
-            actions.append(route(predictions, one.price, fits)[:, None])
+            actions.append(_route(predictions, one.price, fits)[:, None])
         return np.concatenate(actions, axis=1), mix
 
 
@@ -175,7 +175,7 @@ def _fit_with_costs(
     return with_mean([model.fit(features, np.concatenate([losses, costs], axis=1), seed) for model in models])
 
 
-def route(predictions: Floats, price: float, fits: Floats) -> Rounds:
+def _route(predictions: Floats, price: float, fits: Floats) -> Rounds:
     """Return the action of each row: argmin of loss + price x cost over fitting ones.
 
     predictions: losses first, then costs, shape (rows, 2k).
@@ -187,7 +187,7 @@ def route(predictions: Floats, price: float, fits: Floats) -> Rounds:
     return np.asarray(np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64)
 
 
-def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fits: Floats) -> list[_Router]:
+def _routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fits: Floats) -> list[_Router]:
     """Return the routers at the two prices around the rate; one if cost is no limit.
 
     They are measured by their out-of-bag choices.
@@ -199,7 +199,7 @@ def routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fit
     index = np.arange(len(losses))
 
     def measured(price: float) -> _Router:
-        chosen = route(model.out_of_bag, price, fits)
+        chosen = _route(model.out_of_bag, price, fits)
         return _Router(model, price, float(losses[index, chosen].mean()), float(costs[index, chosen].mean()))
 
     free, scale = measured(0.0), float(costs.max())

@@ -63,10 +63,10 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
         reached = state.active[b] > 0.0 and state.current_wealth[b] >= state.threshold
         if reached and (below > 0 or b != leader):
             drop(state, b, leader if b != leader else runner, state.current_wealth[b])
-    drop_hopeless(state)
+    _drop_hopeless(state)
 
 
-def drop_hopeless(state: Any) -> None:
+def _drop_hopeless(state: Any) -> None:
     """Drop the candidates that can no longer catch up on the rows left.
 
     Each is compared with the candidate of the smallest largest possible total.

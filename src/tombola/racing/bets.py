@@ -28,7 +28,7 @@ MIXTURE_WEIGHTS = np.concatenate([0.2 * STRATEGY_WEIGHTS, 0.8 * STRATEGY_WEIGHTS
 # rounding errors.
 _MIN_REACH = 1e-3
 # Pseudo-rows of difference 0 in the prior of the first strategy, which shrink its bets in the first rows.
-PRIOR_ROWS = 20.0
+_PRIOR_ROWS = 20.0
 # Pseudo-rows of difference 0 in the prior of the second strategy, as a share of the list: more cautious on long lists.
 _PRIOR_SHARE = 0.03
 # Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
@@ -59,8 +59,8 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
         cap = MAX_LOSS_SHARE / (1.0 + m) if m > -1.0 else math.inf
         variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
         excess = gain * (lead - n * shift)
-        first = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
-        second = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
+        first = gain * _shrunk_edge(excess, gain * n + _PRIOR_ROWS, variance)
+        second = gain * _shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
         wealth[0] *= 1.0 + min(_kelly(first, variance), cap) * (d - m)
         wealth[1] *= 1.0 + min(_kelly(second, variance), cap) * (d - m)
         wealth[2] *= 1.0 + min(gain * _FIXED_BETS[0], cap) * (d - m)
@@ -110,8 +110,8 @@ def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: flo
         variance = (0.5 + state.fitted_rows[0] * state.residual_variance[b, o]) / (state.fitted_rows[0] + 2.0)
         # Regression estimate of the difference of the means: mean residual so far, and mean prediction of the list.
         excess = gain * (lead - g_seen + n * ((g_seen + left * g_mean) / population - shift))
-        cautious = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
-        bold = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
+        cautious = gain * _shrunk_edge(excess, gain * n + _PRIOR_ROWS, variance)
+        bold = gain * _shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
         # Fixed bets are in units of the largest possible loss.
         unit = gain / max(-low, _MIN_REACH)
         wealth[4] *= 1.0 + min(_kelly(cautious, variance), cap) * (y - m)
@@ -120,7 +120,7 @@ def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: flo
         wealth[7] *= 1.0 + min(unit * _FIXED_BETS[1], cap) * (y - m)
 
 
-def shrunk_edge(excess: float, count: float, variance: float) -> float:
+def _shrunk_edge(excess: float, count: float, variance: float) -> float:
     """Estimate a positive edge: the mean of a truncated normal law, approximately.
 
     The law is Normal(excess / count, variance / count), restricted to positive values. Exact for excess = 0 and in the

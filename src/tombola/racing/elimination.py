@@ -215,7 +215,7 @@ class Elimination(ABC):
         # Pools are read-only. A writeable array has another type and would be compiled again.
         rows.flags.writeable = False
         if rows.dtype not in self._loops:
-            self._loops[rows.dtype] = compile_loop(play_table, (self.memory, rows, order, self._row), **self.kernels)
+            self._loops[rows.dtype] = compile_loop(_play_table, (self.memory, rows, order, self._row), **self.kernels)
         return int(self._loops[rows.dtype](self.memory, rows, order, self._row))
 
     @property
@@ -262,7 +262,7 @@ def _update_row(memory: Floats, losses: Floats) -> None:
     step(view(memory), losses)  # noqa: F821
 
 
-def play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
+def _play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
     """Process rows in order until the race is over; return the number of calls.
 
     A call is one loss that is read. Compiled for each rule.

@@ -56,7 +56,7 @@ class Gate(Elimination):
         base = int(state.rule_parameter)
         for c in range(losses.size):
             if c != base and state.active[c] > 0.0:
-                decide(state, c, base, losses[base] - losses[c])
+                _decide(state, c, base, losses[base] - losses[c])
         count_row(state, losses)
         undecided = 0
         for c in range(losses.size):
@@ -84,7 +84,7 @@ class Gate(Elimination):
         return {c: bool(sign > 0) for c, sign in enumerate(self.state.decision) if sign != 0}
 
 
-def decide(state: Any, c: int, base: int, d: float) -> None:
+def _decide(state: Any, c: int, base: int, d: float) -> None:
     """Bet on one row for and against candidate c, and decide if possible.
 
     state: an `EliminationState`, changed in place; `decision[c]` becomes 1 or -1.

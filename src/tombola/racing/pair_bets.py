@@ -71,7 +71,7 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
     if wealth.size > STRATEGY_WEIGHTS.size:
         variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
         share = wealth[STRATEGY_WEIGHTS.size] * state.margin
-        wealth[STRATEGY_WEIGHTS.size] *= 1.0 + horizon_bet(share, (state.rows - state.rows_seen[0]) * variance) * d
+        wealth[STRATEGY_WEIGHTS.size] *= 1.0 + _horizon_bet(share, (state.rows - state.rows_seen[0]) * variance) * d
     return float(update_wealth(state, bettor, lead, d, 0.0))
 
 
@@ -87,34 +87,34 @@ def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
     if share < 1.0 and wealth[STRATEGY_WEIGHTS.size] > _ABANDONED:
         n = state.n_bets[bettor]
         variance = (0.5 + state.squared_residuals[bettor]) / (n + 2.0)
-        wealth[STRATEGY_WEIGHTS.size] *= 1.0 + horizon_bet(share, (state.rows - n) * variance) * d
+        wealth[STRATEGY_WEIGHTS.size] *= 1.0 + _horizon_bet(share, (state.rows - n) * variance) * d
         residual = d - lead / (n + 10.0)
         state.squared_residuals[bettor] += residual * residual
         state.n_bets[bettor] = n + 1.0
 
 
-def horizon_bet(share: float, variance_left: float) -> float:
+def _horizon_bet(share: float, variance_left: float) -> float:
     """Return the bet of the strategy that aims at the last row, in [0, 0.95].
 
     share: its wealth as a share of its goal; from 1 on the bet is 0.
     variance_left: variance of the sum of differences over the rows left.
 
-    >>> horizon_bet(1.0, 50.0), round(horizon_bet(0.5, 50.0), 4), horizon_bet(1e-9, 50.0) < horizon_bet(1e-9, 40.0)
+    >>> _horizon_bet(1.0, 50.0), round(_horizon_bet(0.5, 50.0), 4), _horizon_bet(1e-9, 50.0) < _horizon_bet(1e-9, 40.0)
     (0.0, 0.1128, True)
     """
     if share >= 1.0 or variance_left <= 0.0:
         return 0.0
     return min(
-        isoperimetric(max(share, _MIN_SHARE)) / (max(share, _MIN_SHARE) * math.sqrt(variance_left)), MAX_LOSS_SHARE
+        _isoperimetric(max(share, _MIN_SHARE)) / (max(share, _MIN_SHARE) * math.sqrt(variance_left)), MAX_LOSS_SHARE
     )
 
 
-def isoperimetric(q: float) -> float:
+def _isoperimetric(q: float) -> float:
     """Return phi(Phi^-1(q)): the normal density at the q-quantile, 0 < q < 1.
 
     The quantile is the approximation of Abramowitz and Stegun 26.2.23.
 
-    >>> round(isoperimetric(0.5), 4), round(isoperimetric(0.001), 4)
+    >>> round(_isoperimetric(0.5), 4), round(_isoperimetric(0.001), 4)
     (0.3989, 0.0034)
     """
     t = math.sqrt(-2.0 * math.log(min(q, 1.0 - q)))

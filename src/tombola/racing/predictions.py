@@ -140,7 +140,7 @@ class RowsLeft:
             state = self.rule.state
             arguments = (self.fit, self.sums, n, state.active, state.residual_low, state.residual_variance)
             with expected_rounds(self.rule.rows * FIT_ROUNDS, len(state.wealth)):
-                self._kernel("fit", refit, arguments)(*arguments)
+                self._kernel("fit", _refit, arguments)(*arguments)
             state.fitted_rows[0] = n
 
     def _bounds(self) -> tuple[Any, ...]:
@@ -179,7 +179,7 @@ def _update_row(memory: Floats, sums: _RowSums, row: int, losses: Floats) -> Non
     losses: shape (k,).
     """
     state = view(memory)  # noqa: F821
-    begin_row(sums, state, row)
+    _begin_row(sums, state, row)
     step(state, losses)  # noqa: F821
 
 
@@ -203,12 +203,12 @@ def _play_rows(memory: Floats, sums: _RowSums, table: Rows, order: Order, losses
             if state.active[a] > 0.0:
                 losses[a] = table[row, a]
                 calls += sums.unknown[row, a] > 0.0
-        begin_row(sums, state, row)
+        _begin_row(sums, state, row)
         step(state, losses)  # noqa: F821
     return calls
 
 
-def begin_row(sums: Any, state: Any, row: int) -> None:
+def _begin_row(sums: Any, state: Any, row: int) -> None:
     """Remove a row from the sums over the rows left; write them into a rule's state.
 
     The adjustment of the row, mean prediction of the rows left minus its own, is written too.
@@ -235,7 +235,7 @@ def begin_row(sums: Any, state: Any, row: int) -> None:
     sums.left[row] = 0.0
 
 
-def refit(fit: Fit, sums: _RowSums, n: int, active: Any, residual_low: Any, residual_variance: Any) -> None:
+def _refit(fit: Fit, sums: _RowSums, n: int, active: Any, residual_low: Any, residual_variance: Any) -> None:
     """Fit the predictions of the active candidates to the n counted rows.
 
     They hold from the next row on.

@@ -98,7 +98,7 @@ def _bet_on_pairs(state: Any, losses: Floats) -> None:
                         state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
                     )
                     if wealth >= state.threshold:
-                        add_order(state, b, a)
+                        _add_order(state, b, a)
 
 
 def _settle_certain(state: Any) -> None:
@@ -114,10 +114,10 @@ def _settle_certain(state: Any) -> None:
                 if b != a and state.active[b] > 0.0 and undecided:
                     lead = state.total_loss[a] - state.total_loss[b]
                     if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
-                        add_order(state, b, a)
+                        _add_order(state, b, a)
 
 
-def add_order(state: Any, first: int, second: int) -> None:
+def _add_order(state: Any, first: int, second: int) -> None:
     """Record "first before second", and all that follows by transitivity.
 
     Italiano (1986).
@@ -230,11 +230,11 @@ class Blocks(Ranks):
                         state.deposit[a, b] = 1.0
                         rejected += 1
         if rejected > 0:
-            prove_blocks(state)
+            _prove_blocks(state)
         _stop_settled(state)
 
 
-def prove_blocks(state: Any) -> None:
+def _prove_blocks(state: Any) -> None:
     """Record "u before a" for all u that no chain from a reaches.
 
     A chain consists of pairs that are not rejected.

@@ -76,7 +76,7 @@ class Within(Elimination):
         others = [b for b in self.active if b != best]
         threshold = self.state.rule_parameter * len(others)
         return [
-            OpenQuestion(self.gap(best, b) + self.within, self.variance(account(k, best, b)), threshold)
+            OpenQuestion(self.gap(best, b) + self.within, self.variance(_account(k, best, b)), threshold)
             for b in others
             if not self.state.settled[best, b]
         ]
@@ -85,7 +85,7 @@ class Within(Elimination):
     def step(state: EliminationState, losses: Floats) -> None:
         _update_accounts(state, losses)
         bet_and_drop(state, losses)
-        close_accounts(state)
+        _close_accounts(state)
         finish(state, 1.0)
         choose(state)
 
@@ -122,13 +122,13 @@ def _bet_on(state: Any, losses: Floats, a: int) -> None:
     for b in range(k):
         if b != a and state.active[b] > 0.0:
             lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
-            wealth = bet(state, account(k, a, b), b, a, lead, d, -state.margin)
+            wealth = bet(state, _account(k, a, b), b, a, lead, d, -state.margin)
             certain = is_refuted(state, b, a, lead + d, -state.margin, state.rows_seen[0] + 1.0)
             if wealth >= state.rule_parameter or certain:
                 state.settled[a, b] = 1.0
 
 
-def account(k: int, a: int, b: int) -> int:
+def _account(k: int, a: int, b: int) -> int:
     """Return the row of `state.wealth` of the account that b holds for a.
 
     An account is a bettor against "a is worse than b by the tolerance or more". The first k bettors belong to
@@ -139,7 +139,7 @@ def account(k: int, a: int, b: int) -> int:
     return k + a * k + b
 
 
-def close_accounts(state: Any) -> None:
+def _close_accounts(state: Any) -> None:
     """Move the deposits for candidates dropped in this row to other accounts.
 
     A deposit is the stake of an account without its gains. Each holder moves it to its accounts for the candidates
@@ -167,12 +167,12 @@ def _redistribute(state: Any, a: int, b: int) -> None:
         others += state.active[c] if c != b else 0.0
     if others > 0.0:
         # Gains stay behind: otherwise the sum of deposits could exceed 1, and Theorem 2 would not hold.
-        part = min(total_wealth(state.wealth[account(k, a, b)]), state.deposit[a, b]) / others
+        part = min(total_wealth(state.wealth[_account(k, a, b)]), state.deposit[a, b]) / others
         for c in range(k):
             if c != b and state.active[c] > 0.0:
                 state.deposit[c, b] += part
                 for j in range(STRATEGY_WEIGHTS.size):
-                    state.wealth[account(k, c, b), j] += part * STRATEGY_WEIGHTS[j]
+                    state.wealth[_account(k, c, b), j] += part * STRATEGY_WEIGHTS[j]
 
 
 def choose(state: Any) -> None:

@@ -17,20 +17,20 @@ from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 
 # Direction of a table: lower or higher is better.
-Kind = Literal["losses", "scores"]
+_Kind = Literal["losses", "scores"]
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]
 # Smallest and largest possible value of a table.
 Limits = tuple[float, float]
 # Values of `Reading.exact`: ranks by counting all rows, or by evidence from some of them.
 EXACT, ESTIMATED = True, False
-ROUNDING = 1e-9  # per row: sums of losses that differ by at most this times the rows are ties, since sums are rounded
+_ROUNDING = 1e-9  # per row: sums of losses that differ by at most this times the rows are ties, since sums are rounded
 
 
 def rank(
     table: Any,
     *,
-    kind: Kind | Mapping[str, Kind] | None = None,
+    kind: _Kind | Mapping[str, _Kind] | None = None,
     names: Sequence[str] | None = None,
     reading: _ReadingName | None = None,
     level: float = 0.05,
@@ -95,7 +95,7 @@ def rank(
 
 def _rank_metrics(
     tables: Mapping[str, Any],
-    kind: Kind | Mapping[str, Kind] | None,
+    kind: _Kind | Mapping[str, _Kind] | None,
     limits: Limits | Mapping[str, Limits] | None,
     level: float,
     options: dict[str, Any],
@@ -130,7 +130,7 @@ def _rank_metrics(
     return MetricsRanking(found, level)
 
 
-def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple[Floats, tuple[str, ...], Kind]:
+def _values(table: Any, names: Sequence[str] | None, kind: _Kind | None) -> tuple[Floats, tuple[str, ...], _Kind]:
     """Return numbers, names of the candidates and direction of any table."""
     if isinstance(table, Pool):
         if kind == "scores":
@@ -156,7 +156,7 @@ def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple
     return values, labels, kind
 
 
-def _losses(values: Floats, kind: Kind, low: float, high: float) -> Floats:
+def _losses(values: Floats, kind: _Kind, low: float, high: float) -> Floats:
     if not low < high:
         raise ParameterError(f"rank: expected limits with low < high, got ({low:g}, {high:g}); write limits=(0, 10).")
     known = values[~np.isnan(values)]
@@ -237,7 +237,7 @@ def _exact(rows: Floats, level: float) -> Reading:
     """Order the candidates of a full table by their sums; only equal sums stay open."""
     n, k = rows.shape
     totals = rows.sum(axis=0)
-    before = totals[:, None] < totals[None, :] - ROUNDING * n
+    before = totals[:, None] < totals[None, :] - _ROUNDING * n
     means = totals / n
     return Reading(
         "this list", EXACT, level, n, before, rank_sets(before), means, means, _variance(rows), n_pairs(k) / level

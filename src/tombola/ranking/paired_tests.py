@@ -12,7 +12,7 @@ from tombola.racing.elimination import Elimination, EliminationState, OpenQuesti
 from tombola.racing.pair_bets import bet_on_goal, pair_weights, share_of_goal
 from tombola.racing.ranks import n_pairs
 
-ORDERS = 8  # random orders of the rows over which e-values are averaged; more orders only reduce their noise
+_ORDERS = 8  # random orders of the rows over which e-values are averaged; more orders only reduce their noise
 _MAX_BETS = 500_000_000  # bets over all orders, about ten seconds; larger tables get fewer orders, at least one
 
 
@@ -34,7 +34,7 @@ def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Float
     """
     if np.isin(losses, (0.0, 1.0)).all():
         return _binomial_pvalues(losses)
-    return np.asarray(np.minimum(1.0, 1.0 / np.maximum(pair_evalues(losses, level=level, seed=seed), 1e-300)))
+    return np.asarray(np.minimum(1.0, 1.0 / np.maximum(_pair_evalues(losses, level=level, seed=seed), 1e-300)))
 
 
 def _binomial_pvalues(losses: Floats) -> Floats:
@@ -46,7 +46,7 @@ def _binomial_pvalues(losses: Floats) -> Floats:
     return pvalues
 
 
-def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
+def _pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
     """Return betting e-values of all H_ab, shape (k, k); 1 on the diagonal.
 
     H_ab is "the mean loss of a is at most that of b". Under it an e-value has mean at most 1, so large ones refute it.
@@ -59,7 +59,7 @@ def pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Float
     n, k = losses.shape
     generator, rule, total = np.random.default_rng(seed), _AllPairs(k, n, math.inf, level), np.zeros((k, k))
     # Fixed by the shape of the table, so the average stays an e-value.
-    orders = max(1, min(ORDERS, _MAX_BETS // (k * k * n)))
+    orders = max(1, min(_ORDERS, _MAX_BETS // (k * k * n)))
     for _ in range(orders):
         rule.play(losses, generator.permutation(n).astype(np.uint32))
         total += rule.evalues()

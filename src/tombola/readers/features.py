@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tombola.readers.cells import RowList
 
 # Most frequent levels of a category that get a column each; rarer ones share the row of zeros. Bounds the width.
-MAX_LEVELS = 20
+_MAX_LEVELS = 20
 # A level must occur in this many rows to have a column: fewer say nothing about other rows.
 _MIN_LEVEL_ROWS = 5
 # A text column with more different values than this share of the rows is not a category, and is rejected: most of its
@@ -190,7 +190,7 @@ def _encode_category(table: Columns, column: Column) -> _Encoded:
         )
     # Sorted by frequency, then by name, so that the encoding does not depend on the order of the rows.
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
-    kept = [level for level in ranked if counts[level] >= min(_MIN_LEVEL_ROWS, len(cells) // 2)][:MAX_LEVELS]
+    kept = [level for level in ranked if counts[level] >= min(_MIN_LEVEL_ROWS, len(cells) // 2)][:_MAX_LEVELS]
     values = np.array([[float(cell == level) for level in kept] for cell in cells]).reshape(len(cells), len(kept))
     note = f"feature {column.name!r}: {len(counts)} categories, one column each for {len(kept)}"
     if "(missing)" in counts:

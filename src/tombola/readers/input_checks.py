@@ -32,15 +32,15 @@ def check_memory(source: str, size: int) -> None:
 
     source: named in the error message.
     """
-    if size > machine_memory() // 2:
+    if size > _machine_memory() // 2:
         raise TableError(
-            f"{source}: expected a table that fits into half of this machine's memory ({machine_memory() / 2e9:.1f} "
+            f"{source}: expected a table that fits into half of this machine's memory ({_machine_memory() / 2e9:.1f} "
             f"GB), got {size / 1e9:.1f} GB; save it as .npy in float32, which is not read into memory."
         )
 
 
 @cache
-def machine_memory() -> int:
+def _machine_memory() -> int:
     """Return the memory of this machine in bytes, 16 GB if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

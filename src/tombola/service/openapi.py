@@ -123,10 +123,10 @@ _TEXT: _Schema = {"type": "string"}
 # Schema of true or false.
 _BOOLEAN: _Schema = {"type": "boolean"}
 # Schema of a number of things.
-COUNT: _Schema = {"type": "integer", "minimum": 0}
+_COUNT: _Schema = {"type": "integer", "minimum": 0}
 _NUMBER: _Schema = {"type": "number"}
 # Schema of one loss or reward.
-LOSS: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
+_LOSS: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
 # Number of a ticket.
 _TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
 # Idempotency key: printable characters of ASCII. The service accepts all printable ones.
@@ -141,9 +141,9 @@ _PATH_PARAMETERS: dict[str, _Schema] = {
     "owner": NAME,
 }
 # Losses or rewards of a ticket: one number, or one per action with full feedback.
-LOSSES: _Schema = {"anyOf": [LOSS, _list(LOSS, minItems=1)]}
+_LOSSES: _Schema = {"anyOf": [_LOSS, _list(_LOSS, minItems=1)]}
 # Costs of a ticket: one number, or a list with several resources or full feedback.
-COSTS: _Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
+_COSTS: _Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
 
 # Body of an error reply (RFC 9457).
 _PROBLEM = _reply_object(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT)
@@ -168,28 +168,28 @@ ASSIGNMENT = _reply_object(
 # Reply with issued tickets, and the idempotency key under which they can be requested again.
 TICKETS = _reply_object(tickets=_list(ASSIGNMENT), key=_TEXT)
 # Outcome of a ticket: loss or reward, and cost under a budget.
-_OUTCOME = _object({"ticket": _TICKET}, {"loss": LOSSES, "reward": LOSSES, "cost": COSTS})
+_OUTCOME = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES, "cost": _COSTS})
 # Request that records outcomes.
 OUTCOMES_BODY = _object({"outcomes": _list(_OUTCOME, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded outcomes: how many are new, and how many were known before.
-RECORDED = _reply_object(recorded=COUNT, known=COUNT)
+RECORDED = _reply_object(recorded=_COUNT, known=_COUNT)
 # Request that replaces the outcome of a ticket.
-AMEND_BODY = _object({"ticket": _TICKET}, {"loss": LOSSES, "reward": LOSSES})
+AMEND_BODY = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES})
 # Reply to a replaced outcome, with the old losses.
-AMENDED = _reply_object(ticket=_TICKET, loss_before=LOSSES)
+AMENDED = _reply_object(ticket=_TICKET, loss_before=_LOSSES)
 # Request that cancels a ticket.
 TICKET_BODY = _object({"ticket": _TICKET})
 # Reply to a cancelled ticket; new is false if it was cancelled before.
 CANCELLED = _reply_object(ticket=_TICKET, new=_BOOLEAN)
 # Estimate of an action: plays, known losses, their mean (null without any), ends of the confidence interval.
-ACTION = _reply_object(name=_TEXT, plays=COUNT, known=COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
+ACTION = _reply_object(name=_TEXT, plays=_COUNT, known=_COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
 # Status of a session: counts of tickets, total loss, estimates, pending tickets.
 SESSION_STATUS = _reply_object(
-    rows=COUNT,
-    played=COUNT,
-    answered=COUNT,
-    cancelled=COUNT,
-    amended=COUNT,
+    rows=_COUNT,
+    played=_COUNT,
+    answered=_COUNT,
+    cancelled=_COUNT,
+    amended=_COUNT,
     loss=_NUMBER,
     actions=_list(ACTION),
     pending=_list(_reply_object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER))),
@@ -200,15 +200,15 @@ SESSION_STATUS = _reply_object(
 RANKING = _reply_object(actions=_list(ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT)
 
 # A call of a race: the candidate to evaluate on a row.
-_CALL = _reply_object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=COUNT)
+_CALL = _reply_object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=_COUNT)
 # Reply with issued calls, and the idempotency key under which they can be requested again.
 CALLS = _reply_object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
 # Answer to a call: loss, or failed, and cost.
-_ANSWER = _object({"ticket": _TICKET}, {"loss": LOSS, "cost": {"type": "number", "minimum": 0}, "failed": _BOOLEAN})
+_ANSWER = _object({"ticket": _TICKET}, {"loss": _LOSS, "cost": {"type": "number", "minimum": 0}, "failed": _BOOLEAN})
 # Request that records answers.
 ANSWERS_BODY = _object({"answers": _list(_ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded answers: how many are new, how many were known before, and whether the race is done.
-ANSWERED = _reply_object(recorded=COUNT, known=COUNT, done=_BOOLEAN)
+ANSWERED = _reply_object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
 # Fields of the answer of a race; proved is null while it is undecided.
 _VERDICT_FIELDS: _Schema = {
     "verdict": _TEXT,
@@ -218,21 +218,21 @@ _VERDICT_FIELDS: _Schema = {
     "done": _BOOLEAN,
     "active": _list(_TEXT),
     "leader": _nullable(_TEXT),
-    "calls": COUNT,
-    "calls_saved": COUNT,
+    "calls": _COUNT,
+    "calls_saved": _COUNT,
 }
 # Reply with the answer of a race.
 VERDICT = _reply_object(**_VERDICT_FIELDS)
 # A candidate of a race: mean loss over its rows (null without any), and whether it is still in the race.
-_STANDING = _reply_object(name=_TEXT, mean_loss=_nullable(_NUMBER), rows=COUNT, active=_BOOLEAN)
+_STANDING = _reply_object(name=_TEXT, mean_loss=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
 # Status of a race: answer, standings, pending calls, counts.
 RACE_STATUS = _reply_object(
     **_VERDICT_FIELDS,
     candidates=_list(_STANDING),
     pending=_list(_CALL),
-    rows=COUNT,
-    rows_counted=COUNT,
-    failures=COUNT,
+    rows=_COUNT,
+    rows_counted=_COUNT,
+    failures=_COUNT,
     cost=_NUMBER,
     paused=_BOOLEAN,
 )
@@ -242,12 +242,12 @@ _IDENTITY = _reply_object(name=_TEXT, role={"enum": list(ROLES)})
 # Reply while the process runs.
 HEALTH = _reply_object(status=_TEXT, version=_TEXT)
 # Reply if all files can be read.
-READY = _reply_object(status=_TEXT, files=COUNT)
+READY = _reply_object(status=_TEXT, files=_COUNT)
 # Reply with the caller, and the sessions and races of the server.
 OVERVIEW = _reply_object(
     you=_IDENTITY,
-    sessions=_list(_reply_object(name=_TEXT, rows=COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)),
-    races=_list(_reply_object(name=_TEXT, rows=COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
+    sessions=_list(_reply_object(name=_TEXT, rows=_COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)),
+    races=_list(_reply_object(name=_TEXT, rows=_COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
 )
 # Request that pauses (true) or resumes (false) a session or race.
 PAUSE_BODY = _object({"paused": _BOOLEAN})

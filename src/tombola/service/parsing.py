@@ -11,7 +11,7 @@ from tombola.racing.events import Event
 from tombola.service.problems import ProblemError
 
 # Largest body of a request in bytes: 10,000 outcomes of about 100 bytes. Larger ones are answered with status 413.
-MAX_BODY_BYTES = 1_000_000
+_MAX_BODY_BYTES = 1_000_000
 # Tickets or calls in one reply: bounds the time for which a request holds the writer thread.
 MAX_COUNT = 1000
 # Outcomes or answers in one request, for the same reason.
@@ -33,11 +33,11 @@ async def read_body(request: Request) -> bytes:
     try:
         async for chunk in request.stream():
             body += chunk
-            if len(body) > MAX_BODY_BYTES:
+            if len(body) > _MAX_BODY_BYTES:
                 raise ProblemError(
                     413,
                     "too-large",
-                    f"{request.method}: expected a body of at most {MAX_BODY_BYTES} bytes, got more; split the "
+                    f"{request.method}: expected a body of at most {_MAX_BODY_BYTES} bytes, got more; split the "
                     "request.",
                 )
     except ClientDisconnect:

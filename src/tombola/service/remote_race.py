@@ -18,7 +18,7 @@ from tombola.service.client import AsyncRaceClient
 
 # Seconds between two requests for the verdict, which other machines may have reached, and for new calls while none
 # is possible.
-POLL_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 async def run_remote_race(
@@ -85,13 +85,13 @@ class _RemoteWorker:
         try:
             while not await self._is_done(tasks, ask, workers):
                 if tasks:
-                    done, _ = await asyncio.wait(tasks, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                    done, _ = await asyncio.wait(tasks, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
                     for task in done:
                         await self._take(tasks.pop(task), task)
                 else:
                     # Only answers of other machines make new calls possible, or those held back here.
                     await self._flush()
-                    await asyncio.sleep(POLL_SECONDS)
+                    await asyncio.sleep(_POLL_SECONDS)
             await self._flush()
         finally:
             for task in tasks:
@@ -110,7 +110,7 @@ class _RemoteWorker:
             tasks[asyncio.ensure_future(ask(calls[0]))] = calls[0]
         if time.monotonic() < self._next_look:
             return False
-        self._next_look = time.monotonic() + POLL_SECONDS
+        self._next_look = time.monotonic() + _POLL_SECONDS
         now = await self._client.verdict()
         if self._log is not None and now["progress"] != self._last_line:
             self._last_line = now["progress"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tombola import bounds
-from tombola.paper.claims.birthday import mean_of_law, partitions
+from tombola.paper.claims.birthday import _mean_of_law, _partitions
 
 
 def test_mean_is_within_the_bound_up_to_5000() -> None:
@@ -50,7 +50,7 @@ def test_mean_of_a_million_simulations() -> None:
 
 @pytest.mark.parametrize("T", [1, 2, 5, 9])
 def test_mean_of_the_uniform_law_is_the_mean_of_the_lemma(T: int) -> None:
-    assert float(mean_of_law([1] * T)) == pytest.approx(bounds.birthday_mean(T), rel=1e-14)
+    assert float(_mean_of_law([1] * T)) == pytest.approx(bounds.birthday_mean(T), rel=1e-14)
 
 
 def test_mean_of_a_law_by_enumeration() -> None:
@@ -59,10 +59,10 @@ def test_mean_of_a_law_by_enumeration() -> None:
     for draws in itertools.product(range(3), repeat=4):
         tau = next(t for t in range(2, 5) if len(set(draws[:t])) < t)
         mean += tau * math.prod(Fraction(weights[i], 6) for i in draws)
-    assert mean_of_law(weights) == mean
+    assert _mean_of_law(weights) == mean
 
 
 def test_partitions_are_all_decreasing_lists() -> None:
-    found = list(partitions(6, 3))
+    found = list(_partitions(6, 3))
     assert len({*map(tuple, found)}) == len(found) == 7
     assert all(sum(law) == 6 and sorted(law, reverse=True) == law for law in found)

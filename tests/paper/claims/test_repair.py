@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from tombola.paper.claims.repair import mean_plays_of_test
+from tombola.paper.claims.repair import _mean_plays_of_test
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 7])
@@ -15,4 +15,4 @@ def test_mean_plays_of_test_equals_all_trainings(n: int) -> None:
     for draws in itertools.product(range(n), repeat=n):
         first = next((t for t in range(n) if draws[t] in draws[:t]), n)
         total += min(first + 2, n)
-    assert mean_plays_of_test(n) == pytest.approx(float(total / n**n), rel=1e-12)
+    assert _mean_plays_of_test(n) == pytest.approx(float(total / n**n), rel=1e-12)

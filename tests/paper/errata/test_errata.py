@@ -9,7 +9,7 @@ import pytest
 from tombola import bounds
 from tombola.paper.claims.errata import Errata
 from tombola.paper.errata import ERRATA
-from tombola.paper.errata.base import demonstrates, satisfies
+from tombola.paper.errata.base import _satisfies, demonstrates
 
 EVIDENCE = {erratum.number: erratum.evidence() for erratum in ERRATA}
 
@@ -37,11 +37,11 @@ def test_verdict_ignores_the_recorded_column() -> None:
 
 
 def test_satisfies_each_relation() -> None:
-    assert satisfies("at most", 2.0, 1.0)
-    assert not satisfies("at most", 1.0, 2.0)
-    assert satisfies("at least", 1.0, 2.0)
-    assert not satisfies("within", 3.0, 2.0)
-    assert not satisfies("equals", 1.02, 1.0)
+    assert _satisfies("at most", 2.0, 1.0)
+    assert not _satisfies("at most", 1.0, 2.0)
+    assert _satisfies("at least", 1.0, 2.0)
+    assert not _satisfies("within", 3.0, 2.0)
+    assert not _satisfies("equals", 1.02, 1.0)
     assert not demonstrates("tighter", 3.0, 2.0, 2.5), "a bound that does not hold is not tighter"
 
 

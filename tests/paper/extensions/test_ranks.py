@@ -6,25 +6,25 @@ import numpy as np
 import pytest
 
 from naive import ranks as naive
-from tombola.paper.extensions.ranks import NoUnion, Tree, row_types, true_order
+from tombola.paper.extensions.ranks import _NoUnion, _row_types, _Tree, _true_order
 from tombola.racing.ranks import Ranks
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
 
-@pytest.mark.parametrize("make", [Ranks, NoUnion])
+@pytest.mark.parametrize("make", [Ranks, _NoUnion])
 def test_probability_of_a_pool_equals_permutations(make: type[Ranks]) -> None:
     """The same pool by all permutations of its rows, repeated rows included."""
-    types, pool, level = row_types(3, 1), (1, 1, 4, 6), 0.6
+    types, pool, level = _row_types(3, 1), (1, 1, 4, 6), 0.6
     losses, wrong = types[list(pool)].astype(float), []
-    ahead = true_order(types[list(pool)].sum(axis=0))
+    ahead = _true_order(types[list(pool)].sum(axis=0))
     for order in itertools.permutations(range(len(pool))):
         rule = make(3, len(pool), len(pool), level)
         for row in order:
             if not rule.done:
                 rule.update(losses[row])
         wrong.append(bool((rule.before & ~ahead).any()))
-    tree = Tree(make(3, len(pool), len(pool), level), [kind[None, :] * 1.0 for kind in types], types, len(pool))
+    tree = _Tree(make(3, len(pool), len(pool), level), [kind[None, :] * 1.0 for kind in types], types, len(pool))
     leaves = [(sequence, before) for sequence, before in tree.leaves() if tuple(sorted(sequence)) == pool]
     assert np.mean([bool((before & ~ahead).any()) for _, before in leaves]) == pytest.approx(np.mean(wrong))
 
@@ -32,4 +32,4 @@ def test_probability_of_a_pool_equals_permutations(make: type[Ranks]) -> None:
 def test_true_order_breaks_ties_by_file_order() -> None:
     totals = np.array([2, 1, 2, 0])
     expected, _ = naive.order_of([totals.tolist()])  # type: ignore[no-untyped-call]
-    assert sorted(range(4), key=lambda a: true_order(totals)[:, a].sum()) == expected
+    assert sorted(range(4), key=lambda a: _true_order(totals)[:, a].sum()) == expected

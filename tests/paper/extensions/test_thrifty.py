@@ -5,7 +5,7 @@ import pytest
 
 from tombola.engine.compiler import interpreted
 from tombola.learners import Thrifty
-from tombola.paper.extensions.thrifty import exploration_loss
+from tombola.paper.extensions.thrifty import _exploration_loss
 from tombola.rng import new_rng
 
 
@@ -20,6 +20,6 @@ def test_exploration_loss_equals_the_budget_spent(price: float) -> None:
             action, probability = Thrifty.act(state, rng)
             Thrifty.observe(state, action, probability, float(row[action]))
             played.append(action)
-    spent = exploration_loss(np.array(played), losses[np.arange(400), played], 3, price)
+    spent = _exploration_loss(np.array(played), losses[np.arange(400), played], 3, price)
     assert spent > 0
     assert initial - state.exploration_budget[0] == pytest.approx(spent, abs=1e-9)

@@ -26,8 +26,8 @@ def test_chunks_of_long_rows_are_short() -> None:
     from tombola.readers.formats import delimited
 
     rows = iter([(number, ["x" * 1000] * 1000) for number in range(40)])
-    assert len(list(delimited._next_chunk(rows, 1000))) == 1 + delimited.CHUNK_CHARACTERS // 1_008_000
-    assert len(list(delimited._next_chunk(iter([(0, ["0"])] * 5000), 1))) == delimited.CHUNK_ROWS
+    assert len(list(delimited._next_chunk(rows, 1000))) == 1 + delimited._CHUNK_CHARACTERS // 1_008_000
+    assert len(list(delimited._next_chunk(iter([(0, ["0"])] * 5000), 1))) == delimited._CHUNK_ROWS
 
 
 def test_blank_lines_give_one_note(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def refused(source: Any, one_sentence: Sentence) -> str:
 def test_closed_or_endless_standard_input_is_rejected(one_sentence: Sentence, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert "standard input: expected a table, got 'none'" in refused("-", one_sentence)
-    monkeypatch.setattr("tombola.readers.input_checks.machine_memory", lambda: 8_000_000)
+    monkeypatch.setattr("tombola.readers.input_checks._machine_memory", lambda: 8_000_000)
     with open("/dev/zero") as endless:
         monkeypatch.setattr(sys, "stdin", endless)
         assert "half of this machine's memory" in refused("-", one_sentence)

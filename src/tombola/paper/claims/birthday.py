@@ -31,16 +31,16 @@ from tombola.rng import repetition_seeds
 # Denominator of the laws that are enumerated, and the numbers of losses, which divide it.
 DENOMINATOR, FEW_LOSSES = 12, (2, 3, 4, 6)
 # Key of the uniform law in LAWS.
-UNIFORM = "uniform"
+_UNIFORM = "uniform"
 # Weights of the T losses; the uniform law is played at all horizons, the others at one.
 _LAWS: dict[str, Callable[[int], list[int]]] = {
-    UNIFORM: lambda T: [1] * T,
+    _UNIFORM: lambda T: [1] * T,
     "half on one": lambda T: [T - 1] + [1] * (T - 1),
     "rising": lambda T: list(range(1, T + 1)),
 }
 
 
-def mean_of_law(weights: list[int]) -> Fraction:
+def _mean_of_law(weights: list[int]) -> Fraction:
     """Return E[tau] for i.i.d. draws with these weights, exactly.
 
     tau is the first round whose draw has come before. E[tau] is the sum over n of P(the first n draws differ) = n!
@@ -48,7 +48,7 @@ def mean_of_law(weights: list[int]) -> Fraction:
 
     weights: of the possible values, not normalised.
 
-    >>> mean_of_law([1, 1]), mean_of_law([2, 0]), float(mean_of_law([1] * 16)) == bounds.birthday_mean(16)
+    >>> _mean_of_law([1, 1]), _mean_of_law([2, 0]), float(_mean_of_law([1] * 16)) == bounds.birthday_mean(16)
     (Fraction(5, 2), Fraction(2, 1), True)
     """
     symmetric = [Fraction(1)] + [Fraction(0)] * len(weights)
@@ -58,12 +58,12 @@ def mean_of_law(weights: list[int]) -> Fraction:
     return sum((math.factorial(n) * value for n, value in enumerate(symmetric)), Fraction(0))
 
 
-def partitions(total: int, parts: int, largest: int | None = None) -> Iterator[list[int]]:
+def _partitions(total: int, parts: int, largest: int | None = None) -> Iterator[list[int]]:
     """Yield all decreasing lists of `parts` integers, 0 or more, that sum to `total`.
 
     largest: upper limit of the integers; None is `total`.
 
-    >>> list(partitions(3, 2))
+    >>> list(_partitions(3, 2))
     [[3, 0], [2, 1]]
     """
     most = total if largest is None else min(total, largest)
@@ -71,7 +71,7 @@ def partitions(total: int, parts: int, largest: int | None = None) -> Iterator[l
         yield from [[total]] if total <= most else []
         return
     for first in range(most, -1, -1):
-        yield from ([first, *rest] for rest in partitions(total - first, parts - 1, first))
+        yield from ([first, *rest] for rest in _partitions(total - first, parts - 1, first))
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,14 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     order: OrderLike = "iid"
     mean: Callable[[int], float] = bounds.birthday_mean
     bound: Callable[[int], float] = bounds.birthday
-    law_mean: Callable[[list[int]], Fraction] = mean_of_law
+    law_mean: Callable[[list[int]], Fraction] = _mean_of_law
 
     def units(self, *, full: bool) -> list[Unit]:
         uniform: list[Unit] = [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]
-        return uniform + [{"T": 64, "plays": 4000 if full else 400, "law": law} for law in _LAWS if law != UNIFORM]
+        return uniform + [{"T": 64, "plays": 4000 if full else 400, "law": law} for law in _LAWS if law != _UNIFORM]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        T, law = unit["T"], unit.get("law", UNIFORM)
+        T, law = unit["T"], unit.get("law", _UNIFORM)
         rows = _repeated_pool(T, _LAWS[law](T))
         taus = (
             _stopping_round(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"])
@@ -107,10 +107,10 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         return [{"T": T, "law": law, "play": r, "tau": tau} for r, tau in enumerate(taus)]
 
     def verdict(self, rows: Rows) -> Verdict:
-        at = levels(rows, "T", law=UNIFORM)
+        at = levels(rows, "T", law=_UNIFORM)
         worst = max(self.mean(T) / self.bound(T) for T in at)
-        agree = [pvalues.mean_equals(select(rows, "tau", T=T, law=UNIFORM), self.mean(T)) for T in at]
-        for T, law in sorted({(row["T"], row["law"]) for row in rows if row["law"] != UNIFORM}):
+        agree = [pvalues.mean_equals(select(rows, "tau", T=T, law=_UNIFORM), self.mean(T)) for T in at]
+        for T, law in sorted({(row["T"], row["law"]) for row in rows if row["law"] != _UNIFORM}):
             exact_mean = float(self.law_mean(_LAWS[law](T)))
             agree.append(pvalues.mean_equals(select(rows, "tau", T=T, law=law), exact_mean))
         maximisers = {T: self._maximisers(T) for T in FEW_LOSSES}
@@ -126,7 +126,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
         All laws with probabilities j/12 are tried.
         """
-        means = [(self.law_mean(law), law) for law in partitions(DENOMINATOR, T)]
+        means = [(self.law_mean(law), law) for law in _partitions(DENOMINATOR, T)]
         largest = max(mean for mean, _ in means)
         return [law for mean, law in means if mean == largest]
 
@@ -135,8 +135,8 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
             title=self.title,
             x_label="rows of the pool, T",
             y_label="round in which the test stops",
-            bands=(mean_band(rows, "measured", "T", "tau", law=UNIFORM),),
-            lines=reference_lines(levels(rows, "T", law=UNIFORM), {"2 √T": self.bound, "exact": self.mean}),
+            bands=(mean_band(rows, "measured", "T", "tau", law=_UNIFORM),),
+            lines=reference_lines(levels(rows, "T", law=_UNIFORM), {"2 √T": self.bound, "exact": self.mean}),
             alt="The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.",
         )
 
@@ -148,8 +148,8 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
             "draws without replacement": {"order": "random"},
             "the mean as printed": {"mean": lambda T: self.mean(T) - 1},
             "the bound 1.25 √T": {"bound": lambda T: 1.25 * T**0.5},
-            "the first repetition not counted": {"law_mean": lambda law: mean_of_law(law) - 1},
-            "every law taken for uniform": {"law_mean": lambda law: mean_of_law([1] * len(law))},
+            "the first repetition not counted": {"law_mean": lambda law: _mean_of_law(law) - 1},
+            "every law taken for uniform": {"law_mean": lambda law: _mean_of_law([1] * len(law))},
         }
 
 

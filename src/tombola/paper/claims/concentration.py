@@ -82,7 +82,7 @@ def with_half_radius(interval: Intervals) -> Intervals:
 
 
 # Levels (miss probabilities) of the intervals that are tested; the chart shows SHOWN.
-LEVELS = (0.5, 0.2, 0.05, 0.01)
+_LEVELS = (0.5, 0.2, 0.05, 0.01)
 # Level of the intervals in the chart.
 _SHOWN = 0.05
 # Confidence intervals by name.
@@ -93,12 +93,12 @@ _KINDS: dict[str, Intervals] = {
 }
 
 
-def ones_in_random_order(N: int, s: int) -> Floats:
+def _ones_in_random_order(N: int, s: int) -> Floats:
     """Return the distribution of the ones among s of N rows in random order.
 
     Row i is for the pool with i ones, column j for j ones among the s rows.
 
-    >>> ones_in_random_order(2, 1).round(9).tolist()
+    >>> _ones_in_random_order(2, 1).round(9).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
     from scipy.stats import hypergeom
@@ -107,7 +107,7 @@ def ones_in_random_order(N: int, s: int) -> Floats:
 
 
 def _ones_first(N: int, s: int) -> Floats:
-    """Return the same as `ones_in_random_order`, for a list with its ones first.
+    """Return the same as `_ones_in_random_order`, for a list with its ones first.
 
     It is a fault: the list is not shuffled.
 
@@ -118,7 +118,7 @@ def _ones_first(N: int, s: int) -> Floats:
 
 
 def _ones_with_replacement(N: int, s: int) -> Floats:
-    """Return the same as `ones_in_random_order` for s draws with replacement.
+    """Return the same as `_ones_in_random_order` for s draws with replacement.
 
     >>> _ones_with_replacement(2, 1).round(9).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
@@ -128,15 +128,15 @@ def _ones_with_replacement(N: int, s: int) -> Floats:
     return np.asarray(binom.pmf(np.arange(s + 1)[None, :], s, np.arange(N + 1)[:, None] / N))
 
 
-def deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
+def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
     """Return the deviations of all 0/1 pools of N rows, and their exact tails.
 
     A deviation is |mean of s rows - mean of the pool|. Row i is for the pool with i ones; tails are the probabilities
     of a deviation at least as large. Both have the shape of `law`.
 
-    law: as returned by `ones_in_random_order`.
+    law: as returned by `_ones_in_random_order`.
 
-    >>> [part.round(9).tolist() for part in deviation_tails(ones_in_random_order(2, 1), 2, 1)]
+    >>> [part.round(9).tolist() for part in _deviation_tails(_ones_in_random_order(2, 1), 2, 1)]
     [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
     """
     ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
@@ -175,7 +175,7 @@ class Concentration(Claim, name="concentration", expected="holds"):
         an interval
     """
 
-    law: Callable[[int, int], Floats] = ones_in_random_order
+    law: Callable[[int, int], Floats] = _ones_in_random_order
     rate: float = 1.0
     intervals: Mapping[str, Intervals] = field(default_factory=lambda: _KINDS)
 
@@ -187,11 +187,11 @@ class Concentration(Claim, name="concentration", expected="holds"):
 
     def _row(self, N: int, s: int) -> Row:
         law = self.law(N, s)
-        deviations, exact = deviation_tails(law, N, s)
+        deviations, exact = _deviation_tails(law, N, s)
         row: dict[str, Any] = {"N": N, "s": s, "printed": _largest_excess(exact, self.rate * s * deviations**2)}
         for name, interval in self.intervals.items():
             misses = [
-                float(_miss_probabilities(law, with_ones(interval, N, s, level), N).max()) / level for level in LEVELS
+                float(_miss_probabilities(law, with_ones(interval, N, s, level), N).max()) / level for level in _LEVELS
             ]
             shown = with_ones(interval, N, s, _SHOWN)
             row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}

@@ -108,7 +108,7 @@ class _AlwaysPlay(BudgetedLearner):
         pass
 
 
-def affordable_plays(resources: int, delay: int) -> tuple[int, int]:
+def _affordable_plays(resources: int, delay: int) -> tuple[int, int]:
     """Return the plays made, and the plays that the budget affords exactly.
 
     Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, .. The affordable number is computed in
@@ -117,7 +117,7 @@ def affordable_plays(resources: int, delay: int) -> tuple[int, int]:
     resources: number of resources.
     delay: rounds between a play and its feedback.
 
-    >>> affordable_plays(2, delay=7)
+    >>> _affordable_plays(2, delay=7)
     (99, 99)
     """
     costs = [0.1 * (j + 1) for j in range(resources)]
@@ -167,12 +167,12 @@ def _margins_formula(T: int, rate: float) -> float:
     >>> round(_margins_formula(2**18, 0.8) / _margins_formula(2**16, 0.8), 2)
     2.23
     """
-    first, log = first_play_formula(T, 1, rate, 2.0, 0) - 1, math.log(ACTIONS * math.log2(T) / DELTA)
+    first, log = _first_play_formula(T, 1, rate, 2.0, 0) - 1, math.log(ACTIONS * math.log2(T) / DELTA)
     sizes = [2**i for i in range(int(math.log2(first)), math.ceil(math.log2(T)))]
     return sum(math.sqrt(6 * size * log) for size in sizes) / rate
 
 
-def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -> int:
+def _first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -> int:
     """Return the first round of BudgetSimulation that is not null, by its formula.
 
     It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
@@ -181,7 +181,7 @@ def first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -
     rate: rho, budget per round.
     margin, delay: parameters of the learner.
 
-    >>> first_play_formula(2**16, 1, 0.8, 2.0, 0), first_play_formula(2**16, 1, 0.8, 3.0, 0)
+    >>> _first_play_formula(2**16, 1, 0.8, 2.0, 0), _first_play_formula(2**16, 1, 0.8, 3.0, 0)
     (2049, 4097)
     """
     needed = 24 * margin**2 * math.log(m * ACTIONS * math.log2(T) / DELTA) / rate**2
@@ -202,14 +202,14 @@ def _first_play(play_rewards: Floats, costs: Floats) -> int:
     return int(np.argmax(active)) + 1 if active.any() else 0
 
 
-def flipping(T: int, *, seed: Seed) -> Pool:
+def _flipping(T: int, *, seed: Seed) -> Pool:
     """Return rows in which the better of two actions alternates between blocks.
 
     In block i of 2^i rows one action earns 1, in the next the other.
 
     Each action costs 0.9 on average.
 
-    >>> flipping(8, seed=0).losses[:, 1:].argmin(axis=1).tolist()
+    >>> _flipping(8, seed=0).losses[:, 1:].argmin(axis=1).tolist()
     [0, 0, 1, 1, 0, 0, 0, 0]
     """
     turn = np.array([(max(1, t).bit_length() - 1) % 2 for t in range(T)])
@@ -219,7 +219,7 @@ def flipping(T: int, *, seed: Seed) -> Pool:
 
 
 # Pools of the claim, by name.
-POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flipping": flipping}
+POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flipping": _flipping}
 
 
 def _faithful_bound(margin: float) -> Callable[[int], float]:
@@ -231,7 +231,7 @@ def _faithful_bound(margin: float) -> Callable[[int], float]:
 
 
 # Learners of the claim, by name.
-LEARNERS: dict[str, BudgetedLearner] = {
+_LEARNERS: dict[str, BudgetedLearner] = {
     "as printed": BudgetSimulation(delta=DELTA, margin=2.0),
     "margin 3": BudgetSimulation(delta=DELTA, margin=3.0),
     "Serfling LP": SerflingLP(delta=DELTA),
@@ -244,7 +244,7 @@ _BOUNDS: dict[str, Callable[[int], float]] = {
     "Serfling LP": lambda T: bounds.serfling_lp(T, ACTIONS, 1, RATE, DELTA),
 }
 # Margin of each version of BudgetSimulation, in units of epsilon.
-MARGINS = {"as printed": 2.0, "margin 3": 3.0}
+_MARGINS = {"as printed": 2.0, "margin 3": 3.0}
 # Learners with a margin that should keep the stop rule from ending the play.
 _UNSTOPPED = ("margin 3", "Serfling LP")
 
@@ -291,7 +291,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         14 times the regret
     """
 
-    learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
+    learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: _LEARNERS)
     bounds: Mapping[str, Callable[[int], float]] = field(default_factory=lambda: _BOUNDS)
     order: OrderLike = "random"
     overdraft: float = 1.0
@@ -331,8 +331,8 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
             checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
             checks.append(pvalues.exact(bound < float(select(rows, "most", **where).min())))
             shares.append(float(regrets.mean()) / bound)
-            if name in MARGINS:
-                checks += _block_checks(rows, where, MARGINS[name])
+            if name in _MARGINS:
+                checks += _block_checks(rows, where, _MARGINS[name])
             if name in _UNSTOPPED:
                 checks.append(pvalues.binomial_tail(int(select(rows, "stopped", **where).sum()), regrets.size, DELTA))
         last = levels(rows, "T")[-1]
@@ -372,7 +372,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
             "reservations forgotten": SourceFault(
                 "budget.tracker:draw_and_reserve", "= reserved[j] if fits else 0.0", "= 0.0"
             ),
-            "costs rounded down": SourceFault("budget.tracker:to_ticks", "np.ceil(", "np.floor("),
+            "costs rounded down": SourceFault("budget.tracker:_to_ticks", "np.ceil(", "np.floor("),
             "Simulation with margin 0": SourceFault(plan, "- self.margin *", "- 0.0 *"),
             "trained with the whole rate": SourceFault(plan, "rate, int(state.null)", "state.rate, int(state.null)"),
             "Serfling LP with 0.9 of its margin": SourceFault(
@@ -388,7 +388,7 @@ def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
 
     m, d: number of resources, and delay.
     """
-    made, affordable = affordable_plays(m, d)
+    made, affordable = _affordable_plays(m, d)
     about = {"pool": None, "learner": "", "m": m, "d": d}
     found: list[Row] = [{**about, "rate": 0.0, "value": made, "exact": affordable, "slack": 0}]
     T, learner = EXACT_ROUNDS, BudgetSimulation(delta=DELTA, delay=d)
@@ -396,7 +396,7 @@ def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
     for rate in RATES:
         budget = Budget([rate * T] * m, worst=1.0, null=0)
         trace = play(learner, pool, "random", d, budget=budget, stop="strict", mixed=True, seed=seed)
-        value, exact = _first_play(trace.rewards, trace.costs), first_play_formula(T, m, rate, learner.margin, d)
+        value, exact = _first_play(trace.rewards, trace.costs), _first_play_formula(T, m, rate, learner.margin, d)
         found.append({**about, "rate": rate, "value": value, "exact": exact, "slack": _SILENT_ROUNDS})
     found.append({**about, "rate": RATES[0], "value": _rounds_as_twin(m, d, seed), "exact": TWIN_ROUNDS, "slack": 0})
     if (m, d) == (1, 0):
@@ -448,7 +448,7 @@ def _corollary_row(T: int, rate: float, seed: Seed) -> Row:
     T: number of rounds.
     rate: budget per round.
     """
-    learner, budget = LEARNERS["as printed"], Budget(rate * T, worst=1.0, null=0)
+    learner, budget = _LEARNERS["as printed"], Budget(rate * T, worst=1.0, null=0)
     trace = play(learner, _attaining(T, rate, seed=seed), budget=budget, stop="strict", mixed=True, seed=seed)
     return {"pool": "attaining", "learner": "as printed", "T": T, "rate": rate, "regret": float(trace.regret)}
 
@@ -464,7 +464,7 @@ def _rate_checks(rows: Rows) -> list[float]:
     in_T = [(T, rate) for T, rate in at if rate == richest]
     in_rate = [(T, rate) for T, rate in at if T == longest]
     for places, x in ((in_T, [T for T, _ in in_T]), (in_rate, [1 / rate for _, rate in in_rate])):
-        limits = [first_play_formula(T, 1, rate, 2.0, 0) - 1 + 2 * _margins_formula(T, rate) for T, rate in places]
+        limits = [_first_play_formula(T, 1, rate, 2.0, 0) - 1 + 2 * _margins_formula(T, rate) for T, rate in places]
         regrets = [select(rows, "regret", T=T, rate=rate) for T, rate in places]
         checks.append(pvalues.slope_at_most(x, regrets, limits))
     return checks
@@ -472,7 +472,7 @@ def _rate_checks(rows: Rows) -> list[float]:
 
 def _second_term(row: Row) -> float:
     """Return the regret after the first play, in units of the second term."""
-    first = first_play_formula(row["T"], 1, row["rate"], 2.0, 0) - 1
+    first = _first_play_formula(row["T"], 1, row["rate"], 2.0, 0) - 1
     return float((row["regret"] - first) / _margins_formula(row["T"], row["rate"]))
 
 
@@ -490,7 +490,7 @@ def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[f
     T = where["T"]
     first, last = select(rows, "first", **where), select(rows, "last", **where)
     epsilon = math.sqrt(12 / T * math.log(ACTIONS * math.log2(T) / DELTA))
-    late = first - first_play_formula(T, 1, RATE, margin, 0)
+    late = first - _first_play_formula(T, 1, RATE, margin, 0)
     far = int((np.abs(last - (RATE - margin * epsilon)) > epsilon).sum())
     return [
         pvalues.exact(bool(((late >= 0) & (late <= _SILENT_ROUNDS)).all())),

@@ -31,7 +31,7 @@ from tombola.report.chart import Chart
 _WORDS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
 
 
-def default_learners() -> Learners:
+def _default_learners() -> Learners:
     """Return three learners for delayed feedback, as functions of the delay."""
     return {name: LEARNERS[name] for name in ("Simulation", "Simulation, not waiting", "follow the leader")}
 
@@ -50,7 +50,7 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         1/√T, a slope in T of at most that of √(T ln T) (regression)
     """
 
-    learners: Learners = field(default_factory=default_learners)
+    learners: Learners = field(default_factory=_default_learners)
     order: OrderLike = "random"
     late: Callable[[int], int] = int
     bound: Callable[[str, int, int, int], float] = bound_of

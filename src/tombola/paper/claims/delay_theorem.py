@@ -42,7 +42,7 @@ LEARNERS: dict[str, Callable[[int], Learner]] = {
     "Hedge": lambda d: Hedge(order="given", delay=d),
 }
 # Pools of both delay claims, as functions of the horizon.
-POOLS: dict[str, Callable[[int], Pool]] = {
+_POOLS: dict[str, Callable[[int], Pool]] = {
     "split": lambda T: instances.split(T, 0.75),
     "gap": lambda T: instances.gap(T, 4, 0.4, seed=1),
     "balanced": lambda T: instances.balanced(T, 8, seed=1),
@@ -72,7 +72,7 @@ def play_learners(
     delay: `delay(d)` is the delay of the play; another function than the identity is a fault.
     """
     T, d = unit["T"], unit["d"]
-    pool = POOLS[unit["pool"]](T)
+    pool = _POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
     runs = compare(pool, named, order, delay=delay(d), repetitions=unit["plays"], relabel=False, seed=seed)
     about = {"pool": unit["pool"], "T": T, "k": pool.k, "d": d}
@@ -100,7 +100,7 @@ def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tu
     return found, worst
 
 
-def bound_formula(learner: str, T: int, k: int, d: int) -> float:
+def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
     """Return the bound of a learner as a plain sum of its terms, at most T.
 
     It is computed without the package, to check `bound_of`.
@@ -108,7 +108,7 @@ def bound_formula(learner: str, T: int, k: int, d: int) -> float:
     learner: its name in the claim.
     T, k, d: number of rounds and of actions, and delay.
 
-    >>> round(bound_formula("Simulation", 2**16, 2, 0)), round(bound_formula("follow the leader", 1000, 10, 0), 1)
+    >>> round(_bound_formula("Simulation", 2**16, 2, 0)), round(_bound_formula("follow the leader", 1000, 10, 0), 1)
     (2285, 210.5)
     """
     n = np.arange(1.0, T)
@@ -131,7 +131,7 @@ def bound_formula_checks(rows: Rows, bound: Callable[[str, int, int, int], float
     Regrets are too far below the bounds to tell.
     """
     settings = sorted({(row["learner"], row["T"], row["k"], row["d"]) for row in rows})
-    return [pvalues.exact(agrees(bound(*setting), bound_formula(*setting))) for setting in settings]
+    return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
 
 
 POOL_NAMES, TRAP_DELAYS = ("split", "gap", "balanced"), (3, 7, 15)
@@ -141,7 +141,7 @@ BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "cappe
 _WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
 
 
-def default_learners() -> Learners:
+def _default_learners() -> Learners:
     """Return the learners played on the trap, as functions of the delay."""
     return {name: LEARNERS[name] for name in ("follow the leader", "Hedge", "Simulation")}
 
@@ -158,12 +158,12 @@ def _max_added_regret(learner: str, T: int, d: int) -> float:
     return {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}[learner] * d
 
 
-def trap_regret(T: int, d: int) -> float:
+def _trap_regret(T: int, d: int) -> float:
     """Return the expected regret of every learner on `delay_trap(T, d)`, not shuffled.
 
     It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
 
-    >>> trap_regret(4, 0), trap_regret(8, 1)
+    >>> _trap_regret(4, 0), _trap_regret(8, 1)
     (0.75, 1.5)
     """
     n = T // (d + 1)
@@ -187,7 +187,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         (Student)
     """
 
-    learners: Learners = field(default_factory=default_learners)
+    learners: Learners = field(default_factory=_default_learners)
     order: OrderLike = "random"
     late: Callable[[int], int] = int
 
@@ -237,7 +237,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             for one in settings
         ]
         checks += [
-            pvalues.mean_equals(select(traps, "regret", order="given", learner=name, d=d), trap_regret(T, d))
+            pvalues.mean_equals(select(traps, "regret", order="given", learner=name, d=d), _trap_regret(T, d))
             for name, d in settings
         ]
         checks += bound_formula_checks(easy, bound_of)

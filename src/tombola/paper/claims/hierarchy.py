@@ -21,13 +21,13 @@ from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Learners of the claim, by name.
-LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
+_LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
 # All rows of two losses 0 or 1.
 _KINDS = list(itertools.product([0.0, 1.0], repeat=2))
 # Input model -> text of the chart.
 _MODELS = {"iid": "i.i.d. draws", "random": "random order", "adversarial": "adversarial order"}
 # Tolerance of inequalities between exact values.
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     order: OrderLike = "random"
 
     def units(self, *, full: bool) -> list[Unit]:
-        walked = [{"learner": name, "T": T, "plays": 0} for name in LEARNERS for T in range(1, 9 if full else 7)]
+        walked = [{"learner": name, "T": T, "plays": 0} for name in _LEARNERS for T in range(1, 9 if full else 7)]
         plays = 4000 if full else 500
         return [unit | {"plays": plays} if unit["learner"] == "follow the leader" else unit for unit in walked]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         about = {"learner": unit["learner"], "T": unit["T"]}
-        learner = LEARNERS[unit["learner"]]
+        learner = _LEARNERS[unit["learner"]]
         regrets = self.exact(learner, _KINDS, unit["T"])
         values: dict[str, Any] = {model: float(getattr(regrets, model)) for model in _MODELS}
         rows: list[Row] = [{**about, "kind": "exact", **values}]
@@ -66,7 +66,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     def verdict(self, rows: Rows) -> Verdict:
         exact = [row for row in rows if row["kind"] == "exact"]
         ordered = [_ordered(row) for row in exact]
-        strict = sum(row["iid"] < row["random"] - ROUNDING < row["adversarial"] - 2 * ROUNDING for row in exact)
+        strict = sum(row["iid"] < row["random"] - _ROUNDING < row["adversarial"] - 2 * _ROUNDING for row in exact)
         played = {(row["learner"], row["T"]) for row in rows if row["kind"] == "play"}
         agree = [
             pvalues.mean_equals(
@@ -112,7 +112,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
 
 
 def _ordered(row: Row) -> bool:
-    return bool(row["iid"] <= row["random"] + ROUNDING and row["random"] <= row["adversarial"] + ROUNDING)
+    return bool(row["iid"] <= row["random"] + _ROUNDING and row["random"] <= row["adversarial"] + _ROUNDING)
 
 
 def _exchanged(regrets: Regrets, one: str, other: str) -> Regrets:

@@ -29,7 +29,7 @@ from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Learners of the claim, by name.
-LEARNERS: dict[str, BudgetedLearner] = {
+_LEARNERS: dict[str, BudgetedLearner] = {
     "empirical LP": EmpiricalLP(),
     "primal-dual": PrimalDual(),
     "dual descent": DualDescent(),
@@ -38,12 +38,12 @@ LEARNERS: dict[str, BudgetedLearner] = {
 _HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
 
 
-def regrets_by_spending(T: int) -> Floats:
+def _regrets_by_spending(T: int) -> Floats:
     """Return the least regret on both lists, by plays in the first half.
 
     The minimum is over all numbers of plays in the second half within the budget T/2.
 
-    >>> regrets_by_spending(4).tolist()
+    >>> _regrets_by_spending(4).tolist()
     [[-0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
     """
     rows: list[list[float]] = []
@@ -60,17 +60,17 @@ def regrets_by_spending(T: int) -> Floats:
     return np.array(rows)
 
 
-def least_regret(T: int) -> float:
+def _least_regret(T: int) -> float:
     """Return the least worst-case regret of any learner on the two lists of T rows.
 
     It is a linear program: the minimum over learners of the larger expected regret.
 
-    >>> round(least_regret(8), 9)
+    >>> round(_least_regret(8), 9)
     0.5
     """
     from scipy.optimize import linprog
 
-    regrets = regrets_by_spending(T)
+    regrets = _regrets_by_spending(T)
     ways = regrets.shape[1]
     found = linprog(
         [*np.zeros(ways), 1.0],
@@ -95,7 +95,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
         short lists; in random order below T/16 at the largest horizon (Student), with a slope at most that of √(T ln T)
     """
 
-    learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: LEARNERS)
+    learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: _LEARNERS)
     order: OrderLike = "random"
     amount: float = 0.5
     least: float = 1 / 16
@@ -107,7 +107,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
         if unit["plays"] == 0:
-            return [{"T": T, "kind": "least", "learner": "all", "play": 0, "regret": least_regret(T)}]
+            return [{"T": T, "kind": "least", "learner": "all", "play": 0, "regret": _least_regret(T)}]
         rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             for kind, order in (("given", "given"), ("random", self.order)):

@@ -35,7 +35,7 @@ FRUGAL, SPREAD = "FrugalUCB", 0.25
 # Walks compared with the twin, and their longest horizon: the twin is slow.
 TWIN_WALKS, TWIN_ROUNDS = 6, 512
 # Learners of the claim, by name.
-LEARNERS: dict[str, Learner] = {
+_LEARNERS: dict[str, Learner] = {
     FRUGAL: FrugalUCB(),
     "BatchedExp3": BatchedExp3(),
     "Serfling elimination": SerflingElimination(delta=0.1),
@@ -84,7 +84,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         horizons, so the slopes of the others are shown and not judged); FrugalUCB against its twin, in every round
     """
 
-    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)
     given: OrderLike = "given"
     order: OrderLike = "random"
     walk: Callable[[int, Seed], Pool] = _walk_of

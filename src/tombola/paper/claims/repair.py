@@ -22,12 +22,12 @@ from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 
 
-def mean_plays_of_test(n: int) -> float:
+def _mean_plays_of_test(n: int) -> float:
     """Return E min(tau + 1, n): mean plays of action 0 in n rounds of training.
 
     Training draws from n rows.
 
-    >>> mean_plays_of_test(1), mean_plays_of_test(2), mean_plays_of_test(4)
+    >>> _mean_plays_of_test(1), _mean_plays_of_test(2), _mean_plays_of_test(4)
     (1.0, 2.0, 3.75)
     """
     going = np.concatenate([[1.0, 1.0], np.cumprod(1 - np.arange(n) / n)])[:n]  # P[tau + 1 > t], t = 0 .. n-1
@@ -42,7 +42,7 @@ def _exact_regret(T: int) -> float:
     >>> _exact_regret(2), round(_exact_regret(4), 9)
     (1.5, 2.5)
     """
-    played = 1.0 + sum(mean_plays_of_test(2**i) for i in range(T.bit_length() - 1))
+    played = 1.0 + sum(_mean_plays_of_test(2**i) for i in range(T.bit_length() - 1))
     return (T + 1) / (2 * T) * played
 
 

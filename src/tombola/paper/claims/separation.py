@@ -49,12 +49,12 @@ def _iid_input(T: int, lead: float | str) -> Pool:
     return Pool(losses)
 
 
-def pool_with_repeat(T: int) -> Pool:
+def _pool_with_repeat(T: int) -> Pool:
     """Return the birthday pool with one loss of action 0 twice.
 
     The loss is 1/2, first in the list; 1/T is left out.
 
-    >>> pool_with_repeat(4).losses[:, 0].tolist()
+    >>> _pool_with_repeat(4).losses[:, 0].tolist()
     [0.5, 0.5, 0.75, 1.0]
     """
     losses = np.arange(2, T + 1) / T
@@ -62,16 +62,16 @@ def pool_with_repeat(T: int) -> Pool:
     return Pool(np.column_stack([np.concatenate([[0.5, 0.5], rest]), np.zeros(T)]))
 
 
-def repeat_mean(T: int) -> float:
-    """Return the exact regret of the test on `pool_with_repeat(T)`; T is even.
+def _repeat_mean(T: int) -> float:
+    """Return the exact regret of the test on `_pool_with_repeat(T)`; T is even.
 
     The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
 
-    >>> round(repeat_mean(4), 3)
+    >>> round(_repeat_mean(4), 3)
     2.604
     """
     m = np.arange(2, T + 1)
-    others = float(pool_with_repeat(T).losses[2:, 0].sum()) / (T - 2)  # the mean of the losses that come once
+    others = float(_pool_with_repeat(T).losses[2:, 0].sum()) / (T - 2)  # the mean of the losses that come once
     return float(np.sum(2 * (m - 1) / (T * (T - 1)) * (1.0 + (np.minimum(m + 1, T) - 2) * others)))
 
 
@@ -114,7 +114,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         pools: dict[str, tuple[Pool, OrderLike]] = {
             f"iid {lead}": (_iid_input(T, lead), self.iid) for lead in (_ZERO, *_LEADS)
         }
-        pools |= {"birthday": (instances.birthday(T), self.order), "twice": (pool_with_repeat(T), self.order)}
+        pools |= {"birthday": (instances.birthday(T), self.order), "twice": (_pool_with_repeat(T), self.order)}
         rows: list[Row] = []
         for (kind, (pool, order)), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
             plays = 3 * count if kind == "twice" else count
@@ -136,14 +136,14 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         pair = {T: select(rows, "regret", T=T, kind="twice") for T in at}
         checks = [
             *(pvalues.mean_at_most(hard[T][1], self.bound(T)) for T in at),
-            *(pvalues.mean_equals(pair[T], repeat_mean(T)) for T in at),
+            *(pvalues.mean_equals(pair[T], _repeat_mean(T)) for T in at),
             pvalues.exact(off <= 1e-9 * at[-1]),
         ]
         last = at[-1]
         measured = (
             f"on the worst i.i.d. input at most {share:.2f} of the bound; in random order (T+1)/2"
             f"{', exactly' if off <= 1e-9 * last else f' is off by {off:.3g}'}, "
-            f"and {pair[last].mean() / last:.3f} T with one loss twice (exact {repeat_mean(last) / last:.3f} T)"
+            f"and {pair[last].mean() / last:.3f} T with one loss twice (exact {_repeat_mean(last) / last:.3f} T)"
         )
         return self.verdict_from(checks, measured, "√(T log T) against T")
 

@@ -54,7 +54,7 @@ _TIGHT = "Serfling elimination"
 # Order of the regret as printed and as corrected, for the verdict.
 _WORDS = ("√(k T log³ T)", "√(k T log T)")
 # Learners of the claim, by name.
-LEARNERS: dict[str, Learner] = {
+_LEARNERS: dict[str, Learner] = {
     "faithful": SimulationSuccessiveElimination(),
     _TIGHT: SerflingElimination(),
     "UCB2": UCB2(),
@@ -138,14 +138,14 @@ def most_plays(T: int, gap: float) -> float:
     return count if 2 * count < T else math.inf
 
 
-def bound_formula(T: int) -> float:
+def _bound_formula(T: int) -> float:
     """Return the bound for two actions at delta = 1/T, from its formula.
 
     It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
 
     T: number of rounds.
 
-    >>> bound_formula(2**16) == bounds.elimination(2**16, 2)
+    >>> _bound_formula(2**16) == bounds.elimination(2**16, 2)
     True
     """
     twin = SerflingEliminationTwin(2, T)
@@ -175,7 +175,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         faithful one (Student, two sides), and its exact plays where it drops an action
     """
 
-    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)
     order: OrderLike = "random"
     bound: Callable[..., float] = bounds.elimination
     price: float = 1.0
@@ -233,7 +233,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         hard = {gap: [select(rows, "regret", T=T, gap=gap, learner=_TIGHT) for T in at] for gap in levels(rows, "gap")}
         rate = [self.bound(T, 2) for T in at]
         checks += [pvalues.binomial_tail(*_exceptions(rows, T), 1 / T) for T in at]
-        checks += [pvalues.exact(agrees(bound, bound_formula(T))) for T, bound in zip(at, rate, strict=True)]
+        checks += [pvalues.exact(agrees(bound, _bound_formula(T))) for T, bound in zip(at, rate, strict=True)]
         differ = sum(row["value"] != row["exact"] for row in computed)
         checks.append(pvalues.exact(differ == 0))
         widest = levels(rows, "gap")[-1]

@@ -88,11 +88,11 @@ def demonstrates(relation: str, printed: float, corrected: float, truth: float) 
     [True, False]
     """
     if relation == "tighter":
-        return satisfies("at most", corrected, truth) and corrected < printed
-    return satisfies(relation, corrected, truth) and not satisfies(relation, printed, truth)
+        return _satisfies("at most", corrected, truth) and corrected < printed
+    return _satisfies(relation, corrected, truth) and not _satisfies(relation, printed, truth)
 
 
-def satisfies(relation: str, value: float, truth: float) -> bool:
+def _satisfies(relation: str, value: float, truth: float) -> bool:
     """Return whether a value has the required relation to the true value.
 
     Equality is within 1 %.
@@ -100,7 +100,7 @@ def satisfies(relation: str, value: float, truth: float) -> bool:
     relation: as in `Erratum`.
     truth: the true value.
 
-    >>> satisfies("equals", 1.001, 1.0), satisfies("within", 1.001, 1.0)
+    >>> _satisfies("equals", 1.001, 1.0), _satisfies("within", 1.001, 1.0)
     (True, False)
     """
     if relation == "equals":

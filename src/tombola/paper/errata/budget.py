@@ -7,16 +7,16 @@ from tombola.paper.errata.base import Evidence, erratum
 # Setting of all examples: horizon, actions, resources, budget per round, failure probability.
 T, K, M, RATE, DELTA = 2**16, 3, 1, 0.5, 0.05
 # Logarithm in the paper's epsilon_i, at the sizes of these errata.
-LOG = math.log(M * K * math.log2(T) / DELTA)
+_LOG = math.log(M * K * math.log2(T) / DELTA)
 
 
-def epsilon(block: int) -> float:
+def _epsilon(block: int) -> float:
     """Return the paper's epsilon_i (L473) of a block i.
 
-    >>> round(epsilon(12), 4)
+    >>> round(_epsilon(12), 4)
     0.1003
     """
-    return math.sqrt(6 * 2.0**-block * LOG)
+    return math.sqrt(6 * 2.0**-block * _LOG)
 
 
 def _spend(budget: float, cost: float, rounds: int, *, strict: bool) -> float:
@@ -66,9 +66,9 @@ def _first_block() -> Evidence:
     Printed: otherwise ρ_i < 0
     Correct: the proof needs ρ_i ≥ ρ/2: 2^i ≥ 96 ln(mk log T / δ)/ρ²
     """
-    scan = next(i for i in range(99) if RATE - 2 * epsilon(i) >= RATE / 2)
-    nonnegative = next(i for i in range(99) if RATE - 2 * epsilon(i) >= 0)
-    return Evidence(nonnegative, math.ceil(math.log2(96 * LOG / RATE**2)), scan)
+    scan = next(i for i in range(99) if RATE - 2 * _epsilon(i) >= RATE / 2)
+    nonnegative = next(i for i in range(99) if RATE - 2 * _epsilon(i) >= 0)
+    return Evidence(nonnegative, math.ceil(math.log2(96 * _LOG / RATE**2)), scan)
 
 
 @erratum(17, 493, "typo", "equals", "arithmetic")
@@ -79,8 +79,8 @@ def _training_budget() -> Evidence:
     Correct: (ρ − 2ε_i) 2^i
     """
     i = 12
-    given = (RATE - 2 * epsilon(i)) * 2**i
-    return Evidence((RATE - epsilon(i)) * 2**i, 2**i * RATE - 2 * math.sqrt(6 * 2**i * LOG), given)
+    given = (RATE - 2 * _epsilon(i)) * 2**i
+    return Evidence((RATE - _epsilon(i)) * 2**i, 2**i * RATE - 2 * math.sqrt(6 * 2**i * _LOG), given)
 
 
 @erratum(18, 526, "typo", "within", "arithmetic")
@@ -103,10 +103,10 @@ def _weights() -> Evidence:
     Correct: (6/ρ) Σ 2^i ε_i
     """
     factor = 6 / RATE
-    lost = sum(factor * epsilon((t - 1).bit_length() - 1) for t in range(2, T + 1))
+    lost = sum(factor * _epsilon((t - 1).bit_length() - 1) for t in range(2, T + 1))
     return Evidence(
-        printed=factor * sum(epsilon(i) for i in range(1, 17)),
-        corrected=factor * sum(2**i * epsilon(i) for i in range(16)),
+        printed=factor * sum(_epsilon(i) for i in range(1, 17)),
+        corrected=factor * sum(2**i * _epsilon(i) for i in range(16)),
         truth=lost,
     )
 
@@ -154,5 +154,5 @@ def _null_play() -> Evidence:
     Printed: an extra 1/ρ²
     Correct: 192 ln(mk log T / δ)/ρ² at most
     """
-    first = next(2**i for i in range(99) if RATE - 2 * epsilon(i) >= RATE / 2)
-    return Evidence(printed=1 / RATE**2, corrected=2 * 96 * LOG / RATE**2, truth=first)
+    first = next(2**i for i in range(99) if RATE - 2 * _epsilon(i) >= RATE / 2)
+    return Evidence(printed=1 / RATE**2, corrected=2 * 96 * _LOG / RATE**2, truth=first)

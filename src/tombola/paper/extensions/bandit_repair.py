@@ -37,12 +37,12 @@ def _simulated_test(T: int) -> Learner:
     return OptimisticSimulation(birthday_test(T))
 
 
-def theorem_bound(T: int) -> float:
+def _theorem_bound(T: int) -> float:
     """Return the bound of the theorem at horizon T.
 
     R(h) is a birthday mean plus the bound of UCB1, at most h.
 
-    >>> theorem_bound(2**12) > 2**11, theorem_bound(2**14) < 2**13
+    >>> _theorem_bound(2**12) > 2**11, _theorem_bound(2**14) < 2**13
     (True, True)
     """
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
@@ -82,7 +82,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
     direct: Callable[[int], Learner] = birthday_test
     learner: Callable[[int], Learner] = _simulated_test
     order: OrderLike = "random"
-    bound: Callable[[int], float] = theorem_bound
+    bound: Callable[[int], float] = _theorem_bound
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**9: 40, 2**11: 20, 2**13: 6, 2**14: 3} if full else {2**9: 20, 2**10: 10, 2**11: 5}
@@ -128,7 +128,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
             x_label="rows of the pool, T",
             y_label="regret of the birthday test",
             bands=(mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret")),
-            lines=reference_lines(levels(rows, "T"), {"bound, simulated": theorem_bound}),
+            lines=reference_lines(levels(rows, "T"), {"bound, simulated": _theorem_bound}),
             alt="Played directly the test has regret T/2; simulated it grows like the root of T.",
         )
 
@@ -139,7 +139,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
             "no test": {"direct": lambda _: UCB1()},
             "a grid with one point less": {"direct": lambda T: BanditBirthdayTest(grid=T - 1)},
             "draws with replacement": {"order": "iid"},
-            "bound divided by 40": {"bound": lambda T: theorem_bound(T) / 40},
+            "bound divided by 40": {"bound": lambda T: _theorem_bound(T) / 40},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:

@@ -24,7 +24,7 @@ from tombola.paper.pvalues import exact
 from tombola.report.chart import Chart
 
 # Below the values of the linear programs, 1.2096 to 1.2142, by more than their error.
-LIMIT = 1.2
+_LIMIT = 1.2
 # Function that combines the regrets of two learners, each of shape (pools,), pool by pool.
 _Rivals = Callable[[Floats, Floats], Floats]
 
@@ -74,7 +74,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
 
     def verdict(self, rows: Rows) -> Verdict:
         found = ", ".join(f"{row['factor']:.4f} at T = {row['T']}" for row in sorted(rows, key=lambda row: row["T"]))
-        fine = all(row["factor"] > LIMIT for row in rows)
+        fine = all(row["factor"] > _LIMIT for row in rows)
         return self.verdict_from([exact(fine)], f"least factor {found}", "more than 1.2")
 
     def chart(self, rows: Rows) -> Chart:
@@ -83,7 +83,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
             x_label="rows of the pool, T",
             y_label="least factor of any learner",
             bands=(exact_column(rows, "linear program", "T", "factor"),),
-            lines=reference_lines(levels(rows, "T"), {"1.2": lambda _: LIMIT}),
+            lines=reference_lines(levels(rows, "T"), {"1.2": lambda _: _LIMIT}),
             log_y=False,
             alt="The least factor is above 1.2 at every horizon.",
         )

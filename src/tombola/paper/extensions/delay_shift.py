@@ -29,7 +29,7 @@ LEARNERS: dict[str, Learner] = {
     "AdaHedge": AdaHedge(),
 }
 # Pools of the claim, by name.
-POOLS: dict[str, list[list[float]]] = {
+_POOLS: dict[str, list[list[float]]] = {
     "one is best": [[0.0, 1.0, 1.0]] * 6,
     "turns": [[0.0, 1.0, 0.5]] * 3 + [[1.0, 0.0, 0.5]] * 2,
     "mixed": [[0.3, 0.1, 0.9], [0.8, 0.2, 0.4], [0.0, 1.0, 0.5], [0.6, 0.6, 0.1]],
@@ -71,11 +71,11 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     counted: Callable[[int], int] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"learner": name, "pool": pool} for name in LEARNERS for pool in POOLS]
+        return [{"learner": name, "pool": pool} for name in LEARNERS for pool in _POOLS]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         learner = self.learners[unit["learner"]]
-        losses = np.array(POOLS[unit["pool"]])
+        losses = np.array(_POOLS[unit["pool"]])
         T, k = losses.shape
         parts = self._rounds(learner, losses, 0, seed)
         found: list[Row] = []

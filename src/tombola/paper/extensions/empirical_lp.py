@@ -36,17 +36,17 @@ from tombola.rng import repetition_seeds
 # Parameter `growth` of EmpiricalLP in the claim: the factor of the rows seen between two solutions.
 _GROWTH = 2.0
 # One action per round, or the whole mix.
-PLAY_MODES = ("sampled", "fluid")
+_PLAY_MODES = ("sampled", "fluid")
 # Bound by horizon and play mode.
 _Bound = Callable[[int, str], float]
 
 
-def theorem_bound(T: int, way: str) -> float:
+def _theorem_bound(T: int, way: str) -> float:
     """Return the bound of the theorem at the rate of the claim.
 
     way: "sampled" or "fluid".
 
-    >>> theorem_bound(2**14, "sampled") > theorem_bound(2**14, "fluid")
+    >>> _theorem_bound(2**14, "sampled") > _theorem_bound(2**14, "fluid")
     True
     """
     return bounds.empirical_lp(T, ACTIONS, 1, RATE, DELTA, _GROWTH, sampled=way == "sampled")
@@ -70,11 +70,11 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     learner: BudgetedLearner = field(default_factory=lambda: EmpiricalLP(growth=_GROWTH))
     order: OrderLike = "random"
     overdraft: float = 1.0
-    bound: _Bound = theorem_bound
+    bound: _Bound = _theorem_bound
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 30, 2**14: 30, 2**15: 15}
-        settings = [(pool, way) for pool in POOLS for way in PLAY_MODES]
+        settings = [(pool, way) for pool in POOLS for way in _PLAY_MODES]
         twin: list[Unit] = [{"T": LP_ROUNDS, "plays": 6}]
         return twin + [
             {"T": T, "pool": pool, "way": way, "plays": n} for T, n in sizes.items() for pool, way in settings
@@ -123,7 +123,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
             bands=tuple(
                 mean_band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
                 for pool in levels(rows, "pool")
-                for way in PLAY_MODES
+                for way in _PLAY_MODES
             ),
             lines=reference_lines(
                 levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}

@@ -13,26 +13,26 @@ from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.report.chart import Chart
 
-# P(i wins, j losses) in a sample; see `without_replacement`.
+# P(i wins, j losses) in a sample; see `_without_replacement`.
 _Law = Callable[[int, int, int, int, int, int], float]
 # Rows, wins and losses of the lists.
 _LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
 
-def without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
+def _without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return P(i wins and j losses among n of N rows, without replacement).
 
     wins, losses: in the list of N rows.
 
-    >>> without_replacement(4, 2, 1, 1, 1, 0)
+    >>> _without_replacement(4, 2, 1, 1, 1, 0)
     0.5
     """
     ways = math.comb(wins, i) * math.comb(losses, j) * math.comb(N - wins - losses, n - i - j)
     return ways / math.comb(N, n)
 
 
-def with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
-    """Return the same as `without_replacement` with replacement."""
+def _with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
+    """Return the same as `_without_replacement` with replacement."""
     ways = math.comb(n, i) * math.comb(n - i, j)
     rest = n - i - j
     return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** rest
@@ -69,7 +69,7 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
     Limits: equality, to 1e-9
     """
 
-    law: _Law = without_replacement
+    law: _Law = _without_replacement
     error: Callable[[float, float], float] = _sign_rule_error
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -80,7 +80,7 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         found: list[Row] = []
         for n in range(1, N + 1):
             pairs = [
-                (without_replacement(N, u, w, n, i, j), without_replacement(N, w, u, n, i, j))
+                (_without_replacement(N, u, w, n, i, j), _without_replacement(N, w, u, n, i, j))
                 for i, j in _sample_counts(n)
             ]
             bayes = math.fsum(min(pair) for pair in pairs) / 2
@@ -116,7 +116,7 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"law": _unshuffled},
-            "rows are put back": {"law": with_replacement},
+            "rows are put back": {"law": _with_replacement},
             "ties count as right": {"error": lambda lower, _: lower},
             "ties count as wrong": {"error": lambda lower, equal: lower + equal},
         }

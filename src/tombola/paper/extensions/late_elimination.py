@@ -27,12 +27,12 @@ T = 2**13
 _TWIN_ROUNDS = 1024
 
 
-def bound_formula(k: int, d: int) -> float:
+def _bound_formula(k: int, d: int) -> float:
     """Return the bound of the theorem from its formula, at most T.
 
     sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
 
-    >>> agrees(bound_formula(5, 256), bounds.successive_elimination(T, 5, 256))
+    >>> agrees(_bound_formula(5, 256), bounds.successive_elimination(T, 5, 256))
     True
     """
     drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
@@ -101,7 +101,7 @@ class LateElimination(
             allowed = self.weight * _GAP * (d * _harmonic_share(k) + 3 * (k - 1))
             limit = self.bound(bounds.successive_elimination(T, k, d))
             # The regret is a small share of the bound, and cannot tell it from a part of it.
-            probabilities.append(exact(agrees(limit, bound_formula(k, d))))
+            probabilities.append(exact(agrees(limit, _bound_formula(k, d))))
             probabilities += [mean_at_most(regrets, limit), mean_at_most(regrets - prompt, allowed)]
             shares.append(f"{float((regrets - prompt).mean()) / allowed:.2f} (k = {k}, d = {d})")
         measured = f"delay adds {', '.join(shares)} of its bound; {differ} plays differ from the twin"

@@ -23,7 +23,7 @@ from tombola.report.chart import Chart
 # Rows of a coin pool.
 _KINDS = [[0.0, 1.0], [1.0, 0.0]]
 # Learners of the claim, by name.
-LEARNERS: dict[str, Learner] = {
+_LEARNERS: dict[str, Learner] = {
     "follow the leader": FollowTheLeader(),
     "Hedge": Hedge(),
     "Hedge, any time": HedgeAnytime(),
@@ -66,11 +66,11 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
     pools: Callable[[int], range] = all_pools
     worst: Callable[[Learner, int], float] = _in_random_order
     bound: Callable[[float], float] = unchanged
-    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)
 
     def units(self, *, full: bool) -> list[Unit]:
         games: list[Unit] = [{"T": T, "learner": "any"} for T in ((8, 20, 40, 64) if full else (8, 20, 40))]
-        return games + [{"T": T, "learner": name} for T in (6, 14) for name in LEARNERS]
+        return games + [{"T": T, "learner": name} for T in (6, 14) for name in _LEARNERS]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
@@ -86,13 +86,13 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         played = [row for row in rows if row["learner"] != "any"]
         off = max(abs(row["regret"] - row["floor"]) for row in games)
         low = min(row["regret"] / row["floor"] for row in played)
-        high = max(row["regret"] / self.bound(LEARNERS[row["learner"]].bound(2, row["T"]) or 0.0) for row in played)
+        high = max(row["regret"] / self.bound(_LEARNERS[row["learner"]].bound(2, row["T"]) or 0.0) for row in played)
         measured = f"formula off by at most {off:.0e}; learners at least {low:.3f} of it, at most {high:.2f} of bounds"
         fine = off < 1e-6 and low >= 1 - ROUNDING and high <= 1 + ROUNDING
         return self.verdict_from([exact(fine)], measured, "T C(T−1, ⌊(T−1)/2⌋) / 2^T")
 
     def chart(self, rows: Rows) -> Chart:
-        names = {"any": "best of all learners"} | {name: name for name in LEARNERS}
+        names = {"any": "best of all learners"} | {name: name for name in _LEARNERS}
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
@@ -109,5 +109,5 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
             "no shuffle": {"worst": _worst_order_regret},
             "bound divided by 2": {"bound": lambda bound: bound / 2},
             "the better action is known": {"pools": lambda T: range(T // 2)},
-            "hardly any learning": {"learners": dict.fromkeys(LEARNERS, Hedge(rate=1e-6))},
+            "hardly any learning": {"learners": dict.fromkeys(_LEARNERS, Hedge(rate=1e-6))},
         }

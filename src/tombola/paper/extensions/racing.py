@@ -26,11 +26,11 @@ from tombola.racing.within import Within
 from tombola.report.chart import Chart
 
 # Levels (largest error probabilities) at which each race is played.
-LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 # Tolerance of the claim on `Within`: an answer may be worse than the best candidate by this mean loss.
-TOLERANCE = 0.1
+_TOLERANCE = 0.1
 # In list order the best candidate loses first: a race without a shuffle drops it.
-POOLS: dict[str, list[list[float]]] = {
+_POOLS: dict[str, list[list[float]]] = {
     "best by one row": [[1.0, 0.0, 0.5], [1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 1.0, 0.5], [0.0, 1.0, 1.0]],
     "tie": [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [0.5, 0.5, 1.0]],
     "mixed": [[1.0, 0.3, 0.0], [0.8, 0.0, 0.6], [0.9, 0.4, 0.2], [0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.0, 1.0, 0.7]],
@@ -58,9 +58,9 @@ def _error_chart(title: str, rows: Rows, y_label: str) -> Chart:
         title=title, x_label="level", y_label=y_label,
         bands=tuple(
             exact_column(rows, pool, "level", "error", pool=pool)
-            for pool in POOLS if any(row["pool"] == pool for row in rows)
+            for pool in _POOLS if any(row["pool"] == pool for row in rows)
         ),
-        lines=reference_lines(LEVELS, {"level": float}), log_x=False, log_y=False,
+        lines=reference_lines(_LEVELS, {"level": float}), log_x=False, log_y=False,
         alt="The error stays below the level on every list.",
     )  # fmt: skip
 
@@ -97,12 +97,12 @@ class _RaceClaim(Extension):
         """
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool} for pool in POOLS]
+        return [{"pool": pool} for pool in _POOLS]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        table = np.array(POOLS[unit["pool"]])
+        table = np.array(_POOLS[unit["pool"]])
         found: list[Row] = []
-        for level in LEVELS:
+        for level in _LEVELS:
             rule = self.rule(len(table), level)
             error, wealth = self.errors(rule, table)
             found.append({**unit, "level": level, "error": error, "wealth": wealth})
@@ -177,7 +177,7 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     """
 
     def rule(self, rows: int, level: float) -> Elimination:
-        return Within(3, rows, self.size(rows), level, within=TOLERANCE)
+        return Within(3, rows, self.size(rows), level, within=_TOLERANCE)
 
 
 @dataclass(frozen=True)
@@ -234,10 +234,10 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     size: _Sizes = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool, "side": side} for pool in POOLS for side in ("at_most", "at_least")]
+        return [{"pool": pool, "side": side} for pool in _POOLS for side in ("at_most", "at_least")]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        values = np.array(POOLS[unit["pool"]])[:, 0]
+        values = np.array(_POOLS[unit["pool"]])[:, 0]
         mean, rows, orders = float(values.mean()), len(values), self.orders(len(values))
         wealth = np.zeros(rows - 2)
         with expected_rounds(0.0, 1):
@@ -259,7 +259,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
             title=self.title, x_label="rows", y_label="expected wealth against the true mean, exact",
             bands=tuple(
                 exact_column(rows, pool, "n", "wealth", pool=pool, side="at_most")
-                for pool in POOLS if any(row["pool"] == pool for row in rows)
+                for pool in _POOLS if any(row["pool"] == pool for row in rows)
             ),
             lines=reference_lines([1, 4], {"1": lambda _: 1.0}), log_x=False, log_y=False,
             alt="The expected wealth is at most 1 after every number of rows.",
@@ -278,7 +278,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
 _Before = Callable[[RowsLeft, tuple[int, ...], int, Floats], None]
 
 
-def after_every_row(n: int) -> int:
+def _after_every_row(n: int) -> int:
     """Return n + 1, the row of the next fit.
 
     Short lists need more frequent fits than a race makes.
@@ -290,23 +290,23 @@ def nothing(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) 
     """Change nothing before row i of an order."""
 
 
-def mean_over_all_rows(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _mean_over_all_rows(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Take the mean of the predictions over all rows, not the rows left: a fault."""
     sums = rows_left.sums
     sums.predicted_left[:] = sums.predicted.mean(axis=0) * (len(order) - i)
 
 
-def range_ignored(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _range_ignored(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Bet as if no residual could be below 0, so that factors are negative: a fault."""
     rows_left.rule.state.residual_low[:] = 0.0
 
 
-def current_row_in_fit(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _current_row_in_fit(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Fit to the answers of the row that is predicted: a fault."""
     rows_left.count(np.array([order[i]]), table[[order[i]]], i + 1)
 
 
-def mean_over_rows_ahead(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _mean_over_rows_ahead(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Predict by answers that candidate 1 gave ahead, with their mean: a fault.
 
     The mean is over two rows instead of all rows left.
@@ -316,7 +316,7 @@ def mean_over_rows_ahead(rows_left: RowsLeft, order: tuple[int, ...], i: int, ta
     sums.predicted_left[1] = table[ahead, 1].mean() * (len(order) - i)
 
 
-def bound_of_earlier_opponent(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _bound_of_earlier_opponent(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Keep the bound of another opponent, so that factors are negative: a fault."""
     low = rows_left.rule.state.residual_low
     low[:] = low.max(axis=1, keepdims=True)
@@ -349,7 +349,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        table = np.array(POOLS[unit["pool"]])
+        table = np.array(_POOLS[unit["pool"]])
         # The case is fixed: the statement is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["case"])
         history = np.clip(table[:, :2] + generator.normal(0.0, 0.2, (len(table), 2)), 0.0, 1.0)
@@ -360,7 +360,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         found: list[Row] = []
         for level in (1e-9, 0.5):
             rule = Best(3, len(table), len(table), level)
-            rows_left = RowsLeft(rule, SideInformation(known, history), after_every_row)
+            rows_left = RowsLeft(rule, SideInformation(known, history), _after_every_row)
             error, wealth = self._errors(rows_left, table)
             found.append({**unit, "level": level, "error": error, "wealth": wealth})
         return found
@@ -399,10 +399,10 @@ class KnownAnswers(Extension, name="known", expected="holds"):
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "mean over all rows": {"before": mean_over_all_rows},
-            "range ignored": {"before": range_ignored},
-            "current row in the fit": {"before": current_row_in_fit},
-            "mean over rows answered ahead": {"before": mean_over_rows_ahead},
-            "bound of an earlier opponent": {"before": bound_of_earlier_opponent},
+            "mean over all rows": {"before": _mean_over_all_rows},
+            "range ignored": {"before": _range_ignored},
+            "current row in the fit": {"before": _current_row_in_fit},
+            "mean over rows answered ahead": {"before": _mean_over_rows_ahead},
+            "bound of an earlier opponent": {"before": _bound_of_earlier_opponent},
             "known rows first": {"orders": _known_rows_first},
         }

@@ -26,7 +26,7 @@ from tombola.ranking import rank
 from tombola.report.chart import Chart
 
 # Levels (largest probabilities of a wrong claim) at which the rule is tested.
-LEVELS = (0.05, 0.2, 0.5)
+_LEVELS = (0.05, 0.2, 0.5)
 # Number of rows of a cluster, in the case in which rows come in clusters.
 _CLUSTER_SIZE = 3
 
@@ -34,19 +34,19 @@ _CLUSTER_SIZE = 3
 Order = np.typing.NDArray[np.bool_]
 
 
-def row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
+def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
     """Return the rows of k losses in {0, .., steps} with smallest loss 0.
 
     The shape is (types, k).
 
-    >>> len(row_types(3, 1)), len(row_types(3, 3))
+    >>> len(_row_types(3, 1)), len(_row_types(3, 3))
     (7, 37)
     """
     rows = [row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0]
     return np.array(rows, dtype=np.int64)
 
 
-def true_order(totals: "np.typing.NDArray[np.int64]") -> Order:
+def _true_order(totals: "np.typing.NDArray[np.int64]") -> Order:
     """Return the order by total loss, ties in file order.
 
     Entry (a, b) is True where a comes before b.
@@ -68,7 +68,7 @@ def _as_rows(rows: Floats) -> Floats:
     return rows
 
 
-class NoUnion(Ranks):
+class _NoUnion(Ranks):
     """The fault: every pair at 1 / level, as if there were one hypothesis."""
 
     def init(self) -> Any:
@@ -89,7 +89,7 @@ class _ReusedPairs(Ranks):
 
 
 @dataclass(frozen=True)
-class Tree:
+class _Tree:
     """All sequences of `length` branches, as a tree of states of one rule.
 
     rule: makes the claims; it is reset at the start.
@@ -130,7 +130,7 @@ class Tree:
         for sequence, before in self.leaves():
             pool = tuple(sorted(sequence))
             count[pool] += 1
-            wrong[pool] += bool((before & ~true_order(self.totals[list(pool)].sum(axis=0))).any())
+            wrong[pool] += bool((before & ~_true_order(self.totals[list(pool)].sum(axis=0))).any())
         return max(wrong[pool] / count[pool] for pool in count), len(count)
 
     def wrong_on_law(self) -> float:
@@ -138,7 +138,7 @@ class Tree:
 
         All branches are equally likely.
         """
-        ahead = true_order(self.totals.sum(axis=0))
+        ahead = _true_order(self.totals.sum(axis=0))
         wrong = [bool((before & ~ahead).any()) for _, before in self.leaves()]
         return sum(wrong) / len(wrong)
 
@@ -174,7 +174,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
             {"case": case, "k": k, "N": rows, "level": level}
             for (case, k), most in sizes.items()
             for rows in ((most[full],) if "sample" in case else range(1, most[full] + 1))
-            for level in LEVELS
+            for level in _LEVELS
         ]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
@@ -186,7 +186,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
             probability, cases = max(tree.wrong_on_law() for tree in trees), len(trees)
         else:
             steps = {"0/1": 1, "thirds": 3, "clusters": _CLUSTER_SIZE}[case]
-            tree = self._tree(row_types(k, steps), steps, rows, level, clusters=case == "clusters")
+            tree = self._tree(_row_types(k, steps), steps, rows, level, clusters=case == "clusters")
             probability, cases = tree.worst_pool()
         return [{**unit, "probability": probability, "ratio": probability / level, "cases": cases}]
 
@@ -199,18 +199,18 @@ class RankSets(Extension, name="ranks", expected="holds"):
         *,
         population: float = 0.0,
         clusters: bool = False,
-    ) -> Tree:
+    ) -> _Tree:
         if clusters:
             # A cluster with total j has j losses of 1: row i of it has loss 1 for candidates with a total above i.
             branches = [self.cluster((kind[None, :] > np.arange(_CLUSTER_SIZE)[:, None]) * 1.0) for kind in types]
         else:
             branches = [kind[None, :] / steps for kind in types]
         n = length * len(branches[0])
-        return Tree(self.rule(types.shape[1], n, population or n, level), branches, types, length)
+        return _Tree(self.rule(types.shape[1], n, population or n, level), branches, types, length)
 
     def _wrong_on_sample(self, law: "np.typing.NDArray[np.int64]", n: int, level: float) -> float:
         """Return the probability of a wrong claim of `rank` on n independent rows of a law."""
-        ahead, probability = true_order(law.sum(axis=0)), 0.0
+        ahead, probability = _true_order(law.sum(axis=0)), 0.0
         # The tests of 0/1 losses do not depend on the order of the rows.
         for sample in itertools.combinations_with_replacement(range(len(law)), n):
             before = rank(law[list(sample)], kind="losses", level=level, reading=self.reading).reading().before
@@ -228,7 +228,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     def chart(self, rows: Rows) -> Chart:
         shown = [row for row in rows if "sample" not in row["case"]]
-        cases = sorted({(row["case"], row["k"], row["level"]) for row in shown if row["level"] == max(LEVELS)})
+        cases = sorted({(row["case"], row["k"], row["level"]) for row in shown if row["level"] == max(_LEVELS)})
         return Chart(
             title=self.title,
             x_label="rows of the pool",
@@ -244,7 +244,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no union over pairs": {"rule": NoUnion},
+            "no union over pairs": {"rule": _NoUnion},
             "pairs reused after a look": {"rule": _ReusedPairs},
             "rows of a cluster as independent": {"cluster": _as_rows},
             "this list for rows like these": {"reading": "this list"},
@@ -262,7 +262,7 @@ def _laws(k: int) -> "Iterator[np.typing.NDArray[np.int64]]":
 
     The rows of a law are equally likely.
     """
-    types = row_types(k, 1)
+    types = _row_types(k, 1)
     for size in range(1, k + 1):
         for chosen in itertools.combinations(range(len(types)), size):
             yield types[list(chosen)]

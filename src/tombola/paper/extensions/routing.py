@@ -23,10 +23,10 @@ _SCHEDULES = {"every row": (0, 1, 2, 3, 4), "blocks": (0, 0, 2, 2, 2)}
 # Behaviours of a router that the guard must survive; see `StakeGuard`.
 _HOSTILE = ("always bad", "good then bad", "alternating", "random")
 # Rounds of a play with a hostile router.
-ROUNDS = 200
+_ROUNDS = 200
 # Function from the rows at risk and the differences of the losses to the probability of playing the router, per
 # round.
-Stakes = Callable[[float, Floats], Floats]
+_Stakes = Callable[[float, Floats], Floats]
 
 
 def _rows_before(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
@@ -174,7 +174,7 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     Limits: the bound of the theorem, to 1e-9
     """
 
-    stakes: Stakes = _guard_stakes
+    stakes: _Stakes = _guard_stakes
     allowed: Callable[[float], float] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -195,7 +195,7 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     def verdict(self, rows: Rows) -> Verdict:
         above = max(row["excess"] - self.allowed(row["risk"]) for row in rows)
         most = max(row["excess"] / row["risk"] for row in rows)
-        measured = f"at most {most:.2f} of the risk, in {self.sample_size(rows):,} plays of {ROUNDS} rows"
+        measured = f"at most {most:.2f} of the risk, in {self.sample_size(rows):,} plays of {_ROUNDS} rows"
         return self.verdict_from([exact(above <= ROUNDING)], measured, "Σ p a + (1 − p) b ≤ Σ b + ε")
 
     def sample_size(self, rows: Rows) -> int:
@@ -221,10 +221,10 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
 def _hostile(router: str, generator: np.random.Generator) -> Floats:
     """Return safe loss minus router loss in every round."""
     if router == "always bad":
-        return np.full(ROUNDS, -1.0)
+        return np.full(_ROUNDS, -1.0)
     if router == "good then bad":
-        turn = int(generator.integers(1, ROUNDS))
-        return np.where(np.arange(ROUNDS) < turn, 1.0, -1.0)
+        turn = int(generator.integers(1, _ROUNDS))
+        return np.where(np.arange(_ROUNDS) < turn, 1.0, -1.0)
     if router == "alternating":
-        return np.where((np.arange(ROUNDS) + int(generator.integers(0, 2))) % 2 == 0, 1.0, -1.0)
-    return generator.uniform(-1.0, 1.0, ROUNDS)
+        return np.where((np.arange(_ROUNDS) + int(generator.integers(0, 2))) % 2 == 0, 1.0, -1.0)
+    return generator.uniform(-1.0, 1.0, _ROUNDS)

@@ -31,7 +31,7 @@ from tombola.rng import repetition_seeds
 _GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
 
 
-def pool_of(name: str, T: int, k: int) -> Pool:
+def _pool_of(name: str, T: int, k: int) -> Pool:
     """Return a trap, or a pool without noise.
 
     Losses without noise are 0.6 for the first action, 0.9 for the others.
@@ -41,7 +41,7 @@ def pool_of(name: str, T: int, k: int) -> Pool:
     return trap_pool(T, k, _GAPS[name], best=k - 1 if name == "constant" else 0)
 
 
-def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> float:
+def _exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> float:
     """Return losses and switching costs of plays without the smallest index.
 
     They are counted by stretches. A stretch has an eighth of the earlier plays of its action, rounded up; indices are
@@ -51,7 +51,7 @@ def exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> f
     k: number of actions.
     price: cost of a switch, in losses.
 
-    >>> exploration_loss(np.array([0, 0, 1, 1]), np.array([1.0, 0.5, 1.0, 1.0]), k=2, price=0.0)
+    >>> _exploration_loss(np.array([0, 0, 1, 1]), np.array([1.0, 0.5, 1.0, 1.0]), k=2, price=0.0)
     1.5
     """
     T, t, lost, current = actions.size, 0, 0.0, -1
@@ -108,12 +108,12 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, k, price = unit["T"], unit["k"], unit["price"]
-        pool, learner = pool_of(unit["pool"], T, k), self.learner(price)
+        pool, learner = _pool_of(unit["pool"], T, k), self.learner(price)
         rows: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             trace = play(learner, pool, order=self.order, switching_price=price, seed=child)
             own = {"regret": trace.regret, "switches": trace.switches}
-            own["exploration"] = exploration_loss(trace.actions, trace.losses, k, price)
+            own["exploration"] = _exploration_loss(trace.actions, trace.losses, k, price)
             rows.append({"pool": unit["pool"], "T": T, "k": k, "price": price, "play": r, **own})
         return rows
 

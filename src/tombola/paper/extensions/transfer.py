@@ -23,7 +23,7 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 
 # Probability of a late deviation, or its bound, as a function of rows, ones, least and level; see
-# `deviation_probability`.
+# `_deviation_probability`.
 _Probability = Callable[[int, int, int, float], float]
 
 
@@ -37,7 +37,7 @@ def _bernoulli_kl(p: float, q: float) -> float:
     return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
 
-def deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
+def _deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
     """Return the probability of a late deviation in random order, exactly.
 
     It is P(some mean of the first n >= `least` entries is >= `level`).
@@ -46,7 +46,7 @@ def deviation_probability(rows: int, ones: int, least: int, level: float) -> flo
     least: smallest number of entries that counts.
     level: mean to be reached.
 
-    >>> deviation_probability(2, 1, 1, 1.0), deviation_probability(4, 2, 2, 0.75)
+    >>> _deviation_probability(2, 1, 1, 1.0), _deviation_probability(4, 2, 2, 0.75)
     (0.5, 0.16666666666666666)
     """
     below, reached = {0: 1.0}, []
@@ -63,8 +63,8 @@ def deviation_probability(rows: int, ones: int, least: int, level: float) -> flo
     return math.fsum(reached)
 
 
-def unshuffled_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the same as `deviation_probability` for a column with its ones first.
+def _unshuffled_probability(rows: int, ones: int, least: int, level: float) -> float:
+    """Return the same as `_deviation_probability` for a column with its ones first.
 
     It is 0 or 1: a fault.
     """
@@ -89,7 +89,7 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
     Limits: the bound itself, which is attained
     """
 
-    probability: _Probability = deviation_probability
+    probability: _Probability = _deviation_probability
     bound: _Probability = _chernoff
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -128,14 +128,14 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"probability": unshuffled_probability},
+            "no shuffle": {"probability": _unshuffled_probability},
             "exponent too large by a tenth": {"bound": lambda *at: _chernoff(*at) ** 1.1},
             "bound divided by 2": {"bound": lambda *at: _chernoff(*at) / 2},
         }
 
 
 # Learners of the claim, by name.
-LEARNERS: dict[str, Learner] = {
+_LEARNERS: dict[str, Learner] = {
     "UCB1": UCB1(),
     "UCB2": UCB2(),
     "SuccessiveElimination": SuccessiveElimination(),
@@ -143,7 +143,7 @@ LEARNERS: dict[str, Learner] = {
     "follow the leader": FollowTheLeader(),
 }
 # Pools of the claim, by name.
-POOLS: dict[str, list[list[float]]] = {
+_POOLS: dict[str, list[list[float]]] = {
     "in turn": [[1.0, 0.0], [0.0, 1.0]] * 3,
     "referee": [[0.7, 1.0]] * 3 + [[0.3, 0.0]] * 2,
     "three": [[0.0, 1.0, 0.5]] * 3 + [[1.0, 0.0, 0.5]] * 3,
@@ -170,16 +170,16 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
     Limits: the bound of the lemma; and the drift must be seen, since some is positive
     """
 
-    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)
     orders: Orders = all_orders
     allowed: Callable[[int, int], float] = allowed
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"learner": name, "pool": pool} for name in LEARNERS for pool in POOLS]
+        return [{"learner": name, "pool": pool} for name in _LEARNERS for pool in _POOLS]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         learner = self.learners[unit["learner"]]
-        losses = np.array(POOLS[unit["pool"]])
+        losses = np.array(_POOLS[unit["pool"]])
         means = losses.mean(axis=0)
         regret, gaps = 0.0, 0.0
         orders = sorted({tuple(map(tuple, losses[list(order)].tolist())) for order in self.orders(len(losses))})
@@ -217,5 +217,5 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
             "no shuffle": {"orders": as_listed},
             "drift left out": {"allowed": lambda *_: 0.0},
             "a tenth of the drift": {"allowed": lambda T, k: bounds.drift(T, k) / 10},
-            "nothing is learned": {"learners": dict.fromkeys(LEARNERS, FixedAction(1))},
+            "nothing is learned": {"learners": dict.fromkeys(_LEARNERS, FixedAction(1))},
         }

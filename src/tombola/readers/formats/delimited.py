@@ -32,17 +32,17 @@ from tombola.readers.names import ACTION, WEAK_ACTION, is_group_name, is_id_name
 from tombola.readers.options import ReadOptions
 
 # Characters. A longer line is rejected before it fills the memory: the file is not a table.
-MAX_LINE_LENGTH = 1 << 22
+_MAX_LINE_LENGTH = 1 << 22
 # Rows converted at a time, and characters in all their cells: bounds the memory for text.
-CHUNK_ROWS = 4096
-CHUNK_CHARACTERS = 1 << 24
+_CHUNK_ROWS = 4096
+_CHUNK_CHARACTERS = 1 << 24
 # Excel's encoding of "CSV" in western Europe and America.
 _WINDOWS_ENCODING = "cp1252"
 # Bytes decoded at a time to find the encoding.
 _ENCODING_CHUNK = 1 << 20
 
 
-class TextTable(NamedTuple):
+class _TextTable(NamedTuple):
     """A text table before parsing: header, rows with line numbers, notes, delimiter.
 
     rows: line number and cells of each row, read lazily; can be read once.
@@ -82,7 +82,7 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
     return Columns(str(path), columns, np.array(numbers, dtype=np.int64), tuple(notes), options.decimal)
 
 
-def text_table(path: Path) -> TextTable:
+def text_table(path: Path) -> _TextTable:
     """Open a text table; rows are read lazily, and must be as wide as the header.
 
     Encoding and delimiter are detected. Raises TableError for a file that is not text, also while rows are read.
@@ -101,7 +101,7 @@ def text_table(path: Path) -> TextTable:
         header = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
         raise _not_text(path, str(error)) from None
-    return TextTable(header, _rows(path, reader, len(header), above), [*notes, *delimiter_notes], delimiter)
+    return _TextTable(header, _rows(path, reader, len(header), above), [*notes, *delimiter_notes], delimiter)
 
 
 def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
@@ -158,12 +158,12 @@ def _open_bytes(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
         yield cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if zipped else raw, is_utf16
 
 
-def _with_header(path: Path, table: TextTable, options: ReadOptions) -> TextTable:
+def _with_header(path: Path, table: _TextTable, options: ReadOptions) -> _TextTable:
     """Return the table with checked names; without a header the columns are numbered."""
     header, rows, notes, _ = table
     if options.header is False:
         names = [str(column) for column in range(len(header))]
-        return TextTable(names, chain([(1, header)], rows), [*notes, "no header: columns are numbered from 0"])
+        return _TextTable(names, chain([(1, header)], rows), [*notes, "no header: columns are numbered from 0"])
     numbers = [name for name in header if is_number(name.rstrip("% "))]
     # pandas writes column numbers as names; then they count.
     counting = header in ([str(i) for i in range(len(header))], [str(i + 1) for i in range(len(header))])
@@ -176,7 +176,7 @@ def _with_header(path: Path, table: TextTable, options: ReadOptions) -> TextTabl
     check_unique_names(str(path), header)
     if counting and header:
         notes = [*notes, f"the first line ({join_names(header)}) was read as names"]
-    return TextTable(header, rows, notes)
+    return _TextTable(header, rows, notes)
 
 
 def _text_columns(options: ReadOptions) -> Callable[[int, str], bool]:
@@ -191,10 +191,10 @@ def _text_columns(options: ReadOptions) -> Callable[[int, str], bool]:
 def _next_chunk(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the next rows, with a bounded number of characters."""
     size = 0
-    for number, row in islice(rows, CHUNK_ROWS):
+    for number, row in islice(rows, _CHUNK_ROWS):
         yield number, row
         size += 8 * width + sum(map(len, row))
-        if size > CHUNK_CHARACTERS:
+        if size > _CHUNK_CHARACTERS:
             return
 
 
@@ -216,14 +216,14 @@ def _skip_comments(lines: Iterator[str]) -> tuple[int, str, list[str]]:
 
 def _bounded_lines(path: Path, file: io.TextIOWrapper) -> Iterator[str]:
     number = 0
-    while line := file.readline(MAX_LINE_LENGTH + 1):
+    while line := file.readline(_MAX_LINE_LENGTH + 1):
         number += 1
         if "\0" in line:
             raise _not_text(path, "byte 0x00")
-        if len(line) > MAX_LINE_LENGTH:
+        if len(line) > _MAX_LINE_LENGTH:
             raise TableError(
-                f"{path}: expected lines of at most {MAX_LINE_LENGTH:,} characters, got a longer one at line {number}; "
-                "check that the file has line breaks, or save the table as .npy or .parquet."
+                f"{path}: expected lines of at most {_MAX_LINE_LENGTH:,} characters, got a longer one at "
+                f"line {number}; check that the file has line breaks, or save the table as .npy or .parquet."
             )
         yield line
 
