@@ -19,7 +19,7 @@ from tombola.racing import Event, Race, RaceSettings, plan, race
 from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate
 from tombola.racing.known import SideInformation
-from tombola.racing.predictions import RowsLeft
+from tombola.racing.predictions import InformedRule
 from tombola.racing.verdict import is_wrong
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -41,7 +41,7 @@ def test_best_with_known_cells_matches_naive(table: list[list[float]], level: fl
     if values.shape[1] > 1:
         cells = random_cells(np.random.default_rng(seed), *values.shape)
         rule = RaceSettings(tuple("abcd"[: values.shape[1]]), level=level).rule(len(values))
-        calls = RowsLeft(rule, side_of(values, cells)).play(values, np.arange(len(values), dtype=np.uint32))
+        calls = InformedRule(rule, side_of(values, cells)).play(values, np.arange(len(values), dtype=np.uint32))
         history, expected = naive.best(table, cells, level)
         assert (rule.active, rule.rows_seen, calls) == (history[-1], len(history), expected)
 
@@ -56,7 +56,7 @@ def test_race_with_nothing_on_file_is_unchanged(options: Any) -> None:
     rule, other = (RaceSettings(tuple("abc"), level=0.3, **options).rule(80) for _ in range(2))
     calls = rule.play(table, order)
     side = SideInformation.of(tuple("abc"), [str(row) for row in range(80)])
-    assert RowsLeft(other, side).play(table, order) == calls
+    assert InformedRule(other, side).play(table, order) == calls
     for one, two in zip(rule.state, other.state, strict=True):
         assert np.array_equal(one, two)
 
@@ -68,9 +68,9 @@ def worst_over_orders(rule: Elimination, table: Any, cells: Any) -> tuple[float,
     """Return P(wrong answer), and the largest expected wealth against a best candidate (`Best` only)."""
     orders = [np.array(order, np.uint32) for order in permutations(range(len(table)))]
     totals, wrong, wealth = table.sum(axis=0), 0, np.zeros(table.shape[1])
-    best, rows_left = totals <= totals.min() + 1e-9, RowsLeft(rule, side_of(table, cells))
+    best, informed = totals <= totals.min() + 1e-9, InformedRule(rule, side_of(table, cells))
     for order in orders:
-        rows_left.play(table, order)
+        informed.play(table, order)
         wrong += is_wrong(rule, totals)
         wealth += rule.state.current_wealth
         # The best candidate is never dropped as certainly beaten.
@@ -141,7 +141,7 @@ def test_fault_known_rest_of_current_row_is_detected(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(predictions, "_begin_row", stale)
     wrong = 0
     for order in permutations(range(3)):
-        RowsLeft(rule, side_of(table, cells)).play(table, np.array(order, np.uint32))
+        InformedRule(rule, side_of(table, cells)).play(table, np.array(order, np.uint32))
         wrong += is_wrong(rule, table.sum(axis=0))
     assert wrong > 0
 

@@ -16,11 +16,11 @@ from tombola.paper.extensions.racing import (
     _mean_over_all_rows,
     _mean_over_rows_ahead,
     _range_ignored,
-    nothing,
+    unchanged_rule,
 )
 from tombola.racing import Race, RaceSettings
 from tombola.racing.known import SideInformation
-from tombola.racing.predictions import RowsLeft
+from tombola.racing.predictions import InformedRule
 from tombola.racing.verdict import is_wrong
 
 
@@ -40,20 +40,20 @@ def cases(count: int, N: int, k: int) -> Any:
 
 
 def expected_wealth(
-    table: Any, side: SideInformation, level: float = 1e-9, fault: Any = nothing, **question: Any
+    table: Any, side: SideInformation, level: float = 1e-9, fault: Any = unchanged_rule, **question: Any
 ) -> tuple[float, float]:
     """Return P(wrong answer) and the largest expected wealth of a best candidate, over all orders.
 
-    `fault(rows_left, order, i, table)` changes the sums or the state before row i of an order is processed.
+    `fault(informed, order, i, table)` changes the sums or the state before row i of an order is processed.
     """
     rule = RaceSettings(tuple("abc"[: table.shape[1]]), level=level, **question).rule(len(table))
-    rows_left, totals, wealth, wrong = RowsLeft(rule, side, _after_every_row), table.sum(axis=0), [], 0
+    informed, totals, wealth, wrong = InformedRule(rule, side, _after_every_row), table.sum(axis=0), [], 0
     for order in permutations(range(len(table))):
-        rows_left.reset()
+        informed.reset()
         for i, row in enumerate(order):
             if not rule.done:
-                fault(rows_left, order, i, table)
-                rows_left.update(row, table[row].copy())
+                fault(informed, order, i, table)
+                informed.update(row, table[row].copy())
         # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
         wealth.append(np.maximum(rule.state.wealth, 0.0)[: table.shape[1]].sum(axis=1))
         wrong += is_wrong(rule, totals)
@@ -88,12 +88,12 @@ def test_adjusted_losses_keep_mean_and_range() -> None:
     """Over the rows left the adjustments sum to 0, and no difference of possible losses is below the bound."""
     for table, side in cases(6, 9, 3):
         rule = RaceSettings(tuple("abc"), level=1e-9).rule(9)
-        rows_left, left = RowsLeft(rule, side, _after_every_row), list(range(9))
+        informed, left = InformedRule(rule, side, _after_every_row), list(range(9))
         state = rule.state
         for row in np.random.default_rng(1).permutation(9).tolist():
-            predicted, bound, gone = rows_left.sums.predicted.copy(), state.residual_low.copy(), left.copy()
+            predicted, bound, gone = informed.sums.predicted.copy(), state.residual_low.copy(), left.copy()
             active = np.flatnonzero(state.active)
-            rows_left.update(row, table[row].copy())
+            informed.update(row, table[row].copy())
             assert np.allclose(state.predicted_mean, predicted[gone].mean(axis=0))
             assert np.allclose(state.offset, state.predicted_mean - predicted[row])
             unknown = np.isnan(side.known[gone])
@@ -131,11 +131,11 @@ def test_ridge_recovers_linear_loss() -> None:
     features = rng.normal(size=(80, 2))
     table = 0.5 + features @ np.array([[0.1, 0.05], [0.05, -0.1]]) / 4
     rule = RaceSettings(("a", "b"), level=1e-9).rule(80)
-    rows_left = RowsLeft(rule, SideInformation.of(("a", "b"), [str(row) for row in range(80)], None, features))
+    informed = InformedRule(rule, SideInformation.of(("a", "b"), [str(row) for row in range(80)], None, features))
     for row in range(30):
-        rows_left.update(row, table[row].copy())
+        informed.update(row, table[row].copy())
     inner = np.abs(features[30:]).max(axis=1) < 1.0
-    assert np.abs(rows_left.sums.predicted[30:] - table[30:])[inner].max() < 0.01
+    assert np.abs(informed.sums.predicted[30:] - table[30:])[inner].max() < 0.01
 
 
 def test_compiled_predictions_equal_interpreted_ones() -> None:
@@ -147,7 +147,7 @@ def test_compiled_predictions_equal_interpreted_ones() -> None:
     for mode in (interpreted, compiled):
         with mode():
             rule = RaceSettings(names, level=1e-9).rule(40)
-            RowsLeft(rule, side).play(table, np.arange(40, dtype=np.uint32))
+            InformedRule(rule, side).play(table, np.arange(40, dtype=np.uint32))
             states.append(rule.memory.copy())
     assert np.array_equal(states[0], states[1])
 
@@ -164,7 +164,7 @@ def test_history_with_known_incumbent_saves_calls() -> None:
     for past in (None, history):
         side, rule = SideInformation.of(names, rows, {"a": table[:, 0]}, past), RaceSettings(names).rule(400)
         orders = (np.random.default_rng(seed).permutation(400).astype(np.uint32) for seed in range(5))
-        calls.append(sum(RowsLeft(rule, side).play(table, order) for order in orders))
+        calls.append(sum(InformedRule(rule, side).play(table, order) for order in orders))
         assert rule.active == [0]
     assert calls[1] < calls[0]
 
@@ -185,5 +185,5 @@ def test_race_equals_simulated_race_with_history() -> None:
             race.record(call, loss=table[call.row_index, race.candidates.index(call.candidate)])
     rule = RaceSettings(("a", "b", "c")).rule(40)
     side = SideInformation.of(race.candidates, race.rows, {"b": table[:, 1]}, history)
-    assert RowsLeft(rule, side).play(table, np.array(race._order, np.uint32)) == race.calls_made
+    assert InformedRule(rule, side).play(table, np.array(race._order, np.uint32)) == race.calls_made
     assert np.array_equal(rule.state.wealth, race.rule.state.wealth)

@@ -246,13 +246,13 @@ def draw_and_reserve(
 
     In fluid play nothing is drawn, and the whole mix is played.
 
-    mix: probability of each action.
-    played: output, share of each action in this play.
-    reserved: output, ticks reserved per resource.
-
     The last check before a play: a mix that is not a distribution or does not fit is replaced by the null action.
 
     tracker: the reservation is added to it.
+    mix: probability of each action.
+    rng: of the learner.
+    played: output, share of each action in this play.
+    reserved: output, ticks reserved per resource.
     """
     action, probability = tracker.null, math.nan
     if not tracker.fluid:

@@ -384,6 +384,7 @@ def record(state: Any, column: int, total: float) -> None:
     """Update the largest wealth and the first alarm; rescale a huge wealth.
 
     state: a `_MartingaleState`, changed in place.
+    column: its index.
     total: wealth of all strategies of the column.
     """
     log_wealth = state.exponent[column] + math.log(max(total, 1e-300))

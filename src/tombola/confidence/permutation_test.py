@@ -32,7 +32,7 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
     """Return the p-value of random order and the column with the largest statistic.
 
     Draws as many shuffles as needed to decide whether the p-value is at most `level`. (1.0, 0) without a test if that
-    would take more than MAX_SHUFFLES shuffles, or the table is empty.
+    would take more than 100,000 shuffles, or the table is empty.
 
     table: values in their order, shape (rows, columns).
     level: probability of a false alarm.

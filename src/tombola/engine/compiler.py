@@ -25,7 +25,7 @@ from tombola.engine.fingerprint import fingerprint, globals_used, is_versioned
 from tombola.engine.intrinsics import NATIVE, NOT_INLINED
 from tombola.errors import LearnerError, TombolaWarning
 
-Kernel: TypeAlias = Any  # a plain function or a Numba dispatcher
+Kernel: TypeAlias = Any  # A plain function or a Numba dispatcher.
 # How kernels run: as machine code, as plain Python, or ("auto") interpreted for short work and compiled for the rest.
 _Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
 

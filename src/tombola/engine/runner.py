@@ -86,7 +86,7 @@ class Runner:
     def plan(self, played: int) -> None:
         """Call the learner's `plan`, in plain Python.
 
-        played: rounds played so far. Raises LearnerError after MAX_PLANS plans in one round.
+        played: rounds played so far. Raises LearnerError if the learner plans again and again in one round.
         """
         self._plans = self._plans + 1 if played == self._planned_at else 1
         self._planned_at = played

@@ -54,7 +54,7 @@ class _Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BanditFeedback(FeedbackModel):
-    """The learner sees the loss of the action played. An outcome is that loss."""
+    """Reveal the loss of the action played. An outcome is that loss."""
 
     @property
     def outcome_width(self) -> int:

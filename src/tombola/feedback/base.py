@@ -122,14 +122,17 @@ class FeedbackModel(ABC):
     that the kernels share.
 
     actions, horizon: number of actions and of rounds.
+    full_feedback: whether an outcome has the losses of all actions.
+    default_actions: number of actions, if the model prescribes it; else None.
+    supports_amend: whether an outcome can be corrected; spent budget cannot.
     """
 
     actions: int
     horizon: int
 
-    full_feedback: ClassVar[bool] = False  # whether an outcome has the losses of all actions
-    default_actions: ClassVar[int | None] = None  # the number of actions, if the model prescribes it
-    supports_amend: ClassVar[bool] = True  # whether an outcome can be corrected; spent budget cannot
+    full_feedback: ClassVar[bool] = False
+    default_actions: ClassVar[int | None] = None
+    supports_amend: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -104,6 +104,8 @@ class BudgetedFeedback(FeedbackModel):
 
     An outcome is the losses of the listed actions, then their costs, action by action. An added null action is the
     last action and not part of the outcome. In fluid play every action is played with its share of the mix.
+
+    budget_run: resolved budget, stop rule and kind of play.
     """
 
     full_feedback: ClassVar[bool] = True

@@ -56,14 +56,14 @@ class Twin(ABC):
         self.counts[action] += 1
         self.sums[action] += loss
 
-    def mean(self, a: int) -> float:
+    def _mean(self, a: int) -> float:
         """Return the mean loss observed of an action with answers.
 
         a: index of the action.
         """
         return self.sums[a] / self.counts[a]
 
-    def survivors(self, active: list[int], radii: dict[int, float]) -> list[int]:
+    def _survivors(self, active: list[int], radii: dict[int, float]) -> list[int]:
         """Return the actions with mean - radius at most the least mean + radius.
 
         Actions without answers survive.
@@ -72,8 +72,8 @@ class Twin(ABC):
         radii: radius of each of them, by action.
         """
         known = [a for a in active if self.counts[a] > 0]
-        least = min((self.mean(a) + radii[a] for a in known), default=math.inf)
-        return [a for a in active if self.counts[a] == 0 or self.mean(a) - radii[a] <= least + _TIE]
+        least = min((self._mean(a) + radii[a] for a in known), default=math.inf)
+        return [a for a in active if self.counts[a] == 0 or self._mean(a) - radii[a] <= least + _TIE]
 
 
 class SuccessiveEliminationTwin(Twin):
@@ -91,7 +91,7 @@ class SuccessiveEliminationTwin(Twin):
         if not self.turn:
             if self.plays:
                 radii = {a: math.sqrt(2 * math.log(self.T) / max(1, self.counts[a])) for a in self.active}
-                self.active = self.survivors(self.active, radii)
+                self.active = self._survivors(self.active, radii)
             self.turn = list(self.active)
         return {self.turn.pop(0)}
 
@@ -117,7 +117,7 @@ class SerflingEliminationTwin(Twin):
         self.active = list(range(k))
         self.stage = [a for a in self.active for _ in range(self.count)]
 
-    def radius(self, n: int) -> float:
+    def _radius(self, n: int) -> float:
         """Return Serfling's half width after n of T rows.
 
         The smaller one of the two factors is used.
@@ -127,7 +127,7 @@ class SerflingEliminationTwin(Twin):
 
     def allowed(self) -> set[int]:
         if not self.stage:
-            self.active = self.survivors(self.active, {a: self.radius(self.counts[a]) for a in self.active})[::-1]
+            self.active = self._survivors(self.active, {a: self._radius(self.counts[a]) for a in self.active})[::-1]
             before, self.count = self.count, math.ceil(1.5 * self.count)
             self.stage = [a for a in self.active for _ in range(self.count - before)]
         return {self.stage.pop(0)}
@@ -148,7 +148,7 @@ class SimulationEliminationTwin(Twin):
         if not self.script:
             if self.block >= math.ceil(math.log2(self.k)):
                 e = math.sqrt(10 * self.k * math.log(self.T) ** 3 / 2**self.block)
-                self.active = self.survivors(self.active, dict.fromkeys(self.active, e))
+                self.active = self._survivors(self.active, dict.fromkeys(self.active, e))
             self.block += 1
             length = 2**self.block // len(self.active)
             self.script = [a for a in self.active for _ in range(length)]
@@ -173,7 +173,7 @@ class FrugalUCBTwin(Twin):
             return {self.plays[-1]}
         remaining = self.T - len(self.plays)
         current = self.plays[-1] if self.plays else 0
-        values = {a: _lower_index(self.mean(a), self.counts[a], remaining, self.k, self.T) for a in self.tried()}
+        values = {a: _lower_index(self._mean(a), self.counts[a], remaining, self.k, self.T) for a in self._tried()}
         untried = [a for a in range(self.k) if self.counts[a] == 0]
         if untried:
             values[min(untried, key=lambda a: (self.plays.count(a), a))] = 0.0
@@ -181,7 +181,7 @@ class FrugalUCBTwin(Twin):
         least = min(values.values())
         return {a for a, value in values.items() if value <= least + _TIE}
 
-    def tried(self) -> list[int]:
+    def _tried(self) -> list[int]:
         """Return the actions with answers."""
         return [a for a in range(self.k) if self.counts[a] > 0]
 
@@ -209,7 +209,7 @@ class OptimisticSimulationTwin(Twin):
         super().observe(action, loss)
         self.losses[action].append(loss)
 
-    def known(self, a: int) -> list[float]:
+    def _known(self, a: int) -> list[float]:
         """Return the losses of an action up to the last count of the list."""
         count = 1
         while count + math.ceil(count / 2) <= len(self.losses[a]):
@@ -221,7 +221,7 @@ class OptimisticSimulationTwin(Twin):
         if untried:
             return {min(untried)}
         remaining, length = self.T - len(self.plays), 2 ** int(math.log2(len(self.plays) + 1))
-        known = {a: self.known(a) for a in range(self.k)}
+        known = {a: self._known(a) for a in range(self.k)}
         means = {a: math.fsum(losses) / len(losses) for a, losses in known.items()}
         indices = {a: _lower_index(means[a], len(known[a]), remaining, self.k, self.T) for a in known}
         state, action = self.base.init(self.k, length), 0
@@ -404,7 +404,7 @@ def _linear_program_spending(
             rate, following = plan(n, left)
             mix = np.eye(k)[0]
             if rate > 0:
-                mix = _best_two(1 - losses[:n].mean(axis=0), costs[:n].mean(axis=0), rate)
+                mix = _best_two(1 - losses[:n]._mean(axis=0), costs[:n]._mean(axis=0), rate)
         spent[n] = mix @ costs[n]
     return spent
 

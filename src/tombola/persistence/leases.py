@@ -129,7 +129,7 @@ class LeaseTable:
 def check_request(owner: str, request: Any, worker: Any) -> None:
     """Raise ParameterError if an idempotency key or worker name is not a short text.
 
-    Both must be printable, with at most MAX_NAME_LENGTH characters; only the worker name may be empty.
+    Both must be printable, with at most 100 characters; only the worker name may be empty.
 
     owner: named in the error message.
     request: idempotency key.

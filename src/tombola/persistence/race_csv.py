@@ -129,7 +129,7 @@ def read_known(
 def answer_table(file: RaceFile) -> list[list[Any]]:
     """Return all answers of a race as lines of cells, a header first.
 
-    They are in order of arrival; the columns are ANSWER_TYPES. `read_answers` reads it back.
+    They are in order of arrival. `read_answers` reads the table back.
     """
     race = file.race
     lines: list[list[Any]] = [[*_ANSWER_TYPES]]

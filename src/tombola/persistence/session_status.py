@@ -190,6 +190,7 @@ class Status:
     mix: under a budget, the shares of the current plan by action.
     left_out: tickets of the null action, which leaves a row alone.
     target: mean loss to reach under a budget; None without a target.
+    router: sentence about a router and its guard, which limits the rows that routing may cost; "" without a router.
     """
 
     learner: str
@@ -212,7 +213,7 @@ class Status:
     mix: tuple[tuple[str, float], ...]
     left_out: int
     target: float | None = None
-    router: str = ""  # sentence about a router, its guard (limits the rows that routing may cost) and certificate
+    router: str = ""
 
     @property
     def balance_text(self) -> str:

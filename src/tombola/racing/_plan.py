@@ -21,7 +21,7 @@ from tombola.racing._race import COST_ROUNDING
 from tombola.racing.elimination import Elimination
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
-from tombola.racing.predictions import RowsLeft
+from tombola.racing.predictions import InformedRule
 from tombola.racing.ranks import Place
 from tombola.racing.strata import Strata, share_of_level
 from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
@@ -341,7 +341,7 @@ def _play_parts(settings: RaceSettings, job: _Job, order: Order) -> list[Elimina
     for part in job.parts:
         rule, own = shared.rule(len(part.table)), part.order(order)
         with job.workload.active():
-            _ = rule.play(part.table, own) if part.side is None else RowsLeft(rule, part.side).play(part.table, own)
+            _ = rule.play(part.table, own) if part.side is None else InformedRule(rule, part.side).play(part.table, own)
         rules.append(rule)
     return rules
 

@@ -69,7 +69,7 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
 def _drop_hopeless(state: Any) -> None:
     """Drop the candidates that can no longer catch up on the rows left.
 
-    Each is compared with the candidate of the smallest largest possible total.
+    Each is compared with the candidate whose largest possible total loss is smallest.
 
     state: an `EliminationState`, changed in place.
     """

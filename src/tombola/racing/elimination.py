@@ -49,7 +49,6 @@ class EliminationState(NamedTuple):
                       of their losses, g the predicted one
     residual_variance (k, k) estimated variance of d - g, for candidate and opponent
     fitted_rows       (1,) number of rows of this estimate
-    rule_values       (k,) `Top`: workspace; `Place`: first and last possible rank at both ends
     rows, population  length of the list, and of the population (may be infinite)
     threshold         wealth at which a bet decides
     margin            tolerance of `Within` and `Gate`; `Ranks`, `Place`: 1 / goal of bets towards the last row
@@ -329,7 +328,10 @@ def count_row(state: Any, losses: Floats) -> None:
 
 
 def finish(state: Any, target: float) -> None:
-    """Set `state.done` if at most `target` candidates are active, or no row is left."""
+    """Set `state.done` if at most `target` candidates are active, or no row is left.
+
+    state: an `EliminationState`, changed in place.
+    """
     if n_active(state) <= target or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
 

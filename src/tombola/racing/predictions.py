@@ -1,7 +1,7 @@
 """Predictions of losses from history, and the rows of a race with side information (docs/theory/race.md, section 9).
 
 The predictions are refitted at growing intervals from counted rows. Between two fits they are one fixed function of the
-row. `RowsLeft` keeps the sums over the rows left, which adjusted losses need.
+row. `InformedRule` keeps the sums over the rows left, which adjusted losses need.
 """
 
 import math
@@ -55,8 +55,8 @@ class _RowSums(NamedTuple):
     predicted_seen: Floats
 
 
-class RowsLeft:
-    """Run a rule with answers on file and history: sums over the rows left.
+class InformedRule:
+    """An elimination rule that uses answers on file and history.
 
     Feed rows by `update`, or a whole table by `play`. The answer is in `rule`.
 
@@ -68,7 +68,7 @@ class RowsLeft:
     >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)
     >>> table = np.array([[0.0, 1.0]] * 100)
     >>> side = SideInformation.of(["a", "b"], [str(row) for row in range(100)], {"a": table[:, 0]})
-    >>> RowsLeft(rule, side).play(table, np.arange(100, dtype=np.uint32)) == rule.rows_seen
+    >>> InformedRule(rule, side).play(table, np.arange(100, dtype=np.uint32)) == rule.rows_seen
     True
     """
 

@@ -190,11 +190,12 @@ def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDAr
 
 
 class Blocks(Ranks):
-    """Race for the order by neighbours, for candidates far apart (Corollary 3).
+    """Rule for the order of all candidates that are far apart (Corollary 3).
 
     Only the k - 1 pairs of neighbours in the true order need to hold, so a pair is rejected at (k - 1) / level. "u
     before a" is proved once no chain of pairs that are not rejected leads from a to u. That separates whole blocks
-    only: one pair that stays open connects all candidates around it. `state.deposit[a, b]` is 1 once H_ab is rejected.
+    only: one pair that stays open connects all candidates around it. `state.deposit[a, b]` is 1 once "a is at least as
+    good as b" is rejected. Parameters as in `Ranks`.
 
     >>> import numpy as np
     >>> table, order = np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32)

@@ -18,7 +18,7 @@ from tombola.errors import ParameterError
 from tombola.racing.elimination import Elimination
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
-from tombola.racing.predictions import RowsLeft
+from tombola.racing.predictions import InformedRule
 
 
 class Strata(NamedTuple):
@@ -99,7 +99,7 @@ class Part:
 
     def __init__(self, rule: Elimination, position: Sequence[int], side: SideInformation) -> None:
         self.rule, self.position = rule, position
-        self._rows_left = None if side.is_empty else RowsLeft(rule, side)
+        self._informed = None if side.is_empty else InformedRule(rule, side)
         self.active = self._active()
 
     def count(self, row: int, losses: Floats) -> None:
@@ -108,10 +108,10 @@ class Part:
         row: its index in the list.
         losses: shape (k,); those of candidates that are not active are not read.
         """
-        if self._rows_left is None:
+        if self._informed is None:
             self.rule.update(losses)
         else:
-            self._rows_left.update(self.position[row], losses)
+            self._informed.update(self.position[row], losses)
         self.active = self._active()
 
     def _active(self) -> list[bool]:

@@ -72,7 +72,7 @@ class SubprocessEvaluator:
     def check(self) -> None:
         """Raise ParameterError if a command cannot run, before the first call is made."""
         for name, command in self.commands.items():
-            words = self.words(command, "")
+            words = self.command_line(command, "")
             if _ROW not in command:
                 raise ParameterError(
                     f"--candidate: expected {_ROW} where the row goes in the command of {name}, got {command!r}; "
@@ -84,7 +84,7 @@ class SubprocessEvaluator:
                     "program here; check its name, or give its full path."
                 )
 
-    def words(self, command: str, row: str) -> list[str]:
+    def command_line(self, command: str, row: str) -> list[str]:
         """Return the program and its arguments for a row.
 
         A row never splits into several arguments. ParameterError if the command is empty or a quote is open.
@@ -127,7 +127,7 @@ class SubprocessEvaluator:
         started = time.perf_counter()
         try:
             status, output, errors = await _run(
-                self.words(self.commands[call.candidate], call.row),
+                self.command_line(self.commands[call.candidate], call.row),
                 limit_seconds if math.isfinite(limit_seconds) else None,
             )
         except TimeoutError:

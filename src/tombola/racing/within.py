@@ -87,7 +87,7 @@ class Within(Elimination):
         bet_and_drop(state, losses)
         _close_accounts(state)
         finish(state, 1.0)
-        choose(state)
+        _choose(state)
 
     @property
     def chosen(self) -> int | None:
@@ -175,7 +175,7 @@ def _redistribute(state: Any, a: int, b: int) -> None:
                     state.wealth[_account(k, c, b), j] += part * STRATEGY_WEIGHTS[j]
 
 
-def choose(state: Any) -> None:
+def _choose(state: Any) -> None:
     """End the race if a candidate is settled; of several, take the smallest loss.
 
     state: an `EliminationState`, changed in place; `decision` is 1 for the chosen candidate.

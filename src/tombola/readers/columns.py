@@ -45,6 +45,8 @@ class Column(NamedTuple):
     """A column: numbers (NaN if missing or invalid), and its text if kept.
 
     texts: the cell of each row; None if they were not kept, to save memory.
+    first_invalid, first_missing: first cell that is no number, and first missing one; None if there is none.
+    notations: ways to write numbers in this column, such as per cent -> the first cell with it.
     """
 
     name: str

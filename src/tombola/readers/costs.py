@@ -110,7 +110,7 @@ def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
 def detected_costs(
     table: Columns, options: ReadOptions, names: Sequence[str], ignored: Mapping[str, str]
 ) -> _CostColumns:
-    """Detect cost columns by name; NO_COSTS unless there is one for every action.
+    """Detect cost columns by name; no columns unless there is one for every action.
 
     It detects nothing if the option `costs` is given. Columns called cost:ACTION must be complete: TableError
     otherwise.

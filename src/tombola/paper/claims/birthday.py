@@ -78,6 +78,8 @@ def _partitions(total: int, parts: int, largest: int | None = None) -> Iterator[
 class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound", "law_mean")):
     """E[tau] <= 2 sqrt(T), exact and measured.
 
+    Fields are the components under test; faults replace them.
+
     Title: The birthday lemma
     Source: Lemma 3.1 (L215)
     Statement: On i.i.d. rows the birthday test stops after at most 2 √T rounds, on average.

@@ -165,6 +165,8 @@ def _largest_excess(exact: Floats, exponents: Floats) -> float:
 class Concentration(Claim, name="concentration", expected="holds"):
     """The printed tail and the coverage of intervals, for all 0/1 pools.
 
+    Fields are the components under test; faults replace them.
+
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)
     Statement: The mean of s rows in random order is x or more away from that of the list with probability at most 2

@@ -276,6 +276,8 @@ def budget_play(
 class Constraints(Claim, name="constraints", expected="holds as corrected", alpha=5e-4, verdict_only=("bounds",)):
     """Regret and spending of BudgetSimulation and two linear programs, rate 0.8.
 
+    Fields are the components under test; faults replace them.
+
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
     Statement: With a budget of ρ T for each of m resources, Simulation has regret Õ(1/ρ² + √T/ρ) and zero violation in

@@ -24,7 +24,7 @@ from tombola.paper.curves import exact_column, reference_lines
 from tombola.report.chart import Chart
 
 # Limit of n/k times the distance by Diaconis and Freedman (1980), in their norm.
-CONSTANT = math.sqrt(2 / (math.pi * math.e))
+DISTANCE_CONSTANT = math.sqrt(2 / (math.pi * math.e))
 # Level of the interval; it is computed for k up to TRIED only, since it takes time k^2.
 LEVEL, TRIED = 0.05, 300
 # Distribution of red balls in 2k draws from 2n balls, by n and k.
@@ -98,6 +98,8 @@ def _least_distance(law: Floats, n: int, k: int) -> float:
 class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     """n/k times the distance of hypergeometric and binomial: 0.242 in total variation.
 
+    Fields are the components under test; faults replace them.
+
     Title: How far a shuffled list is from fresh samples
     Source: Theorem A.1 (L844)
     Statement: The law of 2k draws from 2n balls without replacement is √(2/(πe)) k/n away from that of every
@@ -142,12 +144,12 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
             f"n/k times the distance is {min(scaled):.4f} to {max(scaled):.4f} for k ≥ 100, k/n ≤ 1/100; "
             f"{'no' if unbeaten else 'a'} mixture is nearer; an interval at 5 % misses {100 * missed:.3g} % of lists"
         )
-        texts = (f"{CONSTANT:.4f} k/n + O(k/n)", f"{CONSTANT / 2:.4f} k/n + o(k/n) as k → ∞")
+        texts = (f"{DISTANCE_CONSTANT:.4f} k/n + O(k/n)", f"{DISTANCE_CONSTANT / 2:.4f} k/n + o(k/n) as k → ∞")
         sound = [pvalues.exact(ok) for ok in (unbeaten, missed <= LEVEL, float(gaps.max()) <= ROUNDING)]
-        near = {c: [pvalues.exact(_near(row, c)) for row in far] for c in (CONSTANT, CONSTANT / 2)}
-        if not self.any_rejected(near[CONSTANT]):
+        near = {c: [pvalues.exact(_near(row, c)) for row in far] for c in (DISTANCE_CONSTANT, DISTANCE_CONSTANT / 2)}
+        if not self.any_rejected(near[DISTANCE_CONSTANT]):
             return self.verdict_from(sound, measured, *texts)
-        return self.verdict_from([*sound, *near[CONSTANT / 2]], measured, *texts, outcome="holds as corrected")
+        return self.verdict_from([*sound, *near[DISTANCE_CONSTANT / 2]], measured, *texts, outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
         shares = (10, 100, 1000)
@@ -161,7 +163,10 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
             bands=tuple(exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares),
             lines=reference_lines(
                 levels(rows, "k"),
-                {"printed: √(2/πe)": lambda _: CONSTANT, "corrected: half of it": lambda _: CONSTANT / 2},
+                {
+                    "printed: √(2/πe)": lambda _: DISTANCE_CONSTANT,
+                    "corrected: half of it": lambda _: DISTANCE_CONSTANT / 2,
+                },
             ),
             log_y=False,
             alt="With more draws the scaled distance settles at half of the printed constant.",

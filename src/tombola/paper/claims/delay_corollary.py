@@ -40,6 +40,8 @@ def _default_learners() -> Learners:
 class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret with delay d: Simulation, Simulation without waiting, follow the leader.
 
+    Fields are the components under test; faults replace them.
+
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)
     Statement: Some learner has regret O(√(T log T) + d log T) in random order with feedback d rounds late.
@@ -52,7 +54,7 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
 
     learners: Learners = field(default_factory=_default_learners)
     order: OrderLike = "random"
-    late: Callable[[int], int] = int
+    played_delay: Callable[[int], int] = int
     bound: Callable[[str, int, int, int], float] = bound_of
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -61,7 +63,7 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         return delays + [{"pool": "hard", "T": 2**i, "d": 16, "plays": plays} for i in range(8, top + 1)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        return play_learners(unit, self.learners, self.order, self.late, seed)
+        return play_learners(unit, self.learners, self.order, self.played_delay, seed)
 
     def verdict(self, rows: Rows) -> Verdict:
         below, corrected = bound_checks(rows, self.bound)
@@ -97,7 +99,7 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "feedback that never comes": {"late": lambda _: 10**6},
+            "feedback that never comes": {"played_delay": lambda _: 10**6},
             "a leader that does not learn": {"learners": {**self.learners, "follow the leader": lambda _: Uniform()}},
             "Simulation that does not learn": {"learners": {**self.learners, "Simulation": lambda _: Uniform()}},
             "a twentieth of the bounds": {"bound": lambda *setting: self.bound(*setting) / 20},

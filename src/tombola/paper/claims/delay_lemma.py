@@ -26,7 +26,7 @@ from tombola.rng import new_rng
 _TRAININGS = 40
 
 
-class State(NamedTuple):
+class _LastActionState(NamedTuple):
     """Index of the nonzero entry of the last row; the last action before any row."""
 
     last: Floats
@@ -41,15 +41,15 @@ class _LastRowRecorder(Learner):
 
     feedback: ClassVar[Feedback] = "full"
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(last=np.full(1, actions - 1.0))
+    def init(self, actions: int, horizon: int) -> _LastActionState:
+        return _LastActionState(last=np.full(1, actions - 1.0))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _LastActionState, rng: RngState) -> tuple[int, float]:
         return int(state.last[0]), 1.0
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
+    def observe(state: _LastActionState, losses: Floats) -> None:
         for action in range(losses.size):
             if losses[action] > 0.0:
                 state.last[0] = action
@@ -62,11 +62,11 @@ class _FirstRowRecorder(_LastRowRecorder):
     It is as if training drew one row only.
     """
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(last=np.full(2, actions - 1.0))
+    def init(self, actions: int, horizon: int) -> _LastActionState:
+        return _LastActionState(last=np.full(2, actions - 1.0))
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
+    def observe(state: _LastActionState, losses: Floats) -> None:
         for action in range(losses.size):
             if losses[action] > 0.0 and state.last[0] == state.last[1]:
                 state.last[0] = action
@@ -125,6 +125,7 @@ def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
     The rounds of block i are t_i, .., t_i + 2^i - 1.
 
     schedule: "lemma" or "paper".
+    T, delay: number of rounds, and delay of the feedback.
 
     >>> blocks("lemma", 10, 1)
     [(0, range(3, 4)), (1, range(5, 7)), (2, range(8, 12))]
@@ -137,6 +138,8 @@ def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 @dataclass(frozen=True)
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
     """Training draws uniformly from the rows of round 1 and of earlier blocks.
+
+    Fields are the components under test; faults replace them.
 
     Title: The training rows of Simulation
     Source: Lemma 4.1 (L323)

@@ -69,6 +69,7 @@ def play_learners(
 
     unit: names the pool, T, d and the number of plays.
     learners: functions from the delay to a learner, by name.
+    order, seed: of the plays.
     delay: `delay(d)` is the delay of the play; another function than the identity is a fault.
     """
     T, d = unit["T"], unit["d"]
@@ -129,6 +130,9 @@ def bound_formula_checks(rows: Rows, bound: Callable[[str, int, int, int], float
     """Return the p-value, 0 or 1, of every bound equal to its formula.
 
     Regrets are too far below the bounds to tell.
+
+    rows: of the claim.
+    bound: function of learner, T, k and d.
     """
     settings = sorted({(row["learner"], row["T"], row["k"], row["d"]) for row in rows})
     return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
@@ -175,6 +179,8 @@ def _trap_regret(T: int, d: int) -> float:
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     """Regret of Simulation below both bounds, and regret added by a delay.
 
+    Fields are the components under test; faults replace them.
+
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
     Statement: With feedback d rounds late, Simulation has regret at most 5 √(T log T) + d log T + Σ R(2^i) in
@@ -189,7 +195,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
     learners: Learners = field(default_factory=_default_learners)
     order: OrderLike = "random"
-    late: Callable[[int], int] = int
+    played_delay: Callable[[int], int] = int
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**8, 2**13, 2**18), 40) if full else ((2**8, 2**12), 10)
@@ -209,7 +215,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if unit["pool"] != "trap":
-            return play_learners(unit, {"Simulation": self.learners["Simulation"]}, self.order, self.late, seed)
+            return play_learners(unit, {"Simulation": self.learners["Simulation"]}, self.order, self.played_delay, seed)
         T, d = unit["T"], unit["d"]
         order = self.order if unit["order"] == "random" else "given"
         rows: list[Row] = []
@@ -217,7 +223,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             pool = instances.delay_trap(T, d, seed=child)
             for name, learner in self.learners.items():
                 prompt = learner(0) if name == "Simulation" else learner(d)
-                late = play(learner(d), pool, order, self.late(d), seed=child).expected_regret
+                late = play(learner(d), pool, order, self.played_delay(d), seed=child).expected_regret
                 at_once = play(prompt, pool, order, seed=child).expected_regret
                 about = {"pool": "trap", "order": unit["order"], "T": T, "k": 2, "d": d, "learner": name, "play": r}
                 # Exact only where the order of the rows is known here.
@@ -270,8 +276,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "feedback at once": {"late": lambda _: 0},
-            "feedback after half the delay": {"late": lambda d: d // 2},
+            "feedback at once": {"played_delay": lambda _: 0},
+            "feedback after half the delay": {"played_delay": lambda d: d // 2},
             "Simulation that does not learn": {"learners": {**self.learners, "Simulation": lambda _: Uniform()}},
         }
 

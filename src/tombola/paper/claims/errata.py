@@ -30,6 +30,8 @@ def _is_demonstrated(row: Row) -> bool:
 class Errata(Claim, name="errata", expected="holds as corrected"):
     """Printed and corrected values of every erratum against the exact values.
 
+    Fields are the components under test; faults replace them.
+
     Title: Printed values divided by exact values
     Source: throughout (L210-L929)
     Statement: Wherever the paper and its corrected form differ, the corrected form is true.
@@ -94,7 +96,7 @@ def _with_evidence(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> 
 
 
 def erratum_row(erratum: Erratum) -> Row:
-    """Return an erratum as a row of JSON values."""
+    """Return an erratum as a row: its texts and the numbers of its evidence."""
     printed, corrected, truth = map(float, erratum.evidence())
     about = {"number": erratum.number, "line": erratum.line, "severity": erratum.severity}
     texts = {"printed": erratum.printed, "correct": erratum.correct, "quantity": erratum.quantity}

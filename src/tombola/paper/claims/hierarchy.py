@@ -34,6 +34,8 @@ _ROUNDING = 1e-9
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
+    Fields are the components under test; faults replace them.
+
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)
     Statement: Every learner's worst regret on i.i.d. rows is at most its worst in random order, and that at most

@@ -86,6 +86,8 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
 
     In random order the regret is sublinear.
 
+    Fields are the components under test; faults replace them.
+
     Title: Why budgets need the shuffle
     Source: Mannor et al. 2009 (cited at L427)
     Statement: With budgets in adversarial order, regret is linear for every learner; in random order it is not.

@@ -73,6 +73,8 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
 
     They are T^(2/3) in given order, and sqrt(T) in random order.
 
+    Fields are the components under test; faults replace them.
+
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)
     Statement: In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T.

@@ -55,6 +55,8 @@ def _repaired_test(T: int) -> Learner:
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
 
+    Fields are the components under test; faults replace them.
+
     Title: Simulation repairs what random order broke
     Source: Section 4, the template (L262-L290)
     Statement: Trained on its own past in i.i.d. order, the test has regret of order √T in random order.

@@ -90,6 +90,8 @@ def _iid_bound(T: int) -> float:
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
 
+    Fields are the components under test; faults replace them.
+
     Title: One learner, one pool: i.i.d. draws and random order
     Source: Theorem 3.2 (L256)
     Statement: The birthday test has regret O(√(T log T)) on every i.i.d. input, and linear regret on some pool in

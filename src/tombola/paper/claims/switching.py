@@ -76,14 +76,16 @@ class _Narrow(SerflingElimination):
         return 0.3 * serfling_radius(state.seen[action], state.population, state.level)
 
 
-def listed(T: int, gap: float, seed: Seed) -> Pool:
+def pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
     """Return a pool with two actions, the second better by `gap`.
 
     The losses of the second come first, so without a shuffle it looks worse.
 
     T: number of rows.
+    gap: difference of the mean losses.
+    seed: decides which rows lose.
 
-    >>> listed(8, 0.25, seed=0).losses[:, 1].tolist()
+    >>> pool_losses_first(8, 0.25, seed=0).losses[:, 1].tolist()
     [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     losses = np.array(instances.gap(T, 2, gap, seed=seed).losses, dtype=np.float64)
@@ -162,6 +164,8 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
     The gaps are 1/2, 8 and 16 over sqrt(T).
 
+    Fields are the components under test; faults replace them.
+
     Title: When every change costs
     Source: Theorem 4.9 (L622)
     Statement: In random order, regret and switches together are O(√(k T log³ T)), with k log T switches.
@@ -191,7 +195,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         if "gap" not in unit:
             return self._exact_rows(unit, seed)
         T, count = unit["T"], unit["plays"]
-        pool = listed(T, unit["gap"] / T**0.5, seed)
+        pool = pool_losses_first(T, unit["gap"] / T**0.5, seed)
         runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
         rows: list[Row] = []
         for name in self.learners:
@@ -220,7 +224,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         # Many gaps, since decisions are far apart: a radius that is off by a tenth changes some of them.
         gaps = np.linspace(0.1, 0.5, count) if T == TWIN_ROUNDS else np.array(GAPS) / math.sqrt(T)
         for r, gap in enumerate(gaps):
-            losses = generator.permutation(np.asarray(listed(T, float(gap), seed).losses, dtype=np.float64))
+            losses = generator.permutation(np.asarray(pool_losses_first(T, float(gap), seed).losses, dtype=np.float64))
             agreed = rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
             found.append({**about, "play": r, "value": agreed, "exact": T})
         return found

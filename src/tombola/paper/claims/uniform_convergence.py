@@ -101,6 +101,8 @@ class UniformConvergence(
 ):
     """Largest error of estimated error rates, against three radii.
 
+    Fields are the components under test; faults replace them.
+
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)
     Statement: After n of T shuffled rows, the error rates of all hypotheses are known at once, up to ½(√(8v

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tombola.paper.claims.de_finetti import CONSTANT, replacement_distance
+from tombola.paper.claims.de_finetti import DISTANCE_CONSTANT, replacement_distance
 from tombola.paper.errata.base import Evidence, erratum
 
 
@@ -71,7 +71,7 @@ def _distance() -> Evidence:
         supremum)
     """
     n, k = 10**6, 10**3
-    return Evidence(CONSTANT * k / n, CONSTANT / 2 * k / n, replacement_distance(n, k))
+    return Evidence(DISTANCE_CONSTANT * k / n, DISTANCE_CONSTANT / 2 * k / n, replacement_distance(n, k))
 
 
 @erratum(47, 892, "typo", "equals")

@@ -68,6 +68,8 @@ def _differs_from_twin(T: int, seed: Seed) -> bool:
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
 
+    Fields are the components under test; faults replace them.
+
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
     Statement: OptimisticSimulation(base) has, on every pool in random order, regret at most Σ R(2^i) + O(√(kT)),

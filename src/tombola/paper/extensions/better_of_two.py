@@ -49,6 +49,8 @@ def all_pools(T: int) -> range:
 class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     """Value of the linear program over all learners, per horizon.
 
+    Fields are the components under test; faults replace them.
+
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)
     Statement: With two actions, at T = 20, 40 and 64, every learner has a pool on which its regret in random

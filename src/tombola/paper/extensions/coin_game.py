@@ -29,7 +29,7 @@ def shuffled_probability(T: int, w: int, n: int, s: int) -> float:
 
 
 def unshuffled_probability(T: int, w: int, n: int, s: int) -> float:
-    """Return the same for the order with those w rows first: no shuffle."""
+    """Return P(s of the first n rows are among the w of T) if the w come first: 0 or 1."""
     return float(s == min(n, w))
 
 
@@ -47,12 +47,12 @@ def _next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> floa
 
 
 def game_matrix(T: int, delay: int = 0, paths: Paths = shuffled_probability) -> tuple[Floats, Floats]:
-    """Return A and b with regret(w) = A[w] x + b[w].
+    """Return A and b with regret A[w] x + b[w] on the coin pool with w losses of action 1.
 
-    x has the probability of action 1 in each state (n, s), n < T and s <= n.
+    A coin pool has T rows, in each of which one of two actions loses 1. A strategy x has the probability of action 1
+    in each state (n, s): n rounds played, s of them lost by action 1. Shapes: (T + 1, T (T + 1) / 2) and (T + 1,).
 
-    With delay d the first mix is played d more times and the last d mixes are not played (Theorem 3, delay.md).
-
+    delay: d; the first mix is played d more times, the last d mixes are not played (Theorem 3, delay.md).
     paths: distribution of the order.
     """
     places = [(n, s) for n in range(T) for s in range(n + 1)]
@@ -70,7 +70,8 @@ def game_matrix(T: int, delay: int = 0, paths: Paths = shuffled_probability) -> 
 def min_factor(A: Floats, b: Floats, limits: Floats) -> float:
     """Return the smallest v with regret <= v * limits on all pools for some learner.
 
-    A, b: as returned by `game_matrix`.
+    A, b: as returned by `game_matrix`; a learner is a strategy x.
+    limits: a positive number per pool, shape (T + 1,).
     """
     size = A.shape[1]
     found = linprog(

@@ -21,6 +21,8 @@ from tombola.report.chart import Chart
 class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """Least cost of a delay: perfect unknown action, and minimax on coin pools.
 
+    Fields are the components under test; faults replace them.
+
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)
     Statement: With delay d every learner has a pool with regret at least (d + 1)(1 − 1/k); the least worst-case
@@ -31,8 +33,8 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
-    late: Callable[[int], int] = unchanged
-    counted: Callable[[int], int] = unchanged
+    played_delay: Callable[[int], int] = unchanged
+    counted_delay: Callable[[int], int] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
         constant: list[Unit] = [{"learner": name, "k": k} for name in LEARNERS for k in (2, 5)]
@@ -44,7 +46,7 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
             T = unit["T"]
             found: list[Row] = []
             for d in (0, 1, 3, 6):
-                value = min_factor(*game_matrix(T, self.counted(d)), np.ones(T + 1))
+                value = min_factor(*game_matrix(T, self.counted_delay(d)), np.ones(T + 1))
                 high = minimax_regret(T) + d / 2
                 found.append(
                     {**unit, "d": d, "regret": value, "floor": max(minimax_regret(T), (d + 1) / 2), "high": high}
@@ -57,7 +59,7 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
             for best in range(k):
                 losses = np.ones((T, k))
                 losses[:, best] = 0.0
-                trace = play(learner, Pool(losses), delay=self.late(d), seed=seed)
+                trace = play(learner, Pool(losses), delay=self.played_delay(d), seed=seed)
                 regrets.append(float(trace.expected_losses.sum()))
             floor = (d + 1) * (1 - 1 / k)
             rows.append({**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)})
@@ -86,8 +88,8 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "feedback one round early": {"late": one_early},
-            "no delay at all": {"late": lambda _: 0},
-            "delay left out of the game": {"counted": lambda _: 0},
-            "delay counted thrice": {"counted": lambda d: 3 * d},
+            "feedback one round early": {"played_delay": one_early},
+            "no delay at all": {"played_delay": lambda _: 0},
+            "delay left out of the game": {"counted_delay": lambda _: 0},
+            "delay counted thrice": {"counted_delay": lambda d: 3 * d},
         }

@@ -52,8 +52,10 @@ def one_early(delay: int) -> int:
 
 
 @dataclass(frozen=True)
-class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted",)):
+class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted_delay",)):
     """Regret with delay against the shifted sum of the rounds without delay.
+
+    Fields are the components under test; faults replace them.
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)
@@ -67,8 +69,8 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
     orders: Orders = all_orders
-    late: Callable[[int], int] = unchanged
-    counted: Callable[[int], int] = unchanged
+    played_delay: Callable[[int], int] = unchanged
+    counted_delay: Callable[[int], int] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"learner": name, "pool": pool} for name in LEARNERS for pool in _POOLS]
@@ -80,7 +82,7 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
         parts = self._rounds(learner, losses, 0, seed)
         found: list[Row] = []
         for d in range(T + 1):
-            regret = float(self._rounds(learner, losses, self.late(d), seed).sum())
+            regret = float(self._rounds(learner, losses, self.played_delay(d), seed).sum())
             shifted = float(min(d, T) * parts[0] + parts[: max(0, T - d)].sum())
             found.append({**unit, "T": T, "k": k, "d": d, "regret": regret, "shifted": shifted})
         return found
@@ -99,7 +101,7 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
         off = max(abs(row["regret"] - row["shifted"]) for row in rows)
         shares = []
         for row in rows:
-            bound = LEARNERS[row["learner"]].bound(row["k"], row["T"], self.counted(row["d"]))
+            bound = LEARNERS[row["learner"]].bound(row["k"], row["T"], self.counted_delay(row["d"]))
             shares.append(row["regret"] / (bound or 1))
         measured = f"identity off by at most {off:.0e} in {len(rows)} cases; at most {max(shares):.2f} of the bound"
         words = "R(d) = d φ(0) + φ(0) + … + φ(T−1−d)"
@@ -122,7 +124,7 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "feedback one round early": {"late": one_early},
+            "feedback one round early": {"played_delay": one_early},
             "mixes that depend on the clock": {"learners": {name: Interleaved(Hedge(), delay=2) for name in LEARNERS}},
-            "delay left out of the bound": {"counted": lambda _: 0},
+            "delay left out of the bound": {"counted_delay": lambda _: 0},
         }

@@ -60,6 +60,8 @@ def _sign_rule_error(lower: float, equal: float) -> float:
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """Least error on a list and its mirror image, against the sign rule.
 
+    Fields are the components under test; faults replace them.
+
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933
     Statement: On a list with u wins and w losses, or the reverse, no rule that looks at n shuffled rows errs less

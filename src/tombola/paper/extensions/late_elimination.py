@@ -55,6 +55,8 @@ class LateElimination(
 
     It is also compared with the regret without delay.
 
+    Fields are the components under test; faults replace them.
+
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)
     Statement: Successive elimination in random order with delay d has the bound without delay and d (1/2 + .. +
@@ -66,7 +68,7 @@ class LateElimination(
     """
 
     order: str = "random"
-    late: Callable[[int], int] = unchanged
+    played_delay: Callable[[int], int] = unchanged
     bound: Callable[[float], float] = unchanged
     weight: float = 1.0
 
@@ -87,7 +89,7 @@ class LateElimination(
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             late, prompt = (
                 play(SuccessiveElimination(), pool, order=self.order, delay=delay, seed=child).regret
-                for delay in (self.late(d), 0)
+                for delay in (self.played_delay(d), 0)
             )
             found.append({"k": k, "d": d, "play": r, "regret": float(late), "prompt": float(prompt)})
         return found
@@ -121,7 +123,7 @@ class LateElimination(
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "answers twice as late": {"late": lambda d: 2 * d},
+            "answers twice as late": {"played_delay": lambda d: 2 * d},
             "half of the delay's share": {"weight": 0.5},
             "bound divided by 20": {"bound": lambda bound: bound / 20},
         }

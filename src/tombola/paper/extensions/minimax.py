@@ -53,6 +53,8 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     The regrets of learners are compared with both.
 
+    Fields are the components under test; faults replace them.
+
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
     Statement: With two actions and full information the best worst-case regret in random order is T C(T−1,

@@ -51,6 +51,8 @@ def _first_threshold(mistakes: Floats) -> int:
 class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)):
     """Regret of ERM over thresholds, retrained at growth 1.5, in random order.
 
+    Fields are the components under test; faults replace them.
+
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
     Statement: In random order, ERM over a class with N different policies on the list, retrained when the rows have
@@ -154,6 +156,8 @@ def _exact_value(pool: Pool, amount: float) -> float:
 @dataclass(frozen=True)
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by a linear program, and by enumeration.
+
+    Fields are the components under test; faults replace them.
 
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)

@@ -19,7 +19,7 @@ from tombola.racing.best import Best
 from tombola.racing.elimination import Elimination
 from tombola.racing.gate import Gate
 from tombola.racing.known import SideInformation
-from tombola.racing.predictions import RowsLeft
+from tombola.racing.predictions import InformedRule
 from tombola.racing.top import Top
 from tombola.racing.verdict import is_wrong
 from tombola.racing.within import Within
@@ -222,6 +222,8 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of the bets against the true mean of one column, after every number of rows.
 
+    Fields are the components under test; faults replace them.
+
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
     Statement: In random order the wealth against a true hypothesis about the mean of the list has expectation at most 1
@@ -275,7 +277,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
 
 # Hook that runs before row i of an order, with the state of the race, the order, i and the table of losses; faults
 # change the state.
-_Before = Callable[[RowsLeft, tuple[int, ...], int, Floats], None]
+_Before = Callable[[InformedRule, tuple[int, ...], int, Floats], None]
 
 
 def _after_every_row(n: int) -> int:
@@ -286,39 +288,39 @@ def _after_every_row(n: int) -> int:
     return n + 1
 
 
-def nothing(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
-    """Change nothing before row i of an order."""
+def unchanged_rule(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
+    """Leave the rule unchanged before row i of an order: no fault."""
 
 
-def _mean_over_all_rows(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _mean_over_all_rows(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Take the mean of the predictions over all rows, not the rows left: a fault."""
-    sums = rows_left.sums
+    sums = informed.sums
     sums.predicted_left[:] = sums.predicted.mean(axis=0) * (len(order) - i)
 
 
-def _range_ignored(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _range_ignored(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Bet as if no residual could be below 0, so that factors are negative: a fault."""
-    rows_left.rule.state.residual_low[:] = 0.0
+    informed.rule.state.residual_low[:] = 0.0
 
 
-def _current_row_in_fit(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _current_row_in_fit(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Fit to the answers of the row that is predicted: a fault."""
-    rows_left.count(np.array([order[i]]), table[[order[i]]], i + 1)
+    informed.count(np.array([order[i]]), table[[order[i]]], i + 1)
 
 
-def _mean_over_rows_ahead(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _mean_over_rows_ahead(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Predict by answers that candidate 1 gave ahead, with their mean: a fault.
 
     The mean is over two rows instead of all rows left.
     """
-    sums, ahead = rows_left.sums, list(order[i : i + 2])
+    sums, ahead = informed.sums, list(order[i : i + 2])
     sums.predicted[ahead, 1] = table[ahead, 1]
     sums.predicted_left[1] = table[ahead, 1].mean() * (len(order) - i)
 
 
-def _bound_of_earlier_opponent(rows_left: RowsLeft, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _bound_of_earlier_opponent(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Keep the bound of another opponent, so that factors are negative: a fault."""
-    low = rows_left.rule.state.residual_low
+    low = informed.rule.state.residual_low
     low[:] = low.max(axis=1, keepdims=True)
 
 
@@ -334,6 +336,8 @@ def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
 class KnownAnswers(Extension, name="known", expected="holds"):
     """Error and expected wealth of a race with answers on file and history.
 
+    Fields are the components under test; faults replace them.
+
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)
     Statement: With known cells and predictions from history, fixed before the order is drawn, the wealth against a best
@@ -343,7 +347,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     """
 
     orders: Orders = all_orders
-    before: _Before = nothing
+    before: _Before = unchanged_rule
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]
@@ -360,20 +364,20 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         found: list[Row] = []
         for level in (1e-9, 0.5):
             rule = Best(3, len(table), len(table), level)
-            rows_left = RowsLeft(rule, SideInformation(known, history), _after_every_row)
-            error, wealth = self._errors(rows_left, table)
+            informed = InformedRule(rule, SideInformation(known, history), _after_every_row)
+            error, wealth = self._errors(informed, table)
             found.append({**unit, "level": level, "error": error, "wealth": wealth})
         return found
 
-    def _errors(self, rows_left: RowsLeft, table: Floats) -> tuple[float, float]:
-        rule, totals, wrong, wealth = rows_left.rule, table.sum(axis=0), [], []
+    def _errors(self, informed: InformedRule, table: Floats) -> tuple[float, float]:
+        rule, totals, wrong, wealth = informed.rule, table.sum(axis=0), [], []
         best = totals <= totals.min() + 1e-9
         for order in self.orders(len(table)):
-            rows_left.reset()
+            informed.reset()
             for i, row in enumerate(order):
                 if not rule.done:
-                    self.before(rows_left, order, i, table)
-                    rows_left.update(row, table[row].copy())
+                    self.before(informed, order, i, table)
+                    informed.update(row, table[row].copy())
             # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
             wealth.append(np.minimum(np.maximum(rule.state.wealth, 0.0).sum(axis=1), 1e6))
             wrong.append(is_wrong(rule, totals))

@@ -149,6 +149,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     It is computed over all orders of small pools and all small samples.
 
+    Fields are the components under test; faults replace them.
+
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
     Statement: Claims "a before b" at wealth k (k − 1) / 2 / level, closed transitively, contradict the order by mean

@@ -49,6 +49,8 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     All orders of five rows are played.
 
+    Fields are the components under test; faults replace them.
+
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
     Statement: In random order, the policy trained on the first n(t) rows loses E ℓ = Σ c(n(t)) for every training
@@ -58,7 +60,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     """
 
     orders: Orders = all_orders
-    late: Callable[[int], int] = unchanged
+    played_delay: Callable[[int], int] = unchanged
     training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = _rows_before
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -71,7 +73,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
         schedule = _SCHEDULES[unit["schedule"]]
         found: list[Row] = []
         for d in range(3):
-            played = [max(0, n - self.late(d)) for n in schedule]
+            played = [max(0, n - self.played_delay(d)) for n in schedule]
             orders = self.orders(5)
             total = sum(
                 self._loss(losses, features, order[: played[t]], order[t]) for order in orders for t in range(5)
@@ -102,7 +104,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "feedback one round early": {"late": one_early},
+            "feedback one round early": {"played_delay": one_early},
             "trained on the row it is played on": {"training_rows": _with_own_row},
         }
 
@@ -164,6 +166,8 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     """Loss of the guarded mixture above the safe learner, for hostile routers.
 
     It is checked at every time.
+
+    Fields are the components under test; faults replace them.
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)

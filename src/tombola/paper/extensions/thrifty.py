@@ -87,6 +87,8 @@ class _ScaledBudget(Thrifty):
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
 
+    Fields are the components under test; faults replace them.
+
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)
     Statement: On every pool in random order Thrifty has regret with switches of at most 2 B + O(price k ln T), where

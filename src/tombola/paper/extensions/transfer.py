@@ -80,6 +80,8 @@ def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Probability of a late deviation over its bound, for all 0/1 columns.
 
+    Fields are the components under test; faults replace them.
+
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
     Statement: In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y > μ with
@@ -150,7 +152,7 @@ _POOLS: dict[str, list[list[float]]] = {
 }
 
 
-def allowed(T: int, k: int) -> float:
+def _drift_bound(T: int, k: int) -> float:
     """Return the bound of Lemma 2 on the drift of T rounds and k actions."""
     return bounds.drift(T, k)
 
@@ -160,6 +162,8 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
     """Drift on all orders of small pools.
 
     It is the loss beyond the means of the actions played.
+
+    Fields are the components under test; faults replace them.
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
@@ -172,7 +176,7 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)
     orders: Orders = all_orders
-    allowed: Callable[[int, int], float] = allowed
+    allowed: Callable[[int, int], float] = _drift_bound
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"learner": name, "pool": pool} for name in _LEARNERS for pool in _POOLS]
