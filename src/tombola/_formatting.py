@@ -85,7 +85,7 @@ def _csv_cell(text: str) -> str:
 
 
 def csv_cell_matches(written: str, name: str) -> bool:
-    """Return whether a cell is blank, or holds this name, quoted by `_csv_cell` or not.
+    """Return whether a cell is blank, or holds this name.
 
     written: text of the cell.
     name: the expected name.
@@ -97,7 +97,7 @@ def csv_cell_matches(written: str, name: str) -> bool:
 
 
 def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
-    """Format rows as CSV, safe to open in a spreadsheet; see `_csv_cell`.
+    """Format rows as CSV, safe to open in a spreadsheet.
 
     rows: cells of each row; they are converted to text.
 

@@ -74,6 +74,7 @@ class TombolaWarning(UserWarning):
     """Issued for degraded operation, such as code that cannot be cached."""
 
 
+# Exceptions that Python raises for data of an unexpected form.
 MALFORMED_DATA_ERRORS = (
     ArithmeticError,
     AttributeError,
@@ -83,10 +84,9 @@ MALFORMED_DATA_ERRORS = (
     TypeError,
     ValueError,
 )
-"""Exceptions that Python raises for data of an unexpected form."""
 
+# Exit status after Ctrl-C, as in typer.
 EXIT_SIGINT = 130
-"""Exit status after Ctrl-C, as in typer."""
 
+# Exit status after SIGTERM, as sent by `kill` or when a container stops.
 EXIT_SIGTERM = 143
-"""Exit status after SIGTERM, as sent by `kill` or when a container stops."""

@@ -23,7 +23,7 @@ _BUDGET_AXIS_MARGIN = 1.25
 
 
 class Picture(NamedTuple):
-    """A chart with its heading, and a caption that explains how to read it."""
+    """A chart of the page, with its heading and a caption on how to read it."""
 
     heading: str
     caption: str

@@ -23,7 +23,7 @@ def erm_printed(horizon: int, vc: int) -> float:
 
 
 def erm_corrected(horizon: int, vc: int) -> float:
-    r"""Bound ERM by the paper's proof with corrected constants.
+    r"""Bound the regret of ERM by the paper's proof with corrected constants.
 
     .. math:: 3 + 32 \sqrt{v T \ln (2 e T / v)}
 

@@ -2,7 +2,7 @@
 
 import math
 
-# zeta(1/2), the constant of the sum of 1/sqrt(n)
+# zeta(1/2), the constant of the sum of 1/sqrt(n).
 ZETA_HALF = -1.4603545088095868
 # Number of terms from which on sums use the asymptotic series; its omitted terms are then below 1e-14.
 _MIN_SERIES_TERMS = 64

@@ -153,6 +153,9 @@ def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, p
 
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k)
 
+    A is the shortfall of the index of the best action, B the excess of the indices of the others.
+
+    horizon, actions: T and k, number of rounds and of actions.
     block: b_0, the first block of an action.
     scale: the constant of the index.
     parts: a count grows by 1/parts of itself between two decisions.

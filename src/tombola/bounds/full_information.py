@@ -39,7 +39,7 @@ def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0) -> float:
-    r"""Bound Hedge in random order.
+    r"""Bound the regret of Hedge in random order.
 
     .. math:: \frac{\ln k}{\eta} + \frac{\eta T}{8} + d \left(1 - \frac{1}{k}\right), \qquad
        \sqrt{\frac{T \ln k}{2}} + d \left(1 - \frac{1}{k}\right) \quad \text{at the best rate}
@@ -59,7 +59,7 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
 
 
 def hedge_given_order(horizon: int, actions: int, rate: float | None = None, delay: int = 0) -> float:
-    r"""Bound Hedge in every order.
+    r"""Bound the regret of Hedge in every order.
 
     .. math:: \frac{\ln k}{\eta} + \frac{\eta T (1 + 2d)}{8}, \qquad
        \sqrt{\frac{T (1 + 2d) \ln k}{2}} \quad \text{at the best rate}
@@ -79,7 +79,7 @@ def hedge_given_order(horizon: int, actions: int, rate: float | None = None, del
 
 
 def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
-    r"""Bound HedgeAnytime in random order.
+    r"""Bound the regret of HedgeAnytime in random order.
 
     .. math:: \sqrt{T \ln k} + d \left(1 - \frac{1}{k}\right)
 
@@ -95,7 +95,7 @@ def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def ada_hedge(horizon: int, actions: int, kappa: float = 2.0, delay: int = 0) -> float:
-    r"""Bound AdaHedge in every order.
+    r"""Bound the regret of AdaHedge in every order.
 
     .. math:: \left(1 + \frac{1}{\kappa}\right)
        \left(\frac{b}{2} + \sqrt{\frac{b^2}{4} + \frac{\kappa T \ln k}{4}}\right),
@@ -119,7 +119,7 @@ def ada_hedge(horizon: int, actions: int, kappa: float = 2.0, delay: int = 0) ->
 
 
 def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
-    r"""Bound FlipFlop in every order.
+    r"""Bound the regret of FlipFlop in every order.
 
     .. math:: \frac{c}{2} \sqrt{T \ln k} + c \left(\left(c + \frac{2}{3}\right) \ln k + \sqrt{\ln k} + 1\right) + 1,
        \qquad c = 5.64

@@ -29,7 +29,7 @@ class TargetRegret(NamedTuple):
     def regret(self, rounds: Rounds, losses: Floats, spent: Floats) -> Floats:
         """Return the regret after some rounds, in units of cost, shape (..., rounds).
 
-        It is the excess spending, plus `_TARGET_PENALTY` times the price of each loss above the target. Both are
+        It is the excess spending, plus twice the price of each loss above the target. Both are
         relative to the cheapest mix that reaches the target.
 
         rounds: numbers of rounds.

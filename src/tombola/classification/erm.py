@@ -48,6 +48,7 @@ class ERM(LabelLearner):
 
     @property
     def probability(self) -> float:
+        """The probability of a prediction: 1, or NaN with random ties, which have no formula."""
         return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:
@@ -64,9 +65,9 @@ class _ERMPredictor:
     """
 
     def __init__(self, erm: OnlineERM, probability: float, rng: RngState) -> None:
-        self._searcher, self._chance, self._coins = erm, probability, rng
+        self._erm, self._probability, self._rng = erm, probability, rng
         self.learn = erm.learn
 
     def predict(self, row: Floats) -> tuple[int, float]:
         """Return the label of a row by a minimiser, and its probability."""
-        return self._searcher.predict(row, self._coins), self._chance
+        return self._erm.predict(row, self._rng), self._probability

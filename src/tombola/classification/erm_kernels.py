@@ -23,6 +23,7 @@ class Labelled(NamedTuple):
     """Rows of a labelled pool: features, keys, labels, weights.
 
     features, keys: shape (rows, d); a key is a rank or the bits of a number.
+    labels, weights: 0 or 1, and the loss of an error, shape (rows,).
     """
 
     features: Floats

@@ -17,6 +17,7 @@ class Experts(LabelLearner):
     """Predict by the hypothesis that `base`, a full-information learner, chooses.
 
     hypotheses: a finite class; each is an action of `base`.
+    base: chooses a hypothesis in every round.
 
     Its regret is that of `base` over |H| actions: sqrt(T ln |H| / 2) in every order for Hedge.
 

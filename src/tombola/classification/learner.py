@@ -35,6 +35,8 @@ class LabelLearner(ABC):
     """Base class of learners of labels, compared with the best hypothesis.
 
     Subclass it as a frozen dataclass with a field `hypotheses`, the class to compare with, and the method `start`.
+
+    feedback, plans, mixes, learns: as in `AnyLearner`.
     """
 
     feedback: ClassVar[type[LabelFeedback]] = LabelFeedback

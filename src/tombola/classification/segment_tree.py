@@ -41,8 +41,6 @@ class Tree(NamedTuple):
     tops: root node of each feature.
     children, bits, keys, heads: structure of a growing tree.
     path, sides, context: scratch space of one descent.
-
-    `leaves` is 0 in a growing tree.
     """
 
     switches: int
@@ -248,7 +246,7 @@ def _highest_bit(bits: np.uint64) -> np.uint64:
 
 
 def is_leaf(tree: Tree, node: int) -> bool:
-    """Return whether a node is a leaf."""
+    """Return whether a node, given by its index, is a leaf."""
     return bool(node >= tree.leaves) if tree.leaves > 0 else bool(node % 2 == 0)
 
 

@@ -36,6 +36,7 @@ class SwitchDP(NamedTuple):
     rule: tie rule, one of RULES.
     entries: number of possible first labels.
     place: feature, first label, number of cuts, stale flag.
+    cuts: values of the feature at which the label changes, ascending.
     """
 
     rule: int

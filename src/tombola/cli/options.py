@@ -6,15 +6,19 @@ from typing import Annotated
 
 import typer
 
-# Types of options that several commands share.
+# Option --seed; every random number of a command depends on it.
 Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
-# Seed of a session or race, which is stored in its file.
+# Option --seed of a session or race, which stores it in its file.
 LiveSeed = Annotated[
     int | None, typer.Option(help="Seed of all random numbers. Default: drawn, printed and stored in the file.", min=0)
 ]
+# Option --workers.
 Workers = Annotated[int, typer.Option(help="Number of threads.", min=1)]
+# Option --out of commands that write a page.
 Page = Annotated[Path | None, typer.Option(help="HTML page to write, such as page.html.")]
+# Option --json: machines read the output instead of people.
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+# Option --by: answers are given for each group of rows too.
 By = Annotated[
     str, typer.Option("--by", help="Column of groups of rows, such as category: also answer for each group.")
 ]
@@ -53,12 +57,14 @@ def split_commas(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-# Options of commands that can use a server instead of a file.
+# Option --url of commands that can use a server instead of a file.
 Url = Annotated[
     str,
     typer.Option(help="Address of tombola serve, such as http://127.0.0.1:8787; the first argument is a name there."),
 ]
+# Option --token of the same commands; the environment variable keeps it out of the history of the shell.
 Token = Annotated[str, typer.Option(envvar="TOMBOLA_TOKEN", help="With --url: your token.")]
+# Option --reissue-after: work that another worker has dropped is issued again.
 ReissueAfter = Annotated[
     float | None,
     typer.Option(help="With --url: first those issued so many seconds ago that have no answer. Default: none.", min=0),

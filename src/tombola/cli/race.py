@@ -45,6 +45,7 @@ _MAX_ANSWERS = 3
 _File = Annotated[Path, typer.Argument(help="The race file.")]
 _NewFile = Annotated[Path, typer.Option(help="The race file.")]
 _RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
+# Option --known.
 Known = Annotated[
     Path | None, typer.Option(help="Answers on file: CSV with a column id and losses of some candidates; no calls.")
 ]

@@ -13,13 +13,16 @@ TABLE_HELP = (
     "A table with a column per action, or a line per row and action: CSV, TSV, JSON lines (also .gz), Parquet, "
     "Feather, NPZ, NPY, SQLite as FILE::TABLE, Excel, an ASlib folder; - is standard input."
 )
+# Argument of commands that read a table.
 TableArgument = Annotated[str, typer.Argument(help=TABLE_HELP)]
 # Keyword arguments of `read_table`, from the options of the command line.
 TableOptions = dict[str, Any]
+# Option --missing.
 Missing = Annotated[
     Literal["error", "drop", "worst"],
     typer.Option(help="Missing cells: reject the table (error), drop the row, or count the cell as the worst value."),
 ]
+# Option --rescale.
 Rescale = Annotated[bool, typer.Option("--rescale", help="Map the smallest value to 0 and the largest to 1.")]
 
 # Option -> its type and help text. The default is False for a flag, "" for text, None for a flag with a negation.

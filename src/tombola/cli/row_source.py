@@ -231,7 +231,7 @@ class Sample:
 class OrderGuard:
     """Test rows for random order as they arrive; raise OrderError once they fail.
 
-    Random order is rejected with probability at most `_FALSE_ALARM`.
+    In random order they fail with probability at most 0.1 %.
 
     names: of the columns of numbers.
     source: named in the error message.

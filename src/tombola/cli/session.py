@@ -37,7 +37,9 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Range = Annotated[
     str, typer.Option("--range", help="The smallest and the largest possible outcome, such as 0,10; 0,1 if left out.")
 ]
+# Help text of an argument that is a work list; races use it too.
 LIST_HELP = "The list: Excel, CSV, TSV or any table that describe reads, or .txt with one id per line."
+# Help text of the option --id.
 ID_HELP = "The column with the ids of the rows. Default: id, or the only column with a usual name for ids."
 
 

@@ -59,7 +59,7 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
 def standardise(table: Floats) -> Floats:
     """Return the columns of a table with mean 0 and variance 1; constant ones are 0.
 
-    Lists of more than `_MAX_ROWS` rows are reduced to means of consecutive rows.
+    Lists of more than 10,000 rows are reduced to means of consecutive rows.
     """
     block = -(-len(table) // _MAX_ROWS)
     rows = table[: len(table) // block * block].reshape(-1, block, table.shape[1]).mean(axis=1) if block > 1 else table

@@ -105,7 +105,7 @@ def binomial_equals(hits: int, plays: int, probability: float) -> float:
 def counts_uniform(counts: Floats) -> float:
     """Return the p-value of "all cells are equally likely" (chi-square, two-sided).
 
-    Counts that are too even are rejected too, from `_MIN_COUNTS_FOR_EVENNESS` cells on. It is 1 for fewer than two
+    Counts that are too even are rejected too, if there are enough of them to tell. It is 1 for fewer than two
     cells and for no counts at all.
 
     counts: number of independent draws in each cell, shape (cells,).

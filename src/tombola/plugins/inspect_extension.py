@@ -29,9 +29,11 @@ class RanksOfRun(Hooks):
     """
 
     def enabled(self) -> bool:
+        """Return whether the environment variable asks for rank sets."""
         return os.environ.get(_VARIABLE, "") not in OFF
 
     async def on_run_end(self, data: RunEnd) -> None:
+        """Print the rank sets of each task of the run, from its logs."""
         for text in _ranks_of_logs(data.logs, os.environ.get(_VARIABLE, ON)):
             sys.stdout.write(f"\n{text}\n")
         sys.stdout.flush()

@@ -72,7 +72,7 @@ class Trees:
     trees: int = 50
     max_features: float = 1 / 3
 
-    def fit(self, features: Floats, centred: Floats, seed: int) -> "_FittedTrees":
+    def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
         """Fit the forest; the same versions and seed give the same bits.
 
         features: shape (rows, features).
@@ -92,11 +92,11 @@ class Trees:
         filled = _fill(features, filler).astype(np.float32)  # scikit-learn compares features as float32
         forest.fit(filled, centred)
         flat = flatten_trees(forest)
-        return _FittedTrees(flat, filler, _out_of_bag(flat, forest.estimators_samples_, filled, centred))
+        return FittedTrees(flat, filler, _out_of_bag(flat, forest.estimators_samples_, filled, centred))
 
 
 @dataclass(frozen=True, eq=False)
-class _FittedTrees:
+class FittedTrees:
     """Flattened trees with the medians that replace missing features.
 
     flat: the trees.
@@ -120,7 +120,7 @@ class Ridge:
     The penalty is that of a fixed grid with the least leave-one-out error.
     """
 
-    def fit(self, features: Floats, centred: Floats, seed: int) -> "_FittedRidge":
+    def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
         """Fit by one decomposition of the smaller Gram matrix; `seed` is unused.
 
         Leave-one-out residuals are exact.
@@ -145,11 +145,11 @@ class Ridge:
             if error < best[0]:
                 weights = right.T @ ((values / (values**2 + penalty))[:, None] * target)
                 best = (error, without, weights)
-        return _FittedRidge(filler, shift, scale, best[2], middle, best[1])
+        return FittedRidge(filler, shift, scale, best[2], middle, best[1])
 
 
 @dataclass(frozen=True, eq=False)
-class _FittedRidge:
+class FittedRidge:
     """Weights of standardised features, and leave-one-out predictions.
 
     filler: median of each feature, which replaces missing values.

@@ -78,7 +78,7 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
 def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
     """Bet on one row by the strategy for the last row only, until it stops.
 
-    It stops when its wealth reaches the goal or falls below `_ABANDONED`.
+    It stops when its wealth reaches the goal or falls to almost nothing.
 
     state, bettor, lead, d: as in `bet_on_pair`.
     """

@@ -57,5 +57,6 @@ class LabelPlacer(Artist):
         self.set_in_layout(False)
 
     def draw(self, renderer: Any) -> None:
+        """Place the labels; Matplotlib calls it before it draws them."""
         if isinstance(self.axes, Axes):
             figures.place_labels(self.axes)

@@ -59,6 +59,6 @@ class EvidencePage(NamedTuple):
 
 
 def render_evidence(page: EvidencePage) -> str:
-    """Return the page as HTML."""
+    """Return the page as self-contained HTML."""
     drawings = [(figure, draw_for_page(f"evidence-{i}", figure.chart)) for i, figure in enumerate(page.figures)]
     return render("evidence.html", page=page, figures=drawings, title=page.title, lead=page.lead)

@@ -67,7 +67,7 @@ def draw_chart(
 
     titled: whether to write the title.
     axes: None draws a new figure.
-    size: width and height of a new figure in inches; None for DEFAULT_SIZE. Raises ParameterError with `axes`.
+    size: width and height of a new figure in inches; None for 7 by 4.4. Raises ParameterError with `axes`.
     """
     if axes is not None and size is not None:
         raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")

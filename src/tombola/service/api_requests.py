@@ -35,7 +35,7 @@ _ERRORS: dict[str, type[SessionError]] = {
 }
 
 # Result of a request, as parsed from its reply.
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class IssuedCalls(NamedTuple):
@@ -49,7 +49,7 @@ class IssuedCalls(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ApiRequest(Generic[T]):
+class ApiRequest(Generic[_T]):
     """One request of the JSON API, with the parser of its reply; the clients send it.
 
     method: HTTP method, such as "GET".
@@ -61,7 +61,7 @@ class ApiRequest(Generic[T]):
 
     method: str
     path: str
-    parse: Callable[["httpx.Response"], T]
+    parse: Callable[["httpx.Response"], _T]
     body: Any = None
     key: str = ""
 
@@ -278,7 +278,7 @@ def verdict() -> ApiRequest[dict[str, Any]]:
 def checked(reply: "httpx.Response") -> "httpx.Response":
     """Return a successful reply; raise the error that any other one describes.
 
-    The error is the one in ERRORS for the type of the problem, else SessionError.
+    The error has the type that the problem names, such as ConflictError, else SessionError.
     """
     if reply.is_success:
         return reply

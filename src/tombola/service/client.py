@@ -29,7 +29,7 @@ __all__ = ["AsyncClient", "AsyncRaceClient", "Client", "RaceClient"]
 # Seconds without a byte of a reply after which the request is repeated.
 _READ_TIMEOUT = 30.0
 # Result of a request.
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class _Connection:
@@ -116,10 +116,10 @@ class _SyncConnection(_Connection):
     ) -> None:
         self.close()
 
-    def _run(self, request: ApiRequest[T]) -> T:
+    def _run(self, request: ApiRequest[_T]) -> _T:
         return self._send(request, api_requests.path_of(self.kind, self.name))
 
-    def _send(self, request: ApiRequest[T], base: str = "") -> T:
+    def _send(self, request: ApiRequest[_T], base: str = "") -> _T:
         """Send a request until there is a reply, at most for `patience` seconds."""
         import httpx
 
@@ -186,10 +186,10 @@ class _AsyncConnection(_Connection):
     ) -> None:
         await self.close()
 
-    async def _run(self, request: ApiRequest[T]) -> T:
+    async def _run(self, request: ApiRequest[_T]) -> _T:
         return await self._send(request, api_requests.path_of(self.kind, await self.name()))
 
-    async def _send(self, request: ApiRequest[T], base: str = "") -> T:
+    async def _send(self, request: ApiRequest[_T], base: str = "") -> _T:
         """Send a request until there is a reply, at most for `patience` seconds."""
         import httpx
 

@@ -271,7 +271,7 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 def event_reply(service: "Service", hosted: Hosted[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
     """Return a stream of the counts of a file: server-sent events, one per change.
 
-    Raises ProblemError 503 if MAX_STREAMS are open.
+    Raises ProblemError 503 if 200 are open already.
 
     hosted: the session or race.
     counts: returns the numbers to stream, from the open file.

@@ -13,7 +13,7 @@ from tombola.persistence.session_file import SessionFile
 from tombola.service.problems import ProblemError, problem_from
 
 # Result of a function that is called with the file.
-T = TypeVar("T")
+_T = TypeVar("_T")
 # Type of the open file.
 _File = TypeVar("_File", bound=SessionFile | RaceFile)
 
@@ -44,7 +44,7 @@ class Hosted(Generic[_File]):
         """The path of the file."""
         return self.file.path
 
-    async def read(self, function: Callable[..., T], *arguments: Any) -> T:
+    async def read(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call a function on the thread of the file and return its result.
 
         A TombolaError becomes a ProblemError, which is sent as the reply.
@@ -54,7 +54,7 @@ class Hosted(Generic[_File]):
         except TombolaError as error:
             raise problem_from(error, self.path) from None
 
-    async def write(self, function: Callable[..., T], *arguments: Any) -> T:
+    async def write(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call a function that changes the file, as `read` does, and wake the listeners.
 
         Raises ProblemError 423 while the file is paused.
@@ -75,16 +75,16 @@ class Hosted(Generic[_File]):
         """
         self.paused = paused
 
-    async def cached(self, key: str, function: Callable[[], T]) -> T:
+    async def cached(self, key: str, function: Callable[[], _T]) -> _T:
         """Return the result of a function, called on the thread of the file.
 
-        The result is reused until the next change by this server, for STATUS_LIFETIME seconds at most.
+        The result is reused until the next change by this server, for one second at most.
 
         key: name of the result in the cache.
         """
         at, changes, value = self._cached.get(key, (0.0, -1, None))
         if changes == self.changes and time.monotonic() - at < _STATUS_LIFETIME:
-            found: T = value
+            found: _T = value
             return found
         changes = self.changes
         fresh = await self.read(function)

@@ -27,7 +27,7 @@ MAX_TICKET = 2**53
 async def read_body(request: Request) -> bytes:
     """Return the body of a request.
 
-    Raises ProblemError 413 if it is larger than MAX_BODY_BYTES, 400 if the connection ends early.
+    Raises ProblemError 413 if it is larger than a megabyte, 400 if the connection ends early.
     """
     body = bytearray()
     try:

@@ -47,7 +47,7 @@ def page(template: str, status: int = 200, **values: Any) -> Response:
 async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a submitted form, each with its last value.
 
-    Raises ProblemError 400 if the body is no form or has more than MAX_FIELDS fields.
+    Raises ProblemError 400 if the body is no form or has more than 200 fields.
     """
     body = await parsing.read_body(request)
     try:

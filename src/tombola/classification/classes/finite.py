@@ -48,6 +48,7 @@ class FiniteClass(HypothesisClass):
 
     @property
     def size(self) -> int:
+        """The number of hypotheses."""
         return len(self.matrix)
 
     @property
