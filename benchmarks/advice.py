@@ -7,7 +7,7 @@
 
 The halves are every second table by name. The runs are kept in a folder, a file for each table, setting and seed, with
 whatever code they were played by: remove those of a learner that has changed. Each line says: the table, the setting,
-what was advised, its regret on fresh orders, the best of all default_learners there (one action picked blindly among
+what was advised, its regret on fresh orders, the best of all default_learners there (one action picked at random among
 them), and whether the two are tied.
 """
 
@@ -56,7 +56,7 @@ class Case(NamedTuple):
 
     @property
     def random_action_loss(self) -> float | None:
-        """The loss of one action picked blindly; under a budget there is none."""
+        """The loss of a random fixed action; None under a budget."""
         return None if self.kind == "budget" else float(self.table.pool.means.mean()) * self.table.pool.rows
 
 

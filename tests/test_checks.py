@@ -159,7 +159,7 @@ class Counting(Own):
 
 @dataclass(frozen=True)
 class Hidden(Own):
-    """Throws rng that nobody seeded."""
+    """Draw from a generator without a seed."""
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:

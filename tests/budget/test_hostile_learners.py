@@ -128,47 +128,47 @@ def bits_of(stage: Stage, group: int) -> Iterator[tuple[Any, ...]]:
 
 
 def trusting(
-    purse_: tracker.BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
+    tracker_: tracker.BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
 ) -> tuple[int, float]:
     """Commit to whatever is drawn, without a last look: what must be caught."""
-    action, probability = purse_.null, math.nan
-    if not purse_.fluid:
+    action, probability = tracker_.null, math.nan
+    if not tracker_.fluid:
         action = choice(mix, rng)
         probability = mix[action]
     for other in range(mix.size):
-        played[other] = mix[other] if purse_.fluid else 0.0
-    if not purse_.fluid:
+        played[other] = mix[other] if tracker_.fluid else 0.0
+    if not tracker_.fluid:
         played[action] = 1.0
     for j in range(reserved.size):
-        reserved[j] = tracker._cost_in_ticks(purse_, played, purse_.worst_costs, j)
-        purse_.reserved[j] += reserved[j]
+        reserved[j] = tracker._cost_in_ticks(tracker_, played, tracker_.worst_costs, j)
+        tracker_.reserved[j] += reserved[j]
     return action, probability
 
 
 def forgetting(
-    purse_: tracker.BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
+    tracker_: tracker.BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
 ) -> tuple[int, float]:
     """Commit without reserving anything."""
-    found = tracker.draw_and_reserve(purse_, mix, rng, played, reserved)
+    found = tracker.draw_and_reserve(tracker_, mix, rng, played, reserved)
     for j in range(reserved.size):
-        purse_.reserved[j] -= reserved[j]
+        tracker_.reserved[j] -= reserved[j]
     return found
 
 
-def generous(purse_: tracker.BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
+def generous(tracker_: tracker.BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
     """Give back twice what was reserved."""
-    tracker.charge(purse_, played, reserved, costs)
+    tracker.charge(tracker_, played, reserved, costs)
     for j in range(reserved.size):
-        purse_.reserved[j] -= reserved[j]
+        tracker_.reserved[j] -= reserved[j]
 
 
-def careless(purse_: tracker.BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
+def careless(tracker_: tracker.BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
     """Cover what a play costs as it was rounded."""
     total = 0.0
     for action in range(played.size):
         if played[action] > 0.0:
             total += played[action] * costs[action, resource]
-    return tracker._to_ticks(total, purse_.unit_ticks[resource])
+    return tracker._to_ticks(total, tracker_.unit_ticks[resource])
 
 
 def showing(self: budgeted.BudgetedFeedback, observe: Any) -> Any:

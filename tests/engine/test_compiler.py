@@ -340,7 +340,7 @@ CHANGES = [changed_constant, changed_helper, changed_inside, changed_default, ch
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("keywords", [", *, z=2", ", z=2"])
 def test_fingerprint_memo_is_not_stale(change: Any, keywords: str) -> None:
-    """The same function again is told by its witnesses; each of them, changed, changes the fingerprint."""
+    """The same function again is recognised by its dependencies; each of them, changed, changes the fingerprint."""
     if change is changed_keyword and "*" not in keywords:
         change = changed_default
     f = function_of(f"def g(x): return abs(x) + C\ndef f(x, y=1{keywords}): return g(x) * y + z", C=1.0)

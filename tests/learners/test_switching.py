@@ -38,7 +38,7 @@ def test_does_what_source_says(case: Case) -> None:
 
 
 @pytest.mark.parametrize(("rows", "actions", "price"), [(6000, 2, 1.0), (2500, 3, 10.0)])
-def test_the_purse_of_thrifty_runs_out(rows: int, actions: int, price: float) -> None:
+def test_exploration_budget_of_thrifty_runs_out(rows: int, actions: int, price: float) -> None:
     """Without noise a few losses suffice, but not for the index: it decides once the exploration budget is spent."""
     losses = np.full((rows, actions), 0.9)
     losses[:, 0] = 0.6

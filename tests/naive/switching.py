@@ -215,7 +215,7 @@ class Thrifty(FrugalUCB):
         super().__init__(k, T, price, scale=0.7)
         self.look, self.visit, self.hold = 0, 0.0, 0.0
         self.begun: dict[int, float] = {}
-        self.promising, self.astray, self.overruled = 0, False, False
+        self.promising, self.exploring, self.overruled = 0, False, False
         self.wanted: set[int] = set()
         self.tracker = bounds.thrifty_exploration_budget(T, k)
 
@@ -297,10 +297,10 @@ class Thrifty(FrugalUCB):
         return self.smallest({a: loss for a, (loss, _) in outlooks.items()})
 
     def acted(self, action: int) -> None:
-        """Go on, or begin a visit and pay for the way if it goes astray, and count the rounds until the next look."""
+        """Go on, or begin a visit and pay for the way if it explores, and count the rounds until the next look."""
         if self.look == 0 and self.k > 1:
-            self.astray = action != self.promising and self.worst(action) <= self.tracker
-            self.tracker -= self.astray * (self.worst(action) - max(1, math.ceil(self.plays.count(action) / 8)))
+            self.exploring = action != self.promising and self.worst(action) <= self.tracker
+            self.tracker -= self.exploring * (self.worst(action) - max(1, math.ceil(self.plays.count(action) / 8)))
             careful = not self.overruled and action not in self.wanted
             self.begin_hold(action, careful)
             self.begin_visit(action, careful)
@@ -329,9 +329,9 @@ class Thrifty(FrugalUCB):
             self.visit = min(self.begun[action], longest) if moved else 0.0
 
     def observe(self, action: int, probability: float, loss: float) -> None:
-        """Pay the loss from the tracker while astray."""
+        """Pay the loss from the tracker while exploring."""
         super().observe(action, probability, loss)
-        self.tracker -= self.astray * loss
+        self.tracker -= self.exploring * loss
 
 
 class Drawn(Twin):

@@ -158,8 +158,8 @@ class Routing:
         if self.helps:
             return (
                 f"Route by features: on this list {self._gain_text} less loss a row than always {self.fixed}; on "
-                f"average {self._average} at most {format_number(self.risk)} rows worse than not routing, whatever "
-                "the features."
+                f"average {self._average} at most {format_number(self.risk)} rows worse than not routing, for all "
+                "features."
             )
         return f"Features do not help here: {self.fixed}."
 

@@ -151,7 +151,7 @@ def _place_bet(state: Any, action: int, value: float, total: float, variance: fl
     total, variance: of the earlier values.
     """
     n, mean = state.counts[action], state.points[action, 0]
-    # The sum alone exceeds N times the hypothesised mean: impossible, whatever the unseen rows are.
+    # The sum alone exceeds N times the hypothesised mean: impossible for all values of the unseen rows.
     if (total + value) / state.population > mean + _ROUNDING:
         state.max_wealth[action] = math.inf
     elif mean <= largest_target(total, n, variance) and state.max_wealth[action] < _MAX_WEALTH:

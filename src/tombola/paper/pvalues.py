@@ -16,7 +16,7 @@ from tombola._types import Floats
 
 # Tolerance of comparisons between computed values: above the rounding errors of sums over 10^6 rounds.
 ROUNDING = 1e-9
-# Least number of cells for which counts that are too even are rejected. Few cells are often perfectly even by chance.
+# Least number of cells for which counts that are too even are rejected. Few cells are often perfectly even.
 _MIN_COUNTS_FOR_EVENNESS = 16
 
 

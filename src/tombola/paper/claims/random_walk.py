@@ -82,7 +82,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         drift.
     Limits: from the theorems for FrugalUCB: in given order its slope in T is at least that of T^(2/3) / log T,
         shuffled at most that of √(T ln T) (regression); and for every learner, that it loses more in given order than
-        FrugalUCB shuffled, at the level of luck (the theorem bounds what a learner loses, not its slope at these
+        FrugalUCB shuffled, at the level alpha (the theorem bounds what a learner loses, not its slope at these
         horizons, so the slopes of the others are shown and not judged); FrugalUCB against its twin, in every round
     """
 
@@ -129,7 +129,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         least = min(slope(rows, "T", "regret", order="given", learner=name).value for name in self.learners)
         measured = f"{FRUGAL}: slope {slopes[0]} given, {slopes[1]} shuffled; given, no learner below {least:.2f}"
         smallest = min(gains.values(), key=lambda gain: float(np.mean(gain)))
-        measured += f"; shuffling saves at least {_statistics.mean(smallest)} T^(2/3), whoever plays in given order"
+        measured += f"; shuffling saves at least {_statistics.mean(smallest)} T^(2/3), for every learner in given order"
         return self.verdict_from(checks, measured, "T^(2/3) against √T")
 
     def chart(self, rows: Rows) -> Chart:

@@ -60,7 +60,7 @@ def _radius() -> Evidence:
 
 @erratum(9, 392, "gap", "at most", "arithmetic")
 def _clean() -> Evidence:
-    """What Hoeffding and a union bound give at k = T = 1024.
+    """Bound by Hoeffding and a union at k = T = 1024.
 
     Printed: all is clean but with probability 1/T (k ≤ T)
     Correct: but with probability 4(k−1)/T²
@@ -86,7 +86,7 @@ def _series() -> Evidence:
 
 @erratum(11, 337, "gap", "tighter", "arithmetic")
 def _constant() -> Evidence:
-    """What past and future differ by in all blocks, T = 2^16, k = 2.
+    """Difference of past and future in all blocks, T = 2^16, k = 2.
 
     Printed: 5√(T log T), not proved
     Correct: 6.83√(T ln k), proved

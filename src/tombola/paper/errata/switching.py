@@ -106,7 +106,7 @@ def _uncovered() -> Evidence:
 
 @erratum(31, 643, "typo", "tighter", "arithmetic")
 def _tail() -> Evidence:
-    """What Hoeffding as printed gives for a miss, T = 4.
+    """Probability of a miss by Hoeffding as printed, T = 4.
 
     Printed: with replacement; probability T^−5
     Correct: without replacement; 2T^−10

@@ -43,7 +43,7 @@ def _empirical_maximiser(mistakes: Floats) -> int:
 
 
 def _first_threshold(mistakes: Floats) -> int:
-    """Return threshold 0, whatever the mistakes on the rows seen: a fault."""
+    """Return threshold 0, without regard to the mistakes on the rows seen: a fault."""
     return 0
 
 
