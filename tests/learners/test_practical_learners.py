@@ -47,7 +47,7 @@ def test_equal_actions_are_not_all_tried() -> None:
 
 
 def test_the_one_good_action_among_bad_ones_is_found() -> None:
-    """30 actions at .9, one at .2: in 30 of 30 plays most rounds go to it; a random fixed action finds it in one of 31."""
+    """30 actions at .9, one at .2: in 30 of 30 plays most rounds go to it; a random action finds it in one of 31."""
     generator = np.random.default_rng(3)
     losses = (generator.random((3000, 31)) < np.where(np.arange(31) == 20, 0.2, 0.9)).astype(float)
     for seed in range(30):
