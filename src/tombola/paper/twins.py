@@ -117,7 +117,7 @@ class SerflingEliminationTwin(Twin):
         self.active = list(range(k))
         self.stage = [a for a in self.active for _ in range(self.count)]
 
-    def _radius(self, n: int) -> float:
+    def radius(self, n: int) -> float:
         """Return Serfling's half width after n of T rows.
 
         The smaller one of the two factors is used.
@@ -127,7 +127,7 @@ class SerflingEliminationTwin(Twin):
 
     def allowed(self) -> set[int]:
         if not self.stage:
-            self.active = self._survivors(self.active, {a: self._radius(self.counts[a]) for a in self.active})[::-1]
+            self.active = self._survivors(self.active, {a: self.radius(self.counts[a]) for a in self.active})[::-1]
             before, self.count = self.count, math.ceil(1.5 * self.count)
             self.stage = [a for a in self.active for _ in range(self.count - before)]
         return {self.stage.pop(0)}
@@ -404,7 +404,7 @@ def _linear_program_spending(
             rate, following = plan(n, left)
             mix = np.eye(k)[0]
             if rate > 0:
-                mix = _best_two(1 - losses[:n]._mean(axis=0), costs[:n]._mean(axis=0), rate)
+                mix = _best_two(1 - losses[:n].mean(axis=0), costs[:n]._mean(axis=0), rate)
         spent[n] = mix @ costs[n]
     return spent
 
