@@ -404,7 +404,7 @@ def _linear_program_spending(
             rate, following = plan(n, left)
             mix = np.eye(k)[0]
             if rate > 0:
-                mix = _best_two(1 - losses[:n].mean(axis=0), costs[:n]._mean(axis=0), rate)
+                mix = _best_two(1 - losses[:n].mean(axis=0), costs[:n].mean(axis=0), rate)
         spent[n] = mix @ costs[n]
     return spent
 
