@@ -108,14 +108,14 @@ def _commands(command, path):
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     words = [p.name.upper() if p.required else f"[{p.name.upper()}]" for p in arguments]
     options = [
-        {"written": " ".join([*p.opts[:1], *([] if p.is_flag else [p.name.upper()])]), "what": _help(p)}
+        {"written": " ".join([*p.opts[:1], *([] if p.is_flag else [p.name.upper()])]), "help": _help(p)}
         for p in command.params
         if p.param_type_name == "option" and p.name != "help"
     ]
-    arguments = [{"written": p.name.upper(), "what": _help(p)} for p in arguments]
+    arguments = [{"written": p.name.upper(), "help": _help(p)} for p in arguments]
     yield {
         "name": f"tombola {path}",
-        "what": (command.help or "").strip(),
+        "help": (command.help or "").strip(),
         "usage": " ".join([path, *words, *(["[OPTIONS]"] if options else [])]),
         "options": [*arguments, *options],
     }
