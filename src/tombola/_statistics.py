@@ -1,4 +1,4 @@
-"""Estimates with confidence intervals: means, and slopes on logarithmic axes."""
+"""Estimates with intervals: means, slopes on logarithmic axes; sampling without replacement."""
 
 import math
 from typing import NamedTuple
@@ -123,3 +123,16 @@ def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estim
     excess = max(1.0, float(np.sum(weights * rest**2)) / (means.size - 2))
     reach = float(stdtrit(means.size - 2, (1 + level) / 2)) * math.sqrt(excess / spread)
     return Estimate(round(value, 12), value - reach, value + reach, int(means.size))
+
+
+def serfling_factor(count: float, population: float) -> float:
+    """Return the variance factor f of sampling without replacement.
+
+    About 1 - count / population, and 0 when all rows are sampled.
+    The minimum of 1 - (n - 1) / N (Serfling 1974) and (1 - n / N)(1 + 1 / n) (Bardenet and Maillard 2015), which is
+    the first form applied to the unseen rows.
+
+    count: n, at least 1.
+    population: N, or infinite.
+    """
+    return min(1.0 - (count - 1.0) / population, (1.0 - count / population) * (1.0 + 1.0 / count))

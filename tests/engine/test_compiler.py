@@ -454,6 +454,7 @@ def rich_names() -> set[str]:
     return {kernel.__qualname__ for kernel in compiler._loops.values() if kernel.__qualname__.endswith("_nrt")}
 
 
+@pytest.mark.full
 def test_kernel_that_makes_arrays_works_too() -> None:
     def act(state: Total, rng: RngState) -> tuple[int, float]:
         scores = np.zeros(3)
@@ -609,6 +610,7 @@ RICH = LEARNER.replace("class Mine", "class Rich").replace(
 )
 
 
+@pytest.mark.full
 def test_warm_start_compiles_nothing(tmp_path: Path, run_python: RunPython) -> None:
     (tmp_path / "rich_learner.py").write_text(RICH)
     (tmp_path / "helper.py").write_text(HELPER)
@@ -628,10 +630,22 @@ def test_warm_start_compiles_nothing(tmp_path: Path, run_python: RunPython) -> N
         assert any(f".{name}-" in file and file.endswith(".nbi") for file in files), "Numba names its files so"
 
 
-def test_importing_tombola_loads_nothing_heavy(run_python: RunPython) -> None:
-    script = "import sys, tombola; print([m for m in ('numba', 'numpy', 'matplotlib', 'scipy') if m in sys.modules])"
+def test_imports_are_few(run_python: RunPython) -> None:
+    """`import tombola` loads nothing heavy, and a session with one learner neither the others nor the statistics."""
+    script = dedent(
+        """
+        import sys, tombola
+        print([m for m in ("numba", "numpy", "matplotlib", "scipy") if m in sys.modules])
+        session = tombola.Session(tombola.UCB2(), 3, 100, seed=1)
+        session.observe(session.act(), loss=0.5)
+        print(sum(m.split(".")[0] == "tombola" for m in sys.modules))
+        """
+    )
     done = run_python("-c", script)
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert done.stderr == ""
+    heavy, ours = done.stdout.split("\n", 1)
+    assert heavy == "[]"
+    assert int(ours) <= 52
 
 
 def test_without_compiler_numba_is_never_imported(run_python: RunPython) -> None:

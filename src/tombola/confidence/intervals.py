@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tombola._statistics import serfling_factor
 from tombola._types import Floats
 from tombola.confidence.base import Confidence, intersect
 
@@ -32,19 +33,6 @@ def hoeffding_radius(count: float, level: float) -> float:
     if count < 1.0:
         return 1.0
     return min(1.0, math.sqrt(math.log(2.0 / level) / (2.0 * count)))
-
-
-def serfling_factor(count: float, population: float) -> float:
-    """Return the variance factor f of sampling without replacement.
-
-    About 1 - count / population, and 0 when all rows are sampled.
-    The minimum of 1 - (n - 1) / N (Serfling 1974) and (1 - n / N)(1 + 1 / n) (Bardenet and Maillard 2015), which is
-    the first form applied to the unseen rows.
-
-    count: n, at least 1.
-    population: N, or infinite.
-    """
-    return min(1.0 - (count - 1.0) / population, (1.0 - count / population) * (1.0 + 1.0 / count))
 
 
 def serfling_radius(count: float, population: float, level: float) -> float:

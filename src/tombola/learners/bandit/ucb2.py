@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import _validate, bounds
+from tombola._statistics import serfling_factor
 from tombola._types import Floats, RngState
-from tombola.confidence.intervals import serfling_factor
 from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
