@@ -1,19 +1,19 @@
 """Wrong claims about orders with 1, 10 and 100 looks, and pairs separated, side by side with paired tests.
 
-Three measurements for each pool:
+Four measurements for each pool. The first three are about the candidates with the closest means, because a wrong
+claim needs a pair that is nearly a tie:
 
 list     Rows of the list in random order, up to half of them. A claim is wrong if it contradicts the order on the list.
-sample   Independent rows of a law in which all candidates have the same mean, made from the pool: the candidates with
-         the closest means, permuted at random within each row. A claim against the file order is wrong; `any` counts
-         all claims, for which a method with level .05 for wrong ones has .10 in all.
-peer     The same for evalstats (all_pairwise with its defaults, 1,000 resamples) and at most 10 looks: it takes about a
-         second for a look.
-power    Pairs separated beyond the list by all rows, as a share of those that one-sided paired tests at
-         level / (k (k - 1) / 2) separate: exact binomial tests for losses 0 and 1, t-tests for others.
+sample   Independent rows of a law in which these candidates have the same mean: rows of the pool, each permuted at
+         random. A claim against the file order is wrong; `any` counts all claims, for which a method with level .05 for
+         wrong ones has .10 in all.
+peer     The first for evalstats (all_pairwise with its defaults, 300 resamples), with three candidates.
+power    Pairs of all candidates separated beyond the list by all rows, as a share of those that one-sided paired tests
+         at level / (k (k - 1) / 2) separate: exact binomial tests for losses 0 and 1, t-tests for others.
 
 `uncorrected` tests every pair at the level, `holm` and `evalstats` correct over the pairs of one look; none of them
-corrects for looks. `ranks` are the claims of a race, made after every row. Run:
-`python benchmarks/ranks.py FOLDER_OF_POOLS list,sample,peer,power SHUFFLES [POOL,POOL]`.
+corrects for looks. `ranks, every row` are the claims of a race, made after every row; `ranks, 1 look` those of `rank`
+beyond the list. Run: `python benchmarks/ranks.py FOLDER_OF_POOLS list,sample,peer,power SHUFFLES [POOL,POOL [LOOKS]]`.
 """
 
 import math
@@ -26,17 +26,14 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tombola.racing.ranks import Ranks, close_transitively
+from tombola.racing.ranks import Ranks, close_transitively, n_pairs
 from tombola.ranking.paired_tests import pair_pvalues
 
 LEVEL = 0.05
 POOLS = ("swebench_bash", "alpacaeval_v2", "m3_forecasts", "aslib_sat12_indu", "routellm_gsm8k")
 LOOKS = (1, 10, 100)
 MIN_ROWS = 20  # t-tests on fewer rows are not what anyone publishes
-NULL_CANDIDATES, NULL_ROWS = 5, 500
-PEER_CANDIDATES, PEER_LOOKS = 3, (1, 10)
-# Evidence of several looks at once: boolean matrices "row before column", one per method.
-Claims = dict[str, Any]
+CANDIDATES, PEER_CANDIDATES, MAX_ROWS = 8, 3, 500
 
 
 def paired_pvalues(rows: Any) -> tuple[Any, Any]:
@@ -51,37 +48,43 @@ def paired_pvalues(rows: Any) -> tuple[Any, Any]:
     return 2 * stats.t.sf(t, n - 1), difference
 
 
-def holm(p: Any) -> Any:
-    """Return the rejected pairs of Holm's procedure over all unordered pairs."""
-    upper = np.triu_indices(len(p), 1)
-    values = p[upper]
-    order = np.argsort(values)
-    failed = values[order] > LEVEL / np.arange(values.size, 0, -1)
-    count = int(np.argmax(failed)) if failed.any() else values.size
-    rejected = np.zeros_like(p, bool)
-    rejected[upper[0][order[:count]], upper[1][order[:count]]] = True
-    return rejected | rejected.T
+def test_claims(rows: Any, times: Any) -> dict[str, Any]:
+    """Return the claims of paired t-tests on prefixes: for each method an array (looks, k, k), row before column."""
+    k = rows.shape[1]
+    first, second = np.triu_indices(k, 1)
+    d = rows[:, first] - rows[:, second]
+    n = times[:, None].astype(float)
+    mean, square = d.cumsum(axis=0)[times - 1] / n, (d * d).cumsum(axis=0)[times - 1] / n
+    deviation = np.sqrt(np.maximum(square - mean**2, 0.0) / (n - 1))
+    t = np.divide(mean, deviation, out=np.zeros_like(mean), where=deviation > 1e-12)
+    p = 2 * stats.t.sf(np.abs(t), n - 1)
+    # Holm: the sorted p-values up to the first that exceeds its share of the level.
+    order = np.argsort(p, axis=1)
+    passed = np.take_along_axis(p, order, axis=1) <= LEVEL / np.arange(first.size, 0, -1)
+    holm = np.zeros_like(passed)
+    np.put_along_axis(holm, order, np.logical_and.accumulate(passed, axis=1), axis=1)
+    claims = {}
+    for name, rejected in (("uncorrected", p <= LEVEL), ("holm", holm)):
+        before = np.zeros((len(times), k, k), bool)
+        before[:, first, second], before[:, second, first] = rejected & (t < 0), rejected & (t > 0)
+        claims[name] = before
+    return claims
 
 
-def test_claims(rows: Any) -> Claims:
-    """Return the claims of paired t-tests on these rows."""
-    p, difference = paired_pvalues(rows)
-    return {"uncorrected": (p <= LEVEL) & (difference < 0), "holm": holm(p) & (difference < 0)}
-
-
-def evalstats_claims(rows: Any) -> Claims:
-    """Return the claims of evalstats with its defaults, but fewer resamples."""
+def evalstats_claims(rows: Any, times: Any) -> dict[str, Any]:
+    """Return the claims of evalstats with its defaults, but fewer resamples, on prefixes."""
     import evalstats
 
     k = rows.shape[1]
     names = [f"c{a}" for a in range(k)]
-    found = evalstats.all_pairwise(rows.T, names, n_bootstrap=1000, rng=np.random.default_rng(0))
-    before = np.zeros((k, k), bool)
-    for (first, second), one in found.results.items():
-        if one.p_value <= LEVEL:
-            a, b = names.index(first), names.index(second)
-            # Losses: the smaller mean comes first.
-            before[(a, b) if one.point_diff < 0 else (b, a)] = True
+    before = np.zeros((len(times), k, k), bool)
+    for look, n in enumerate(times):
+        found = evalstats.all_pairwise(rows[:n].T, names, n_bootstrap=300, rng=np.random.default_rng(0))
+        for (first, second), one in found.results.items():
+            if one.p_value <= LEVEL:
+                a, b = names.index(first), names.index(second)
+                # Losses: the smaller mean comes first.
+                before[(look, a, b) if one.point_diff < 0 else (look, b, a)] = True
     return {"evalstats": before}
 
 
@@ -90,71 +93,62 @@ def look_times(rows: int, looks: int) -> Any:
     return np.unique(np.maximum(MIN_ROWS, np.linspace(rows / looks, rows, looks).astype(int)))
 
 
+def closest(losses: Any, k: int) -> Any:
+    """Return the columns of the k candidates with the closest means; of equal means the first counts."""
+    totals, first = np.unique(losses.sum(axis=0), return_index=True)
+    k = min(k, totals.size)
+    start = int(np.argmin(totals[k - 1 :] - totals[: totals.size - k + 1]))
+    return np.ascontiguousarray(losses[:, first[start : start + k]])
+
+
 class Tally:
-    """Shares of shuffles with a wrong claim, and of pairs separated at the last look."""
+    """Shares of shuffles with a wrong claim, and with any claim."""
 
-    def __init__(self) -> None:
-        self.wrong: dict[str, list[bool]] = {}
-        self.found: dict[str, list[float]] = {}
-        self.claimed: dict[str, list[bool]] = {}
+    def __init__(self, false: Any, looks: Sequence[int], claims_of: Callable[[Any, Any], dict[str, Any]]) -> None:
+        self.false, self.looks, self.claims_of = false, looks, claims_of
+        self.outcomes: dict[str, list[tuple[bool, bool]]] = {}
 
-    def add(self, name: str, *, wrong: bool, claimed: bool, claims: Any) -> None:
-        k = len(claims)
-        self.claimed.setdefault(name, []).append(claimed)
-        self.wrong.setdefault(name, []).append(wrong)
-        self.found.setdefault(name, []).append(float(claims.sum()) / (k * (k - 1) / 2))
+    def add(self, name: str, before: Any) -> None:
+        self.outcomes.setdefault(name, []).append((bool((before & self.false).any()), bool(before.any())))
 
-    def add_race(self, rule: Ranks, false: Any) -> None:
-        """Add the claims of a race, made after every row."""
-        before = rule.before
-        self.add("ranks, every row", wrong=bool((before & false).any()), claimed=bool(before.any()), claims=before)
-
-    def looked(self, rows: Any, false: Any, claims_of: Callable[[Any], Claims], counts: Sequence[int] = LOOKS) -> None:
-        """Add the claims of tests with each number of looks at the rows."""
-        for looks in counts:
-            ever: Claims = {}
-            for n in look_times(len(rows), looks):
-                claims = claims_of(rows[:n])
-                ever = {name: ever.get(name, False) | claim for name, claim in claims.items()}
-            for name, claim in claims.items():
-                wrong, claimed = bool((ever[name] & false).any()), bool(ever[name].any())
-                self.add(f"{name}, {looks} looks", wrong=wrong, claimed=claimed, claims=claim)
+    def look(self, rows: Any) -> None:
+        """Add the claims of the tests with each number of looks at the rows."""
+        for looks in self.looks:
+            for name, before in self.claims_of(rows, look_times(len(rows), looks)).items():
+                self.add(f"{name}, {looks} looks", before)
 
     def show(self) -> None:
-        for name, wrong in sorted(self.wrong.items()):
-            shares = f"wrong {np.mean(wrong):.3f}  any {np.mean(self.claimed[name]):.3f}"
-            print(f"    {name:<24} {shares}  separated {np.mean(self.found[name]):.3f}  of {len(wrong)}", flush=True)
+        for name, outcomes in sorted(self.outcomes.items()):
+            wrong, claimed = np.mean(outcomes, axis=0)
+            print(f"    {name:<24} wrong {wrong:.3f}  any {claimed:.3f}  of {len(outcomes)}", flush=True)
 
 
-def on_list(losses: Any, shuffles: int) -> Tally:
-    """Return wrong claims about the order on the list, from half of its rows."""
-    N, k = losses.shape
-    totals = losses.sum(axis=0)
-    false, rule, tally = totals[:, None] > totals[None, :] + 1e-9 * N, Ranks(k, N, N, LEVEL), Tally()
+def on_list(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = False) -> Tally:
+    """Return wrong claims about the order on the list, from at most half of its rows."""
+    group = closest(losses, PEER_CANDIDATES if peer else CANDIDATES)
+    N, k = group.shape
+    totals, rule = group.sum(axis=0), Ranks(k, N, N, LEVEL)
+    tally = Tally(totals[:, None] > totals[None, :] + 1e-9 * N, looks, evalstats_claims if peer else test_claims)
     for shuffle in range(shuffles):
-        order = np.random.default_rng(shuffle).permutation(N)[: N // 2]
-        rule.play(losses, order.astype(np.uint32))
-        tally.add_race(rule, false)
-        tally.looked(losses[order], false, test_claims)
+        order = np.random.default_rng(shuffle).permutation(N)[: min(N // 2, MAX_ROWS)]
+        rule.play(group, order.astype(np.uint32))
+        tally.add("ranks, every row", rule.before)
+        tally.look(group[order])
     return tally
 
 
-def on_sample(losses: Any, shuffles: int, *, peer: bool = False) -> Tally:
+def on_sample(losses: Any, shuffles: int, looks: Sequence[int]) -> Tally:
     """Return wrong claims about rows of a law with equal means."""
-    k = min(PEER_CANDIDATES if peer else NULL_CANDIDATES, losses.shape[1])
-    by_mean = np.argsort(losses.mean(axis=0), kind="stable")
-    spreads = [np.ptp(losses.mean(axis=0)[by_mean[i : i + k]]) for i in range(losses.shape[1] - k + 1)]
-    group = losses[:, by_mean[int(np.argmin(spreads)) :][:k]]
-    false, rule, tally = np.tri(k, k=-1, dtype=bool), Ranks(k, NULL_ROWS, math.inf, LEVEL), Tally()
+    group = closest(losses, CANDIDATES)
+    k = group.shape[1]
+    rule, tally = Ranks(k, MAX_ROWS, math.inf, LEVEL), Tally(np.tri(k, k=-1, dtype=bool), looks, test_claims)
     for shuffle in range(shuffles):
         rng = np.random.default_rng(shuffle)
-        rows = rng.permuted(group[rng.integers(len(group), size=NULL_ROWS)], axis=1)
-        rule.play(rows, np.arange(NULL_ROWS, dtype=np.uint32))
-        tally.add_race(rule, false)
-        if peer:
-            tally.looked(rows, false, evalstats_claims, PEER_LOOKS)
-        else:
-            tally.looked(rows, false, test_claims)
+        rows = rng.permuted(group[rng.integers(len(group), size=MAX_ROWS)], axis=1)
+        rule.play(rows, np.arange(MAX_ROWS, dtype=np.uint32))
+        tally.add("ranks, every row", rule.before)
+        tally.add("ranks, 1 look", close_transitively(pair_pvalues(rows, level=LEVEL).T <= LEVEL / n_pairs(k)))
+        tally.look(rows)
     return tally
 
 
@@ -182,12 +176,13 @@ def power(losses: Any, shuffles: int) -> str:
 
 if __name__ == "__main__":
     folder, parts, shuffles = Path(sys.argv[1]), sys.argv[2].split(","), int(sys.argv[3])
+    looks = tuple(map(int, sys.argv[5].split(","))) if len(sys.argv) > 5 else LOOKS
     for pool in sys.argv[4].split(",") if len(sys.argv) > 4 else POOLS:
         losses = np.ascontiguousarray(np.load(folder / f"{pool}.npz", allow_pickle=False)["loss"], np.float64)
         print(f"{pool}: {losses.shape[0]:,} x {losses.shape[1]}", flush=True)
-        for name, measure in (("list", on_list), ("sample", on_sample), ("peer", partial(on_sample, peer=True))):
+        for name, measure in (("list", on_list), ("sample", on_sample), ("peer", partial(on_list, peer=True))):
             if name in parts:
                 print(f"  {name}", flush=True)
-                measure(losses, shuffles).show()
+                measure(losses, shuffles, looks).show()
         if "power" in parts:
             print(f"  power: {power(losses, min(shuffles, 10))}", flush=True)

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from tombola import Pool, rank
 from tombola.errors import ParameterError
 from tombola.ranking.page import ranking_page
-from tombola.ranking.paired_tests import _pair_evalues, pair_pvalues
+from tombola.ranking.paired_tests import _betting_pvalues, pair_pvalues
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -63,11 +63,21 @@ def test_identical_candidates_are_never_separated() -> None:
     assert not rank(losses, kind="losses", reading="beyond this list").reading().before.any()
 
 
-def test_mean_evalue_of_true_hypothesis_is_at_most_one() -> None:
-    """All samples of 3 independent rows from a law on {0, 1/2, 1}^2 with equal means; expectation by enumeration."""
-    rows = [(0.0, 0.5), (0.5, 0.0), (1.0, 0.5), (0.5, 1.0)]
-    total = sum(_pair_evalues(np.array(sample))[0, 1] for sample in itertools.product(rows, repeat=3))
-    assert total / len(rows) ** 3 <= 1.0 + 1e-12
+def test_betting_pvalues_are_valid_over_samples_and_orders() -> None:
+    """All samples of 5 independent rows with equal means, and all second orders: P(p <= x) <= x for every x.
+
+    The largest e-value of the two orders, instead of the largest average of the first ones, breaks this.
+    """
+    rows = np.array([(0.0, 1.0), (1.0, 0.0)])
+    probability: dict[float, float] = {}
+    for sample in itertools.product(range(2), repeat=5):
+        # Orders that arrange the sample in the same way have the same e-value: one of each is enough.
+        seconds = {tuple(sample[i] for i in order): order for order in itertools.permutations(range(5))}
+        for second in seconds.values():
+            p = float(_betting_pvalues(rows[list(sample)], [range(5), second], level=0.5)[0, 1])
+            probability[p] = probability.get(p, 0.0) + 1.0 / (32 * len(seconds))
+    assert min(probability) < 0.5
+    assert all(sum(mass for q, mass in probability.items() if q <= p) <= p + 1e-9 for p in probability)
 
 
 def test_partly_filled_table_gives_rank_sets_that_cover() -> None:

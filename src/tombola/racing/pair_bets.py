@@ -16,13 +16,15 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from tombola._types import Floats
-from tombola.racing.bets import MAX_LOSS_SHARE, STRATEGY_WEIGHTS, update_wealth
+from tombola.racing.bets import STRATEGY_WEIGHTS, update_wealth
 
 # Initial wealth of the strategy that aims at the last row; the other half of the wealth can decide earlier.
 _HORIZON_SHARE = 0.5
 # The goal of this strategy is the threshold, moved up by this many standard deviations: the normal approximation
 # falls a little short of its goal.
 _GOAL_RESERVE = 0.4
+# Largest bet towards the last row: above the one of other strategies, because pairs with small differences need it.
+_MAX_BET = 0.99
 # Wealth at which the bets towards the last row alone give up: a recovery is as good as impossible, and costs time.
 _ABANDONED = 1e-4
 # Least share of the goal for which the normal quantile is computed; below it the quantile of this share is used.
@@ -45,18 +47,19 @@ def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Fl
     return np.append((1.0 - horizon_share) * STRATEGY_WEIGHTS, horizon_share)
 
 
-def share_of_goal(threshold: float, horizon_share: float = _HORIZON_SHARE) -> float:
+def share_of_goal(threshold: float, horizon_share: float = _HORIZON_SHARE, reserve: float = _GOAL_RESERVE) -> float:
     """Return 1 / goal of the strategy that aims at the last row.
 
     The goal is the wealth at which it stops betting, above the threshold.
 
     threshold: wealth that decides a pair.
     horizon_share: initial wealth of the strategy.
+    reserve: standard deviations by which the goal is above the threshold.
 
     >>> round(1.0 / share_of_goal(20.0, 1.0), 1)
     48.9
     """
-    return float(ndtr(ndtri(1.0 / threshold) - _GOAL_RESERVE)) / horizon_share
+    return float(ndtr(ndtri(1.0 / threshold) - reserve)) / horizon_share
 
 
 def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
@@ -94,7 +97,7 @@ def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
 
 
 def _horizon_bet(share: float, variance_left: float) -> float:
-    """Return the bet of the strategy that aims at the last row, in [0, 0.95].
+    """Return the bet of the strategy that aims at the last row, in [0, 0.99].
 
     share: its wealth as a share of its goal; from 1 on the bet is 0.
     variance_left: variance of the sum of differences over the rows left.
@@ -104,9 +107,7 @@ def _horizon_bet(share: float, variance_left: float) -> float:
     """
     if share >= 1.0 or variance_left <= 0.0:
         return 0.0
-    return min(
-        _isoperimetric(max(share, _MIN_SHARE)) / (max(share, _MIN_SHARE) * math.sqrt(variance_left)), MAX_LOSS_SHARE
-    )
+    return min(_isoperimetric(max(share, _MIN_SHARE)) / (max(share, _MIN_SHARE) * math.sqrt(variance_left)), _MAX_BET)
 
 
 def _isoperimetric(q: float) -> float:

@@ -4,6 +4,8 @@ p[a, b] is the p-value of H_ab: "the mean loss of a is at most that of b". A sma
 """
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +14,9 @@ from tombola.racing.elimination import Elimination, EliminationState, OpenQuesti
 from tombola.racing.pair_bets import bet_on_goal, pair_weights, share_of_goal
 from tombola.racing.ranks import n_pairs
 
-_ORDERS = 8  # random orders of the rows over which e-values are averaged; more orders only reduce their noise
+_ORDERS = 16  # random orders of the rows; more of them hardly add power
 _MAX_BETS = 500_000_000  # bets over all orders, about ten seconds; larger tables get fewer orders, at least one
+_GOAL_RESERVE = 0.1  # less than in a race: a row of orders that all just reach the threshold is enough
 
 
 def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
@@ -22,19 +25,23 @@ def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Float
     H_ab is "the mean loss of a is at most that of b"; rows are independent. The diagonal is 1.
 
     Losses of 0 and 1 get the exact conditional binomial test (McNemar): of m rows on which a and b differ, a alone
-    loses w, p = P(Bin(m, 1/2) >= w). Other losses get 1 / E with E a betting e-value for independent rows, because
-    sign-flip and signed-rank tests are tests of symmetry and not of the mean.
+    loses w, p = P(Bin(m, 1/2) >= w). Other losses get betting e-values in random orders of the rows, because sign-flip
+    and signed-rank tests are tests of symmetry and not of the mean.
 
     losses: in [0, 1], shape (rows, k).
     level: error probability of all pairs together, at which the bets aim; p-values are valid at any level.
-    seed: of the orders in which rows are bet on.
+    seed: of the orders in which rows are bet on; it must not be chosen by the result.
 
     >>> pair_pvalues(np.array([[1.0, 0.0]] * 5)).tolist()
     [[1.0, 0.03125], [1.0, 1.0]]
     """
     if np.isin(losses, (0.0, 1.0)).all():
         return _binomial_pvalues(losses)
-    return np.asarray(np.minimum(1.0, 1.0 / np.maximum(_pair_evalues(losses, level=level, seed=seed), 1e-300)))
+    n, k = losses.shape
+    # The number of orders is fixed by the shape of the table, so it does not depend on the losses.
+    orders = max(1, min(_ORDERS, _MAX_BETS // (k * k * n)))
+    rng = np.random.default_rng(seed)
+    return _betting_pvalues(losses, [rng.permutation(n) for _ in range(orders)], level=level)
 
 
 def _binomial_pvalues(losses: Floats) -> Floats:
@@ -46,24 +53,23 @@ def _binomial_pvalues(losses: Floats) -> Floats:
     return pvalues
 
 
-def _pair_evalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
-    """Return betting e-values of all H_ab, shape (k, k); 1 on the diagonal.
+def _betting_pvalues(losses: Floats, orders: Sequence[Any], *, level: float = 0.05) -> Floats:
+    """Return p-values of all H_ab from bets in several random orders of the rows.
 
-    H_ab is "the mean loss of a is at most that of b". Under it an e-value has mean at most 1, so large ones refute it.
-    Rows are independent; e-values are averaged over random orders.
+    The e-values of independent random orders are exchangeable, so the largest of the averages over the first 1, 2, ...
+    orders reaches 1 / p with probability at most p (Ramdas and Manole 2023).
 
     losses: in [0, 1], shape (rows, k).
-    level: the bets aim at rejecting at level / number of pairs; the e-values are valid at any level.
-    seed: of the random orders.
+    orders: permutations of the rows, drawn independently of the losses.
+    level: the bets aim at rejecting at level / number of pairs.
     """
     n, k = losses.shape
-    generator, rule, total = np.random.default_rng(seed), _AllPairs(k, n, math.inf, level), np.zeros((k, k))
-    # Fixed by the shape of the table, so the average stays an e-value.
-    orders = max(1, min(_ORDERS, _MAX_BETS // (k * k * n)))
-    for _ in range(orders):
-        rule.play(losses, generator.permutation(n).astype(np.uint32))
+    rule, total, largest = _AllPairs(k, n, math.inf, level), np.zeros((k, k)), np.ones((k, k))
+    for count, order in enumerate(orders, start=1):
+        rule.play(losses, np.asarray(order, np.uint32))
         total += rule.evalues()
-    return np.asarray(total / orders)
+        np.maximum(largest, total / count, out=largest)
+    return np.asarray(1.0 / largest)
 
 
 class _AllPairs(Elimination):
@@ -73,7 +79,7 @@ class _AllPairs(Elimination):
     """
 
     def init(self) -> EliminationState:
-        k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, horizon_share=1.0)
+        k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, 1.0, _GOAL_RESERVE)
         state = self.initial_state(bettors=k * k, threshold=math.inf, margin=share)
         # Only the wealth after the last row counts.
         return state._replace(wealth=np.tile(pair_weights(self.population, horizon_share=1.0), (k * k, 1)))

@@ -29,6 +29,28 @@ def test_probability_of_a_pool_equals_permutations(make: type[Ranks]) -> None:
     assert np.mean([bool((before & ~ahead).any()) for _, before in leaves]) == pytest.approx(np.mean(wrong))
 
 
+def test_four_candidates_need_nine_rows_for_a_wrong_claim() -> None:
+    """The wealth against a true hypothesis stays below 12, the threshold of 6 pairs at level .5, within 8 rows.
+
+    Wealth depends on the differences of its pair only, so two candidates are enough.
+    """
+    rule, largest = Ranks(2, 8, 8, 1e-9), 1.0
+
+    def visit(left: int, lead: int) -> None:
+        nonlocal largest
+        if lead <= left:  # else the hypothesis is certainly false
+            largest = max(largest, float(rule.state.wealth[1].sum()))
+        for difference in (1, 0, -1) if left else ():
+            state = rule.snapshot()
+            if not rule.done:
+                rule.update(np.array([difference > 0, difference < 0], float))
+            visit(left - 1, lead + difference)
+            rule.restore(state)
+
+    visit(8, 0)
+    assert 10.0 < largest < 12.0
+
+
 def test_true_order_breaks_ties_by_file_order() -> None:
     totals = np.array([2, 1, 2, 0])
     expected, _ = naive.order_of([totals.tolist()])  # type: ignore[no-untyped-call]

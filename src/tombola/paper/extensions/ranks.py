@@ -168,14 +168,16 @@ class RankSets(Extension, name="ranks", expected="holds"):
     def units(self, *, full: bool) -> list[Unit]:
         # Largest number of rows, in a small and a full run: the number of sequences is types ** rows.
         sizes = {
-            ("0/1", 2): (6, 8), ("0/1", 3): (5, 6), ("0/1", 4): (3, 5), ("thirds", 2): (4, 6), ("thirds", 3): (2, 4),
+            ("0/1", 2): (6, 8), ("0/1", 3): (5, 6), ("0/1", 4): (3, 4), ("thirds", 2): (4, 6), ("thirds", 3): (2, 4),
             ("clusters", 2): (4, 5), ("clusters", 3): (2, 3), ("sample", 3): (6, 6),
             ("running sample", 2): (10, 12), ("running sample", 3): (4, 6),
+            # No wrong claim about 4 candidates is possible on fewer than 9 rows; all sequences of 9 are too many.
+            ("two kinds of rows", 4): (0, 10),
         }  # fmt: skip
         return [
             {"case": case, "k": k, "N": rows, "level": level}
             for (case, k), most in sizes.items()
-            for rows in ((most[full],) if "sample" in case else range(1, most[full] + 1))
+            for rows in ((most[full],) if "sample" in case else range(9 if "kinds" in case else 1, most[full] + 1))
             for level in _LEVELS
         ]
 
@@ -186,6 +188,10 @@ class RankSets(Extension, name="ranks", expected="holds"):
         elif case == "running sample":
             trees = [self._tree(law, 1, rows, level, population=math.inf) for law in _laws(k)]
             probability, cases = max(tree.wrong_on_law() for tree in trees), len(trees)
+        elif case == "two kinds of rows":
+            pairs = itertools.combinations(_row_types(k, 1), 2)
+            worst = [self._tree(np.array(pair), 1, rows, level).worst_pool() for pair in pairs]
+            probability, cases = max(one for one, _ in worst), sum(count for _, count in worst)
         else:
             steps = {"0/1": 1, "thirds": 3, "clusters": _CLUSTER_SIZE}[case]
             tree = self._tree(_row_types(k, steps), steps, rows, level, clusters=case == "clusters")
