@@ -368,7 +368,6 @@ class Progress:
 
 def progress_line(race: Race) -> str:
     """Return one line about a race: rows, leader, calls and rows still needed."""
-    share = race.calls_saved / max(race.calls_made + race.calls_saved, 1)
     leader = race.leader
     units = race.settings.units
     mean = "" if leader is None else f"mean {units.quantity} {units.number(race.mean_losses[leader]):.4g}"
@@ -377,7 +376,7 @@ def progress_line(race: Race) -> str:
     estimate = f", about {more:,} row{'s' * (more > 1)} to go" if more else ""
     return (
         f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the race{leading}, "
-        f"{race.calls_made:,} calls, {share:.0%} saved{estimate}"
+        f"{race.calls_made:,} of {race.calls_made + race.calls_saved:,} calls{estimate}"
     )
 
 

@@ -404,11 +404,15 @@ def _confidence(result: Result) -> str:
 
 def _effort(race: "Race") -> str:
     calls, saved = race.calls_made, race.calls_saved
-    share = saved / max(calls + saved, 1)
+    all_calls = calls + saved
+    # Calls that are not made yet are saved only once the race is over.
+    made, rest = f"{calls:,}", f", {saved:,} saved ({saved / max(all_calls, 1):.0%})"
+    if not race.done:
+        made, rest = f"{calls:,} of {all_calls:,}", ""
     on_file = f", {race.calls_on_file:,} on file" if race.calls_on_file else ""
     spent = f", cost {race.cost:.6g}" if race.cost else ""
     failed = f", {race.failures:,} failed" if race.failures else ""
-    return f"{race.rows_counted:,} rows, {calls:,} calls{failed}{spent}{on_file}, {saved:,} saved ({share:.0%})"
+    return f"{race.rows_counted:,} rows, {made} calls{failed}{spent}{on_file}{rest}"
 
 
 def _join(names: tuple[str, ...], most: int = _MAX_NAMES, last: str = " and ") -> str:
