@@ -12,9 +12,7 @@ from tombola import Pool, compare, demo, play
 from tombola._compare import regret_bound
 from tombola._formatting import format_estimate
 from tombola.advice import CompareReport, CompareRequest, compare_page, run_comparison
-from tombola.advice.default_learners import MEAN_RANKS, Conditions, default_budgeted_learners, default_learners
-from tombola.advice.learner_list import list_learners
-from tombola.advice.page import (
+from tombola.advice.comparison_page import (
     ActionMean,
     _action_means,
     _axis_limits,
@@ -23,6 +21,8 @@ from tombola.advice.page import (
     _share_chart,
     ranking_cells,
 )
+from tombola.advice.default_learners import MEAN_RANKS, Conditions, default_budgeted_learners, default_learners
+from tombola.advice.learner_list import list_learners
 from tombola.budget import Budget, optimum
 from tombola.budget.optimum import UnreachableError
 from tombola.delay import RowDelays

@@ -1,7 +1,7 @@
 """Advice on a user's table: request, report, and HTML page."""
 
+from tombola.advice.comparison_page import compare_page
 from tombola.advice.default_learners import Conditions, default_budgeted_learners, default_learners
-from tombola.advice.page import compare_page
 from tombola.advice.report import CompareReport, run_comparison
 from tombola.advice.request import CompareRequest
 

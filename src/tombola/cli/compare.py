@@ -147,7 +147,7 @@ def _show_report(report: "CompareReport", by: str = "") -> None:
 
 def _show_rankings(report: "CompareReport") -> None:
     """Print the learners from the best to the worst in every order, within 80 columns."""
-    from tombola.advice.page import ranking_cells
+    from tombola.advice.comparison_page import ranking_cells
 
     for order, rows in report.rankings.items():
         costs = ("costs",) if rows[0].spent else ()

@@ -1,6 +1,6 @@
 """Self-contained HTML pages: templates and embedded charts, no network.
 
-The page of a comparison is `tombola.advice.page`, of a session `tombola.persistence.session_page`.
+The page of a comparison is `tombola.advice.comparison_page`, of a session `tombola.persistence.session_page`.
 """
 
 import json

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from browser import needs_browser
-from tombola.advice.page import ActionMean, Picture, _mean_bars
+from tombola.advice.comparison_page import ActionMean, Picture, _mean_bars
 from tombola.advice.text import Summary
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart, svg_text
