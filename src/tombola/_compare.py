@@ -99,7 +99,8 @@ class Comparison:
     """Hold the validated parameters of `compare`, and play its repetitions.
 
     `pools`, `models` and `recipes` are the normalised `pool`, `orders` and `learners`. `budget_runs` has the budget on
-    each pool, `target_regrets` the regret under a loss target by horizon; both are empty without a budget.
+    each pool, `target_regrets` the regret under a loss target by horizon; both are empty without a budget. The other
+    fields are as in `compare`.
     """
 
     pool: InitVar[_PoolLike | Sequence[_AnyPool]]

@@ -101,6 +101,8 @@ def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
 
     Question: after how many questions, drawn in random order, is it certain which model is best on the whole set?
 
+    horizon: number of questions.
+
     >>> evaluation(200, seed=0).actions
     ('v1', 'v2', 'v3', 'v4', 'v5', 'v6')
     """
@@ -136,6 +138,8 @@ def gpu_models(horizon: int = 4000, *, seed: Seed) -> Pool:
 
     Question: which model should answer, if loading another one takes as long as several answers? Try a switching price
     of 5 losses.
+
+    horizon: number of requests.
 
     >>> gpu_models(100, seed=0)
     Pool(100 rows, 4 actions)

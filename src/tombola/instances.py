@@ -40,6 +40,8 @@ def birthday(horizon: int) -> Pool:
 
     No loss comes twice, so a test for repeated losses never fires, although it soon does on i.i.d. draws.
 
+    horizon: T, number of rows.
+
     >>> birthday(4).losses.tolist()
     [[0.25, 0.0], [0.5, 0.0], [0.75, 0.0], [1.0, 0.0]]
     """
@@ -75,6 +77,8 @@ def split(horizon: int, share: float = 0.55) -> Pool:
 
     The two alternate for as long as they can (folklore; compare Shalev-Shwartz 2012, Example 2.2): each time the leader
     is followed, it loses, so that following it costs twice the loss of the best action.
+
+    horizon: number of rows.
 
     >>> split(5, 0.6).losses.tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
@@ -126,6 +130,8 @@ def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
     Four rows in five carry no information. In the others the last half of the actions (at least two) lose 0 or 1/2,
     with equal totals, and the rest lose 1/2 more on average. It shows what a rule for ties does.
+
+    horizon, actions: number of rows and of actions.
 
     >>> pool = heavy_ties(50, 4, seed=0)
     >>> int((pool.losses.max(axis=1) == pool.losses.min(axis=1)).sum()) >= 40
@@ -191,6 +197,8 @@ def random_walk(horizon: int, actions: int = 2, *, seed: Seed) -> Pool:
     and epsilon = (k/T)^(1/3) sigma. In the given order two actions can only be compared by switching between them, and
     regret with switches is of order T^(2/3); shuffled, the walk is noise like any other.
 
+    horizon, actions: number of rows and of actions.
+
     >>> losses = random_walk(64, seed=0).losses
     >>> float(abs(losses[:, 0] - losses[:, 1]).max().round(4))
     0.0058
@@ -217,6 +225,8 @@ def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
     In the given order, with this delay, nothing is known of a block while it lasts: every learner expects T/2 and a
     regret of about sqrt((d + 1) T / (2 pi)). Shuffled, the delay only adds d.
 
+    horizon: number of rows.
+
     >>> delay_trap(6, 2, seed=3).losses.tolist()
     [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]
     """
@@ -232,6 +242,8 @@ def three_actions(horizon: int, *, seed: Seed) -> Pool:
     Mean rewards are (0, .4, .9) and mean costs (0, .2, .9), counted exactly.
 
     Action 0 is the null action. At a rate of .5 the best mix is (0, 4/7, 3/7); at .1 it is (1/2, 1/2, 0).
+
+    horizon: number of rows.
 
     >>> three_actions(10, seed=0).costs.sum(axis=0).ravel().tolist()
     [0.0, 2.0, 9.0]
@@ -256,6 +268,8 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
     learner that spends s in the first half earns at most T/2 - s/2 if rich and s/2 if poor, so it has a regret of at
     least (s - T/4)/2 in the one case and (T/2 - s)/2 in the other: T/16 in one of them, for every learner. Shuffled,
     the same rows are easy.
+
+    horizon: T, number of rows.
 
     >>> hindsight(4, "rich").costs[:, 1, 0].tolist(), hindsight(4, "poor").costs[:, 1, 0].tolist()
     ([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0])

@@ -51,6 +51,7 @@ class Cell(NamedTuple):
 class Runs:
     """Hold repeated plays of learners, with means, intervals and slopes.
 
+    `cells` has the plays of each learner, order and horizon; `switching_price` is the loss added for each switch.
     `order` and `horizon` default to the first order and the largest horizon. Regret includes the switching price;
     `expected=True` replaces the loss of the action by its expectation over the learner's own randomness. `actions` has
     the names of the actions, including an added null action; `amounts` the budget of each resource; `bounds` the proved

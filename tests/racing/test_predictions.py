@@ -16,7 +16,7 @@ from tombola.paper.extensions.racing import (
     _mean_over_all_rows,
     _mean_over_rows_ahead,
     _range_ignored,
-    unchanged_rule,
+    _unchanged_rule,
 )
 from tombola.racing import Race, RaceSettings
 from tombola.racing.known import SideInformation
@@ -40,7 +40,7 @@ def cases(count: int, N: int, k: int) -> Any:
 
 
 def expected_wealth(
-    table: Any, side: SideInformation, level: float = 1e-9, fault: Any = unchanged_rule, **question: Any
+    table: Any, side: SideInformation, level: float = 1e-9, fault: Any = _unchanged_rule, **question: Any
 ) -> tuple[float, float]:
     """Return P(wrong answer) and the largest expected wealth of a best candidate, over all orders.
 

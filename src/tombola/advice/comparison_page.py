@@ -33,6 +33,7 @@ class Picture(NamedTuple):
 class ActionMean(NamedTuple):
     """Mean loss of an action, with the 95 % interval it would have as a sample.
 
+    value: the mean loss.
     low, high: ends of the interval, within [0, 1].
     """
 

@@ -61,6 +61,9 @@ class CompareReport:
     name: of the table, in texts.
     runs: plays of all learners in all orders.
     order_test: result of the test whether the table is listed in random order.
+    table, request: the table, and the parameters of the comparison.
+    n_cached: repetitions that were read from the cache.
+    routing: result of routing by features; None without features.
     """
 
     name: str

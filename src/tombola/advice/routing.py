@@ -118,6 +118,7 @@ class Routing:
     budget, target: None without one.
     n_features: number of encoded features.
     explanation: None under a budget.
+    quality: under a budget, cost and mean loss of routing at several budgets.
     """
 
     policy: str
@@ -134,7 +135,7 @@ class Routing:
     n_features: int
     target: float | None = None
     explanation: Explanation | None = None
-    quality: tuple[tuple[float, float], ...] = ()  # cost and mean loss of routing at several budgets
+    quality: tuple[tuple[float, float], ...] = ()
 
     @cached_property
     def helps(self) -> bool:

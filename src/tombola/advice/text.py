@@ -44,6 +44,7 @@ class Summary(NamedTuple):
     gain: its loss against references.
     precision: repetitions, intervals and the proved bound.
     command: starts a live session with the learner, or is "".
+    warnings: sentences about the order or the size of the table.
     """
 
     table: str

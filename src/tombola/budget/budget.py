@@ -302,7 +302,7 @@ class BudgetTerms(NamedTuple):
 class Balance:
     """Amounts, spending, and reservations for plays in flight, in cost units.
 
-    Each has one number per resource. A reservation is the worst cost of a play without feedback yet.
+    amounts, spent, reserved: one number per resource. A reservation is the worst cost of a play without feedback yet.
     """
 
     amounts: tuple[float, ...]

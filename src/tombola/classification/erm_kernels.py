@@ -116,6 +116,7 @@ def learn_one(whole: Rounds, floats: Floats, words: Words, row: Floats, label: i
 
     whole, floats, words: tree and minimiser as flat vectors (`label_vectors`).
     row: features.
+    weight: loss of a wrong prediction.
     """
     tree, dp = tree_view(whole, floats, words), switch_dp_view(whole, floats, words)
     if dp.rule >= MIDDLE or label_of(dp, row) != label:

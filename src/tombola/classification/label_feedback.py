@@ -143,7 +143,10 @@ class LabelFeedback(FeedbackModel):
         return outcome[1] if action != outcome[0] else 0.0
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return the label with the smaller loss, as an argument of `observe`."""
+        """Return the label with the smaller loss, as an argument of `observe`.
+
+        losses: of the labels 0 and 1; `action` and `costs` are not used.
+        """
         return {"label": int(losses[1] < losses[0])}
 
 

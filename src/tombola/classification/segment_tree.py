@@ -246,7 +246,7 @@ def _highest_bit(bits: np.uint64) -> np.uint64:
 
 
 def is_leaf(tree: Tree, node: int) -> bool:
-    """Return whether a node, given by its index, is a leaf."""
+    """Return whether a node of the tree, given by its index, is a leaf."""
     return bool(node >= tree.leaves) if tree.leaves > 0 else bool(node % 2 == 0)
 
 

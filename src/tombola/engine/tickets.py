@@ -109,6 +109,7 @@ def is_pending(cells: Floats, round: int, action: int, probability: float) -> bo
     """Return whether a ticket was issued and has no outcome; a kernel.
 
     cells: matrix of a `TicketTable`.
+    round, action, probability: of the ticket.
     """
     return _is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 

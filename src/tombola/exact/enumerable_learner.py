@@ -100,10 +100,10 @@ class _LossLearner(_EnumerableLearner):
     sees_features = False
 
     def __init__(
-        self, owner: str, learner: Any, kinds: LossRows, horizon: int, budget: Budget | None, stop: Stop
+        self, owner: str, learner: Any, distinct: LossRows, horizon: int, budget: Budget | None, stop: Stop
     ) -> None:
         super().__init__(owner, learner)
-        pool = kinds.distinct_pool
+        pool = distinct.distinct_pool
         budget_run = resolve_budget(pool, budget, stop)
         self._feedback_model = make_feedback_model(learner, horizon, actions=pool.k, budget_run=budget_run)
         self._rng = new_rng(np.random.SeedSequence(0))
@@ -185,10 +185,10 @@ class _LabelPredictor(_EnumerableLearner):
 
     sees_features, branches_on_actions, max_branches = True, False, 1
 
-    def __init__(self, owner: str, learner: LabelLearner, kinds: LabelRows, horizon: int) -> None:
+    def __init__(self, owner: str, learner: LabelLearner, distinct: LabelRows, horizon: int) -> None:
         super().__init__(owner, learner)
-        self._learner, self._pool, self._horizon = learner, kinds.distinct_pool, horizon
-        make_feedback_model(learner, horizon, actions=2, features=kinds.distinct_pool.dimensions)
+        self._learner, self._pool, self._horizon = learner, distinct.distinct_pool, horizon
+        make_feedback_model(learner, horizon, actions=2, features=distinct.distinct_pool.dimensions)
 
     def start(self) -> Snapshot:
         return ()
@@ -220,22 +220,22 @@ class _LabelPredictor(_EnumerableLearner):
 
 
 def make_enumerable(
-    owner: str, learner: Any, kinds: DistinctRows, horizon: int, budget: Budget | None, stop: Stop
+    owner: str, learner: Any, distinct: DistinctRows, horizon: int, budget: Budget | None, stop: Stop
 ) -> _EnumerableLearner:
     """Return the enumerable form of a learner.
 
     Raises ParameterError if it is not possible.
 
     owner: function of the user, named in error messages.
-    kinds: distinct rows of the input.
+    distinct: distinct rows of the input.
     horizon: number of rounds.
     budget, stop: budget and stop rule; None without a budget.
     """
     feedback_type(learner)
-    if isinstance(kinds, LabelRows):
-        return _LabelPredictor(owner, learner, kinds, horizon)
-    assert isinstance(kinds, LossRows)
-    return _LossLearner(owner, learner, kinds, horizon, budget, stop)
+    if isinstance(distinct, LabelRows):
+        return _LabelPredictor(owner, learner, distinct, horizon)
+    assert isinstance(distinct, LossRows)
+    return _LossLearner(owner, learner, distinct, horizon, budget, stop)
 
 
 def _arrays(workspace: Any) -> list[Floats]:

@@ -75,9 +75,9 @@ def expected_loss(
     >>> expected_loss(FollowTheLeader(), [[1, 0], [0, 1], [1, 0]])
     3.0
     """
-    kinds = distinct_rows("expected_loss", learner, rows, budget)
-    indices = kinds.indices.tolist()
-    tree = _Tree("expected_loss", learner, kinds, len(indices), _Options(delay, budget, stop, limit))
+    distinct = distinct_rows("expected_loss", learner, rows, budget)
+    indices = distinct.indices.tolist()
+    tree = _Tree("expected_loss", learner, distinct, len(indices), _Options(delay, budget, stop, limit))
     tree.check_size(0.0)
     return math.fsum(loss for _, loss in tree.leaves(lambda path: [indices[len(path)]]))
 
@@ -110,12 +110,12 @@ def random_order(
     >>> random_order(ERM(Thresholds()), LabelledPool([1, 2, 3], [0, 0, 1]))
     1.1666666666666667
     """
-    kinds = distinct_rows("random_order", learner, pool, budget)
-    counts = kinds.counts.tolist()
-    tree = _Tree("random_order", learner, kinds, sum(counts), _Options(delay, budget, stop, limit))
+    distinct = distinct_rows("random_order", learner, pool, budget)
+    counts = distinct.counts.tolist()
+    tree = _Tree("random_order", learner, distinct, sum(counts), _Options(delay, budget, stop, limit))
     tree.check_size(math.lgamma(sum(counts) + 1) - sum(math.lgamma(count + 1) for count in counts))
     losses = [loss for _, loss in tree.leaves(_unused_rows(counts))]
-    return math.fsum(losses) / len(losses) - kinds.best(counts, sum(counts))
+    return math.fsum(losses) / len(losses) - distinct.best(counts, sum(counts))
 
 
 def worst_pool(
@@ -140,9 +140,10 @@ def worst_pool(
     >>> round(regret, 9), pool.losses.tolist()
     (1.333333333, [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     """
-    kinds = distinct_rows("worst_pool", learner, rows, budget)
-    regret, counts = _walk_all("worst_pool", learner, kinds, horizon, _Options(delay, budget, stop, limit)).worst_pool()
-    return regret, kinds.pool(_repeat_rows(counts))
+    distinct = distinct_rows("worst_pool", learner, rows, budget)
+    options = _Options(delay, budget, stop, limit)
+    regret, counts = _walk_all("worst_pool", learner, distinct, horizon, options).worst_pool()
+    return regret, distinct.pool(_repeat_rows(counts))
 
 
 def worst_case(
@@ -172,13 +173,13 @@ def worst_case(
     (1.333333333, 2.0, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     """
     _validate.integer("worst_case", "grid", grid, least=1)
-    kinds = distinct_rows("worst_case", learner, rows, budget)
-    if math.comb(grid + len(kinds) - 1, grid) > limit:
+    distinct = distinct_rows("worst_case", learner, rows, budget)
+    if math.comb(grid + len(distinct) - 1, grid) > limit:
         raise ParameterError(
-            f"worst_case: expected at most limit={limit} distributions, got more for {len(kinds)} distinct rows and "
+            f"worst_case: expected at most limit={limit} distributions, got more for {len(distinct)} distinct rows and "
             f"grid={grid}; write a smaller grid, or a larger limit."
         )
-    sequences = _walk_all("worst_case", learner, kinds, horizon, _Options(delay, budget, stop, limit))
+    sequences = _walk_all("worst_case", learner, distinct, horizon, _Options(delay, budget, stop, limit))
     random, counts = sequences.worst_pool()
     iid, probabilities = sequences.worst_iid(grid)
     return Regrets(
@@ -187,11 +188,11 @@ def worst_case(
         adversarial=sequences.adversarial,
         iid_input={
             tuple(row): probability
-            for row, probability in zip(kinds.values.tolist(), probabilities, strict=True)
+            for row, probability in zip(distinct.values.tolist(), probabilities, strict=True)
             if probability > 0
         },
-        random_input=kinds.pool(_repeat_rows(counts)),
-        adversarial_input=kinds.pool(sequences.path),
+        random_input=distinct.pool(_repeat_rows(counts)),
+        adversarial_input=distinct.pool(sequences.path),
     )
 
 
@@ -201,7 +202,7 @@ class _AllSequences(NamedTuple):
     They are the mean for each multiset of rows, and the worst sequence.
     """
 
-    kinds: DistinctRows
+    distinct: DistinctRows
     horizon: int
     means: dict[Path, float]
     adversarial: float
@@ -209,7 +210,7 @@ class _AllSequences(NamedTuple):
 
     def worst_pool(self) -> tuple[float, Path]:
         """Return the largest regret in random order, and the counts of its rows."""
-        return max((mean - self.kinds.best(counts, self.horizon), counts) for counts, mean in self.means.items())
+        return max((mean - self.distinct.best(counts, self.horizon), counts) for counts, mean in self.means.items())
 
     def worst_iid(self, grid: int) -> tuple[float, list[float]]:
         """Return the largest i.i.d. regret on the grid.
@@ -219,33 +220,33 @@ class _AllSequences(NamedTuple):
         counts, losses = np.array(list(self.means)), np.array(list(self.means.values()))
         ways = np.array([_count_orders(pool) for pool in self.means], dtype=np.float64)
         worst, at = -math.inf, [0.0]
-        for parts in _compositions(grid, len(self.kinds)):
+        for parts in _compositions(grid, len(self.distinct)):
             probabilities = np.array(parts) / grid
             loss = float(np.sum(ways * np.prod(probabilities**counts, axis=1) * losses))
-            regret = loss - self.kinds.best(parts, self.horizon)
+            regret = loss - self.distinct.best(parts, self.horizon)
             if regret > worst:
                 worst, at = regret, probabilities.tolist()
         return worst, at
 
 
-def _walk_all(owner: str, learner: Any, kinds: DistinctRows, horizon: int, options: _Options) -> _AllSequences:
+def _walk_all(owner: str, learner: Any, distinct: DistinctRows, horizon: int, options: _Options) -> _AllSequences:
     """Compute the expected loss on every sequence of `horizon` rows."""
     T = _validate.integer(owner, "horizon", horizon, least=1)
-    tree = _Tree(owner, learner, kinds, T, options)
-    tree.check_size(T * math.log(len(kinds)))
+    tree = _Tree(owner, learner, distinct, T, options)
+    tree.check_size(T * math.log(len(distinct)))
     losses: dict[Path, list[float]] = defaultdict(list)
     best: dict[Path, float] = {}
     adversarial = -math.inf
     path: Path = ()
-    for leaf, loss in tree.leaves(_unused_rows([T] * len(kinds))):
-        counts = tuple(leaf.count(kind) for kind in range(len(kinds)))
+    for leaf, loss in tree.leaves(_unused_rows([T] * len(distinct))):
+        counts = tuple(leaf.count(kind) for kind in range(len(distinct)))
         losses[counts].append(loss)
         if counts not in best:
-            best[counts] = kinds.best(counts, T)
+            best[counts] = distinct.best(counts, T)
         if loss - best[counts] > adversarial:
             adversarial, path = loss - best[counts], leaf
     means = {counts: math.fsum(same) / len(same) for counts, same in losses.items()}
-    return _AllSequences(kinds, T, means, adversarial, path)
+    return _AllSequences(distinct, T, means, adversarial, path)
 
 
 def _repeat_rows(counts: Path) -> list[int]:
@@ -292,12 +293,12 @@ class _Node(NamedTuple):
 class _Tree:
     """Tree of all sequences of rows, traversed depth first with one learner."""
 
-    def __init__(self, owner: str, learner: Any, kinds: DistinctRows, horizon: int, options: _Options) -> None:
+    def __init__(self, owner: str, learner: Any, distinct: DistinctRows, horizon: int, options: _Options) -> None:
         self._owner, self._name = owner, type(learner).__name__
         self._limit = _validate.integer(owner, "limit", options.limit, least=1)
         self._delay = _validate.integer(owner, "delay", options.delay, least=0)
-        self._kinds, self._horizon, self._nodes = len(kinds), horizon, 0
-        self._enumerable = make_enumerable(owner, learner, kinds, horizon, options.budget, options.stop)
+        self._kinds, self._horizon, self._nodes = len(distinct), horizon, 0
+        self._enumerable = make_enumerable(owner, learner, distinct, horizon, options.budget, options.stop)
 
     def check_size(self, log_sequences: float) -> None:
         """Raise before the traversal if the number of sequences already exceeds the limit."""
@@ -315,13 +316,13 @@ class _Tree:
             if len(node.path) == self._horizon:
                 yield node.path, node.loss
                 continue
-            kinds = list(reversed(next_rows(node.path)))
-            sees_features = kinds if self._enumerable.sees_features else kinds[:1]
+            distinct = list(reversed(next_rows(node.path)))
+            sees_features = distinct if self._enumerable.sees_features else distinct[:1]
             seen = {
                 kind: [self._enumerable.choices(branch.snapshot, kind) for branch in node.branches]
                 for kind in sees_features
             }
-            stack.extend(self._child(node, seen.get(kind, seen[sees_features[0]]), kind) for kind in kinds)
+            stack.extend(self._child(node, seen.get(kind, seen[sees_features[0]]), kind) for kind in distinct)
 
     def _child(self, node: _Node, choices: list[list[Choice]], kind: int) -> _Node:
         """Return the node after one more row."""

@@ -77,7 +77,10 @@ def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
 
 @dataclass(frozen=True, eq=False)
 class RoutedFeedback(FullFeedback):
-    """Features before the decision, the losses of all actions after the delay."""
+    """Show features before the decision, and the losses of all actions after the delay.
+
+    features: their number.
+    """
 
     features: int = 1
 

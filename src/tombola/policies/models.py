@@ -123,7 +123,7 @@ class Ridge:
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
         """Fit by one decomposition of the smaller Gram matrix; `seed` is unused.
 
-        Leave-one-out residuals are exact.
+        Leave-one-out residuals are exact. Arguments as in `Model.fit`.
         """
         filler = _medians(features)
         filled = _fill(features, filler)

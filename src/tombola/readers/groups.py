@@ -15,7 +15,9 @@ class GroupRow(NamedTuple):
     Means are in the unit of the table. Without a known direction, `best` has the largest mean and `second` the
     smallest.
 
-    cells: number of values that are not missing.
+    name: of the group.
+    rows, cells: number of rows, and of values that are not missing.
+    best_mean, second_mean: means of these two actions.
     """
 
     name: str

@@ -9,6 +9,7 @@ from tombola._types import Floats
 class Band(NamedTuple):
     """A measured curve with its interval.
 
+    name: in the legend.
     x, middle, low, high: arrays of equal length; a point is at (x, middle), its interval from low to high.
     """
 
@@ -20,7 +21,7 @@ class Band(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A reference curve, drawn dashed and without an interval: a bound or exact value."""
+    """A reference curve through (x, y), dashed, without an interval: a bound or exact value."""
 
     name: str
     x: Floats
@@ -28,7 +29,7 @@ class Line(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A single point, with its name as tooltip."""
+    """A single point at (x, y), with its name as tooltip."""
 
     name: str
     x: float

@@ -28,6 +28,7 @@ class ClaimEntry(NamedTuple):
 
     Empty fields are left out.
 
+    name, title: identifier and heading.
     source: place in the paper.
     statement, meaning: the claim, and what it means in plain words.
     outcome, expected: the verdict, and the one it should have.
@@ -37,6 +38,7 @@ class ClaimEntry(NamedTuple):
     limits: origin of the limits that the verdict uses.
     false_alarm: probability of a wrong verdict.
     faults: verdicts with injected faults.
+    drawings: the charts.
     section: heading of the part of the page.
     """
 

@@ -45,6 +45,7 @@ class EvidencePage(NamedTuple):
     verdict: the result in a sentence.
     tone: colour of the verdict: "good", "fair" or "bad".
     facts: names and values.
+    tables, figures: in the order of the page.
     command: command line that reproduces the page.
     """
 

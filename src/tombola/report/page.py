@@ -25,6 +25,7 @@ class Drawing(NamedTuple):
     alt: description for readers who do not see the chart.
     legend: CSS name of the colour and name of each curve.
     edge: where the labels begin, as a share of the width.
+    y_label: label of the vertical axis.
     """
 
     name: str

@@ -391,7 +391,7 @@ class RaceClient(_SyncConnection):
         return self.next(count, reissue_after=reissue_after).calls
 
     def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue calls as `calls` does; also return whether the race is done."""
+        """Issue calls as `calls` does, with its parameters; also return whether the race is done."""
         return self._run(api_requests.next_calls(count, reissue_after))
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
@@ -451,7 +451,7 @@ class AsyncRaceClient(_AsyncConnection):
         return (await self.next(count, reissue_after=reissue_after)).calls
 
     async def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue calls as `calls` does; also return whether the race is done."""
+        """Issue calls as `calls` does, with its parameters; also return whether the race is done."""
         return await self._run(api_requests.next_calls(count, reissue_after))
 
     async def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:

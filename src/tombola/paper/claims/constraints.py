@@ -256,6 +256,7 @@ def budget_play(
 
     The row has regret, T OPT, and whether the play overspent or was stopped.
 
+    learner, pool, order, seed: of the play.
     overdraft: factor on the amounts; 1 in a correct program.
     fluid: play mixes with the strict stop rule, and charge expected costs.
     """
@@ -414,6 +415,7 @@ def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], ord
     solution.
 
     twin: function of `tombola.paper.twins` that returns the cost of every round.
+    order, seed: of the play.
     """
     generator, T = np.random.default_rng(seed), LP_ROUNDS
     rewards, costs = generator.random((2, T, ACTIONS)) * np.linspace(0, 1, ACTIONS)

@@ -22,7 +22,7 @@ _RELATIVE_TOLERANCE = 0.01
 class Evidence(NamedTuple):
     """Values of the line as printed and as corrected, and the true value.
 
-    The true value comes from another computation.
+    truth: the true value, from another computation.
     """
 
     printed: float

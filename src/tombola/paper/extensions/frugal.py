@@ -49,6 +49,7 @@ def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
 
     It loses (1 - gap)/2 of the rows, the others (1 + gap)/2.
 
+    k: number of actions.
     best: index of the best action.
 
     >>> trap_pool(4, 2, 0.5).losses.tolist()

@@ -288,7 +288,7 @@ def _after_every_row(n: int) -> int:
     return n + 1
 
 
-def unchanged_rule(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _unchanged_rule(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
     """Leave the rule unchanged before row i of an order: no fault."""
 
 
@@ -347,7 +347,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     """
 
     orders: Orders = all_orders
-    before: _Before = unchanged_rule
+    before: _Before = _unchanged_rule
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]
