@@ -25,7 +25,7 @@ class Advice(NamedTuple):
     - `learner`: the learner to use; where none is better than a random fixed action, the best one.
     - `tied`: the learners whose paired difference to it is not significant.
     - `regret`: its regret.
-    - `next`: the best learner that is significantly worse, "" if there is none; `lead` is the difference in regret.
+    - `next`: the best learner that is significantly worse, or ""; `lead` is the difference in regret.
     - `gain`: loss of a random fixed action minus loss of the learner; None under a budget.
     """
 
@@ -44,7 +44,7 @@ class Advice(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The mechanism of the learner in one clause, "" if there is none to name."""
+        """The mechanism of the learner in one clause, or ""."""
         return _REASONS.get(self.learner, "")
 
 

@@ -319,7 +319,10 @@ def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation
 
 
 def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[float, float]]:
-    """Return cost and mean loss of RoutedLP on one order, at shares of the cost of the best fixed action."""
+    """Return cost and mean loss of RoutedLP on one order, at several budgets.
+
+    The budgets are shares of the cost of the best fixed action.
+    """
     null = request.budget(pool)
     assert null is not None
     whole = float(np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[:, pool.best].sum())

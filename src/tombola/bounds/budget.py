@@ -7,7 +7,7 @@ import math
 
 
 def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
-    r"""Bound the regret of PrimalDual on i.i.d. rows in fluid play with the strict stop.
+    r"""Bound the regret of PrimalDual on i.i.d. rows in fluid play, strict stop.
 
     .. math:: \left(1 + \frac{1}{\rho}\right) \sqrt{\frac{T \ln k}{2}} + \frac{1}{\rho} \sqrt{\frac{T \ln (m+1)}{2}}
        + \frac{1}{\rho} + \left(2 + \frac{1}{\rho}\right) \sqrt{\frac{T \ln (3/\delta)}{2}}
@@ -91,7 +91,7 @@ def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: 
 def budget_simulation(
     horizon: int, actions: int, resources: int, rate: float, delta: float, margin: float = 3.0
 ) -> float:
-    r"""Bound the regret of Simulation with base PrimalDual in random order (corrected proof).
+    r"""Bound the regret of Simulation(PrimalDual) in random order (corrected proof).
 
     .. math:: T_{\mathrm{null}} + \sum_{i \geq i^*} 2^i \epsilon_i \left(3 + \frac{1 + \mathrm{margin}}{\rho}\right)
        + \sum_{i \geq i^*} R_{2^i}(\mathrm{PrimalDual}, \rho/2)
@@ -210,7 +210,9 @@ def serfling_lp_first_play(
 
 
 def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 2.0) -> float:
-    r"""Bound the regret of SerflingLP in random order, without delay, fluid or sampled; at most T.
+    r"""Bound the regret of SerflingLP in random order without delay; at most T.
+
+    It holds in fluid and in sampled play.
 
     .. math:: \sum_{\mathrm{blocks}} L \left(e + M + \frac{1/T + e + M}{\rho}\right)
 

@@ -46,7 +46,9 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: _Regret
 
 
 def simulation(horizon: int, actions: int, delay: int = 0, base: _RegretBound | None = None) -> float:
-    r"""Bound the regret of Simulation in random order (Theorem 4.2, corrected), at most T.
+    r"""Bound the regret of Simulation in random order (Theorem 4.2, corrected).
+
+    At most T:
 
     .. math:: 1 + d \lceil \log_2 T \rceil + \sum_{i < \lceil \log_2 T \rceil} R(2^i)
        + \sqrt{2 \ln k} \sum_i L_i \frac{T}{T - n} \sqrt{\frac{T - n + 1}{T n}}

@@ -1,4 +1,4 @@
-"""Regret bound of empirical risk minimisation over policies (Theorem C2, docs/theory/context.md)."""
+"""Regret bound of ERM over policies (Theorem C2, docs/theory/context.md)."""
 
 import math
 

@@ -48,7 +48,7 @@ class ERM(LabelLearner):
 
     @property
     def probability(self) -> float:
-        """The probability of a prediction: 1, or NaN with random ties, which have no formula."""
+        """The probability of a prediction: 1, or NaN (no formula) with random ties."""
         return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:

@@ -436,7 +436,7 @@ def table_(
 def _side_information(
     known: Path | None, history: Path | None, settings: "RaceSettings", rows: list[str], column: str
 ) -> "SideInformation | None":
-    """Return answers on file and history of a race; None without --known and --history."""
+    """Return answers on file and history; None without --known and --history."""
     from tombola.persistence.race_csv import read_known
     from tombola.racing.known import SideInformation
 

@@ -20,7 +20,7 @@ class RemoteSession:
     url: address of `tombola serve`.
     token: of a worker; "" if the server has none.
     name: of the session.
-    reissue_after: first offer tickets without an outcome that were issued so many seconds ago; None for never.
+    reissue_after: first offer tickets without an outcome issued at least this many seconds ago; None for never.
     """
 
     def __init__(self, url: str, token: str, name: str, reissue_after: float | None = None) -> None:

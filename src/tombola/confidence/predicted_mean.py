@@ -1,4 +1,6 @@
-"""Confidence sequence for one mean, with predictions from history (docs/theory/race.md, section 9).
+"""Confidence sequence for one mean, with predictions from history.
+
+docs/theory/race.md, section 9.
 
 The i-th value x of row r is replaced by y = x - g(r) + mean of g over the rows left, where g is a prediction that is
 known before the row is drawn. y has the conditional mean of x and a smaller variance. Against "the mean is at most m"
@@ -134,7 +136,10 @@ class PredictedMean:
     def _update(
         self, side: int, kind: int, value: float, low: float, total: float, estimate: float, variance: float
     ) -> None:
-        """Update four strategies against "the mean is at most m", for all m; `value` is at least `low`."""
+        """Update four strategies against "the mean is at most m", for all m.
+
+        `value` is at least `low`.
+        """
         n, means, wealth = self.count, self._points[side], self._wealth[side, kind]
         left = self.population - n
         gain, m = self.population / left, (self.population * means - total) / left

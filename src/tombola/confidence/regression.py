@@ -1,4 +1,6 @@
-"""Ridge regression of losses on the principal components of history (docs/theory/race.md, section 9).
+"""Ridge regression of losses on the principal components of history.
+
+docs/theory/race.md, section 9.
 
 A prediction is a function of the row that does not depend on the order of the rows left, so its mean over exactly these
 rows is known. Two levels: the mean of the columns, and the deviation of each from it. The penalty is chosen by exact

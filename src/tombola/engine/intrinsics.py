@@ -1,7 +1,7 @@
 """Intrinsics and compiler hints that plain Python cannot express.
 
 `NATIVE` maps a plain function to a factory of the LLVM intrinsic that replaces it. `NOT_INLINED` lists the kernels
-that are compiled as functions of their own.
+that are compiled as separate functions.
 """
 
 import math
@@ -78,7 +78,7 @@ def _power_of_two() -> Any:
     return intrinsic(typed)
 
 
-# Kernels compiled as functions of their own; see `no_inline`.
+# Kernels compiled as separate functions; see `no_inline`.
 NOT_INLINED: set[Any] = set()
 
 

@@ -52,7 +52,7 @@ class Verdict(NamedTuple):
     """Hold the outcome of a claim, with the texts that the page prints.
 
     measured: the measured values as a sentence.
-    printed, corrected: formulas of the paper and of its correction; "" if there is none.
+    printed, corrected: formulas of the paper and of its correction, or "".
     """
 
     outcome: Outcome

@@ -96,8 +96,8 @@ class RaceFile(ProcessBound):
         settings: of the race; a missing seed is drawn and stored.
         rows: names of the rows, all different.
         evaluator_config: how calls are made, as plain data (`SubprocessEvaluator.to_json`); None if unknown.
-        side: answers on file and history; None if there are none.
-        strata: groups of the rows; None if there are none.
+        side: answers on file and history, or None.
+        strata: groups of the rows, or None.
         """
         names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
@@ -418,8 +418,8 @@ def open_log(
     given: a log is used as given, a path opens or starts a race file, None keeps events in memory.
     settings: of the race; without a seed, that of the file or a drawn one is used.
     rows: names of the rows.
-    side: answers on file and history; None if there are none.
-    strata: groups of the rows; None if there are none.
+    side: answers on file and history, or None.
+    strata: groups of the rows, or None.
     """
     if isinstance(given, str | PathLike):
         file = RaceFile.at(given, settings, rows, side=side, strata=strata)

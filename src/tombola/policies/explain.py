@@ -1,4 +1,4 @@
-"""Explanations of a router: learning curve, importance of features, a tree in words.
+"""Explanations of a router: learning curve, feature importance, a tree.
 
 The learning curve is the progressive loss of the blocks (Theorem C1): one pass measures it without a test set. The loss
 with more rows than the list has is an extrapolation.
@@ -140,7 +140,10 @@ def _paths(
 
 
 def _groups(names: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns of each feature: those of a category (name=level) or a text (name:number) belong together."""
+    """Return the columns of each feature.
+
+    Those of a category (name=level) or a text (name:number) belong together.
+    """
     found: dict[str, list[int]] = {}
     for at, name in enumerate(names):
         found.setdefault(name.partition("=")[0].partition(":")[0], []).append(at)

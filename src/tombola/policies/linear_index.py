@@ -342,7 +342,10 @@ class LiveIndex:
         return _Ridges(inverse, np.zeros((self.k, size)), np.zeros((self.k, size)), np.zeros(self.k))
 
     def _standardise(self, features: Floats) -> None:
-        """Write 1 and the standardised features into `scores`; a missing feature is its mean."""
+        """Write 1 and the standardised features into `scores`.
+
+        A missing feature is its mean.
+        """
         self.scores[0] = 1.0
         scores = (features - self.shift) * self.scale
         self.scores[1:] = np.where(np.isfinite(scores), np.clip(scores, -_MAX_SCORE, _MAX_SCORE), 0.0)

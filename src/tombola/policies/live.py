@@ -77,7 +77,7 @@ def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
 
 @dataclass(frozen=True, eq=False)
 class RoutedFeedback(FullFeedback):
-    """Show features before the decision, and the losses of all actions after the delay.
+    """Show features before the decision, all losses after the delay.
 
     features: their number.
     """

@@ -70,7 +70,7 @@ class Plan:
     settings: of the simulated races, with their level.
     rows: length of the list.
     outcomes: one per shuffle.
-    strata: the groups of the rows; None if there are none.
+    strata: the groups of the rows, or None.
     """
 
     settings: RaceSettings
@@ -216,7 +216,7 @@ class _PartTable(NamedTuple):
     table     (rows, k) losses of the part
     totals    (k,) their sums
     position  (rows of the list,) index of each row within the part; -1 if it is not in the part
-    side      answers on file and history of the part; None if there are none
+    side      answers on file and history of the part, or None
     """
 
     table: Rows
@@ -252,8 +252,8 @@ class _Job(NamedTuple):
 
         pool: the finished table.
         costs, workload: as in `_Job`.
-        strata: the groups; None if there are none.
-        side: answers on file and history; None if there are none.
+        strata: the groups, or None.
+        side: answers on file and history, or None.
         """
         table = cast("Rows", np.ascontiguousarray(pool.losses))
         every = np.arange(pool.rows)

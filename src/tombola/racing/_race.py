@@ -107,8 +107,8 @@ class Race(ProcessBound):
         settings: of the race, with its seed.
         rows: names of the rows, or their number.
         events: from its log; FeedbackError if they belong to another race.
-        side: answers on file and history; None if there are none.
-        strata: groups of the rows; None if there are none.
+        side: answers on file and history, or None.
+        strata: groups of the rows, or None.
         """
         race, names = cls.__new__(cls), _row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)

@@ -309,7 +309,10 @@ class _Driver:
             ) from error
 
     def _check_baseline(self, call: Call, error: BaseException | None) -> None:
-        """Raise SessionError if the first calls of the baseline all fail: every candidate would pass the gate."""
+        """Raise SessionError if the first calls of the baseline all fail.
+
+        Every candidate would pass the gate.
+        """
         answers = error is None or self._baseline_failures < 0
         self._baseline_failures = -1 if answers else self._baseline_failures + 1
         if error is not None and self._baseline_failures == _MAX_BASELINE_FAILURES:

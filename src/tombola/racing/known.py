@@ -1,4 +1,6 @@
-"""Side information of a race: answers on file and history, fixed before the order is drawn.
+"""Side information of a race, fixed before the order is drawn.
+
+It has answers on file and history.
 
 Known answers cost no call, and bound the totals of the candidates (docs/theory/race.md, section 8). They must be the
 cells of this table, known by row, in a set of cells that does not depend on the order.

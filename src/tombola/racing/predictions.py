@@ -1,4 +1,6 @@
-"""Predictions of losses from history, and the rows of a race with side information (docs/theory/race.md, section 9).
+"""Predictions of losses from history, for races with side information.
+
+docs/theory/race.md, section 9.
 
 The predictions are refitted at growing intervals from counted rows. Between two fits they are one fixed function of the
 row. `InformedRule` keeps the sums over the rows left, which adjusted losses need.

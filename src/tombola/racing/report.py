@@ -64,7 +64,7 @@ class RaceReport:
     wealth            (rows, k) wealth of the bet against each candidate after each row, NaN once dropped
     survivors         (rows + 1,) active candidates before the first row and after each row
     calls             (rows + 1,) calls that count up to there
-    name              file name, "" if there is none
+    name              file name, or ""
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`), if known
     """
 
@@ -80,7 +80,7 @@ class RaceReport:
     def from_race(cls, race: Race, *, name: str = "", evaluator_config: dict[str, Any] | None = None) -> "RaceReport":
         """Return the report of a race.
 
-        name: file name shown in the report, "" if there is none.
+        name: file name shown in the report, or "".
         evaluator_config: how the calls were made, as plain data; None if unknown.
 
         >>> from tombola.racing import race

@@ -132,7 +132,7 @@ def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: 
 
     settings: of the race; the parts share its level.
     rows: length of the list.
-    strata: the groups; None if there are none.
+    strata: the groups, or None.
     side: answers on file and history of all rows.
     """
     groups = () if strata is None else strata.sizes

@@ -105,7 +105,7 @@ class SubprocessEvaluator:
         return [word.replace(_ROW, row) for word in words]
 
     async def ask(self, call: Call, log: Callable[[str], None] | None = None) -> Answer:
-        """Run the command of a call, with retries, and return (loss, cost), or the loss if there is no cost.
+        """Run the command of a call, with retries; return (loss, cost), or the loss.
 
         CommandError if the last attempt fails, too. The cost is in seconds with loss "seconds", the printed one with
         loss "stdout".

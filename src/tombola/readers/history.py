@@ -1,4 +1,4 @@
-"""History of the rows of a list: numbers known of every row before the order is drawn."""
+"""History: numbers known of every row before the order is drawn."""
 
 import math
 from collections.abc import Sequence

@@ -27,7 +27,7 @@ class Table(NamedTuple):
     delays: rounds until the feedback of each row arrives; None without delays.
     notes: remarks on the conversion, for the user.
     kind: "losses" (lower is better) or "scores" (higher is better).
-    unit: the word that the column names use for the numbers ("accuracy", "seconds"), "" if there is none.
+    unit: the word that the column names use for the numbers ("accuracy", "seconds"), or "".
     range: the two table values that were mapped to losses 0 and 1, the smaller one first.
     strata: the group of each row, if the option `by` names their column.
 

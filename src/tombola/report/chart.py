@@ -21,7 +21,7 @@ class Band(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A reference curve through (x, y), dashed, without an interval: a bound or exact value."""
+    """A dashed reference curve through (x, y): a bound or an exact value."""
 
     name: str
     x: Floats

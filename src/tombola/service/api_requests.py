@@ -161,7 +161,7 @@ def next_tickets(count: int, reissue_after: float | None) -> ApiRequest[list[Ass
     """Request the next tickets of a session: rows with the actions to play.
 
     count: number of tickets; the server issues fewer if fewer rows are left.
-    reissue_after: first offer tickets without an outcome that were issued more than so many seconds ago; None for
+    reissue_after: first offer tickets without an outcome issued at least this many seconds ago; None for
         never.
     """
     body = {"count": count} | _without_none(reissue_after=reissue_after)
@@ -238,7 +238,7 @@ def next_calls(count: int | None, reissue_after: float | None) -> ApiRequest[Iss
     """Request calls of a race: candidates to evaluate on rows.
 
     count: number of calls; None for all that the next row needs.
-    reissue_after: first offer calls without an answer that were issued more than so many seconds ago; None for never.
+    reissue_after: first offer calls without an answer issued at least this many seconds ago; None for never.
     """
 
     def parse(reply: "httpx.Response") -> IssuedCalls:

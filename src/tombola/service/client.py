@@ -229,7 +229,7 @@ class Client(_SyncConnection):
     def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
         """Issue the next tickets, at most `count`.
 
-        reissue_after: first offer tickets without an outcome that were issued more than so many seconds ago, to any
+        reissue_after: first offer tickets without an outcome issued at least this many seconds ago, to any
             worker; None for never.
         """
         return self._run(api_requests.next_tickets(count, reissue_after))
@@ -306,7 +306,7 @@ class AsyncClient(_AsyncConnection):
     async def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
         """Issue the next tickets, at most `count`.
 
-        reissue_after: first offer tickets without an outcome that were issued more than so many seconds ago, to any
+        reissue_after: first offer tickets without an outcome issued at least this many seconds ago, to any
             worker; None for never.
         """
         return await self._run(api_requests.next_tickets(count, reissue_after))
@@ -385,13 +385,13 @@ class RaceClient(_SyncConnection):
         The list is empty if the race is done, or waits for answers.
 
         count: number of calls; None for all that the next row needs.
-        reissue_after: first offer calls without an answer that were issued more than so many seconds ago; None for
+        reissue_after: first offer calls without an answer issued at least this many seconds ago; None for
             never.
         """
         return self.next(count, reissue_after=reissue_after).calls
 
     def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue calls as `calls` does, with its parameters; also return whether the race is done."""
+        """Issue calls as `calls` does; also return whether the race is done."""
         return self._run(api_requests.next_calls(count, reissue_after))
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
@@ -445,13 +445,13 @@ class AsyncRaceClient(_AsyncConnection):
         The list is empty if the race is done, or waits for answers.
 
         count: number of calls; None for all that the next row needs.
-        reissue_after: first offer calls without an answer that were issued more than so many seconds ago; None for
+        reissue_after: first offer calls without an answer issued at least this many seconds ago; None for
             never.
         """
         return (await self.next(count, reissue_after=reissue_after)).calls
 
     async def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue calls as `calls` does, with its parameters; also return whether the race is done."""
+        """Issue calls as `calls` does; also return whether the race is done."""
         return await self._run(api_requests.next_calls(count, reissue_after))
 
     async def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:

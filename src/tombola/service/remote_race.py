@@ -39,7 +39,7 @@ async def run_remote_race(
     - `workers`: commands at a time on this machine.
     - `max_seconds`: time limit of this run, None for no limit; calls under way then stay pending.
     - `log`: receives a line at each change seen, and per failed command; None: silent.
-    - `reissue_after`: take over calls that were issued so many seconds ago and have no answer; None: never.
+    - `reissue_after`: take over calls issued at least this many seconds ago without an answer; None: never.
     """
     await _check_evaluator(client, evaluator)
 
@@ -63,7 +63,7 @@ class _RemoteWorker:
     client: the race.
     settings: of the race.
     log: receives lines of progress; None: silent.
-    reissue_after: take over calls that were issued so many seconds ago and have no answer; None: never.
+    reissue_after: take over calls issued at least this many seconds ago without an answer; None: never.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ class PlaneERM:
         self._found: Floats | None = None
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Add the gain of label 1 over label 0, plus or minus `weight`, at the point of a row."""
+        """Add the gain of label 1 over label 0, plus or minus `weight`, at a row."""
         point = (float(row[0]), float(row[1]))
         self._gains[point] = self._gains.get(point, 0.0) + (weight if label == 1 else -weight)
         if self._found is not None and self._label(self._found, row) != label:

@@ -458,7 +458,7 @@ def _corollary_row(T: int, rate: float, seed: Seed) -> Row:
 
 
 def _rate_checks(rows: Rows) -> list[float]:
-    """Return the p-values of the corollary: both terms, and the slopes in T and in 1/rho."""
+    """Return the p-values of the corollary: both terms, slopes in T and 1/rho."""
     if not rows:
         return []
     far = sum(abs(_second_term(row) - 2.0) > 1.0 for row in rows)

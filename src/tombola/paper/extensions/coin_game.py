@@ -29,7 +29,10 @@ def shuffled_probability(T: int, w: int, n: int, s: int) -> float:
 
 
 def unshuffled_probability(T: int, w: int, n: int, s: int) -> float:
-    """Return P(s of the first n rows are among the w of T) if the w come first: 0 or 1."""
+    """Return the same probability if the w rows come first: 0 or 1.
+
+    It is P(s of the first n rows are among the w of T).
+    """
     return float(s == min(n, w))
 
 
@@ -47,10 +50,11 @@ def _next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> floa
 
 
 def game_matrix(T: int, delay: int = 0, paths: Paths = shuffled_probability) -> tuple[Floats, Floats]:
-    """Return A and b with regret A[w] x + b[w] on the coin pool with w losses of action 1.
+    """Return A and b: the regret on coin pool w is A[w] x + b[w].
 
-    A coin pool has T rows, in each of which one of two actions loses 1. A strategy x has the probability of action 1
-    in each state (n, s): n rounds played, s of them lost by action 1. Shapes: (T + 1, T (T + 1) / 2) and (T + 1,).
+    Coin pool w has T rows, in each of which one of two actions loses 1; action 1 loses w of them. A strategy x has the
+    probability of action 1 in each state (n, s): n rounds played, s of them lost by action 1. Shapes of A and b:
+    (T + 1, T (T + 1) / 2) and (T + 1,).
 
     delay: d; the first mix is played d more times, the last d mixes are not played (Theorem 3, delay.md).
     paths: distribution of the order.

@@ -1,4 +1,7 @@
-"""Theorem C2 (docs/theory/context.md) on thresholds, and the best choice per row within a budget."""
+"""Theorem C2 on thresholds, and the best choice per row within a budget.
+
+docs/theory/context.md.
+"""
 
 import itertools
 from collections.abc import Callable
@@ -155,7 +158,7 @@ def _exact_value(pool: Pool, amount: float) -> float:
 
 @dataclass(frozen=True)
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
-    """Best choice per row within a budget: by prices, by a linear program, and by enumeration.
+    """Best choice per row within a budget: by prices, by an LP, by enumeration.
 
     Fields are the components under test; faults replace them.
 

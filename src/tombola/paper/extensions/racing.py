@@ -1,4 +1,7 @@
-"""Theorems 1 to 4 and sections 8 and 9 of docs/theory/race.md: races, exactly, over all orders of small lists."""
+"""Claims about races, computed exactly over all orders of small lists.
+
+Theorems 1 to 4 and sections 8 and 9 of docs/theory/race.md.
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -220,7 +223,7 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 
 @dataclass(frozen=True)
 class CertificateClaim(Extension, name="certificate", expected="holds"):
-    """Expected wealth of the bets against the true mean of one column, after every number of rows.
+    """Expected wealth of the bets against the true mean, after every row.
 
     Fields are the components under test; faults replace them.
 

@@ -217,7 +217,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
         return _Tree(self.rule(types.shape[1], n, population or n, level), branches, types, length)
 
     def _wrong_on_sample(self, law: "np.typing.NDArray[np.int64]", n: int, level: float) -> float:
-        """Return the probability of a wrong claim of `rank` on n independent rows of a law."""
+        """Return P(a wrong claim of `rank`) on n independent rows of a law."""
         ahead, probability = _true_order(law.sum(axis=0)), 0.0
         # The tests of 0/1 losses do not depend on the order of the rows.
         for sample in itertools.combinations_with_replacement(range(len(law)), n):

@@ -201,7 +201,7 @@ def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, lis
 
 
 def _cell_value(cell: Any) -> Any:
-    """Return the value of a cell; a number that Excel shows as a percentage as that text, as in a CSV file."""
+    """Return the value of a cell; a percentage as its text, as in a CSV file."""
     value = cell.value
     if isinstance(value, float | int) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
         return f"{100 * value:.12g}%"
