@@ -103,7 +103,7 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_first_action_is_no_switch",
     ),
     "learner may ask for plans without end": (
-        "engine/runner.py", "if self._plans > MAX_PLANS", "if False", "test_learner_that_stays_due_raises",
+        "engine/runner.py", "if self._plans > _MAX_PLANS", "if False", "test_learner_that_stays_due_raises",
     ),
 }  # fmt: skip
 SKIPPED_FIELDS = ("annotation", "returns", "type_params", "decorator_list")

@@ -164,5 +164,5 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         return {
             "no optimism": NO_OPTIMISM,
             "no price in the index": NO_PRICE,
-            "no price in the blocks": SourceFault("bounds.frugal:frugal_block", "min(STRETCH", "min(0 * STRETCH"),
+            "no price in the blocks": SourceFault("bounds.frugal:frugal_block", "min(_STRETCH", "min(0 * _STRETCH"),
         }
