@@ -55,3 +55,15 @@ def test_true_order_breaks_ties_by_file_order() -> None:
     totals = np.array([2, 1, 2, 0])
     expected, _ = naive.order_of([totals.tolist()])  # type: ignore[no-untyped-call]
     assert sorted(range(4), key=lambda a: _true_order(totals)[:, a].sum()) == expected
+
+
+def test_pair_of_three_bets_as_two_at_a_third_of_the_level() -> None:
+    """The case "pairs in thirds" judges three candidates by two: their wealth is the same, until a pair is decided."""
+    losses = np.random.default_rng(1).integers(0, 4, (12, 3)) / 3.0
+    three, two = Ranks(3, 12, 12, 0.3), Ranks(2, 12, 12, 0.1)
+    for row in losses:
+        three.update(row)
+        two.update(row[:2])
+        assert three.state.threshold == pytest.approx(two.state.threshold)
+        # Bettor a k + b bets against "a is at most b".
+        assert three.state.wealth[[1, 3]].sum(axis=1) == pytest.approx(two.state.wealth[[1, 2]].sum(axis=1))

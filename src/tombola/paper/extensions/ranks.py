@@ -21,7 +21,7 @@ from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.paper.source_faults import SourceFault
 from tombola.racing.pair_bets import pair_weights
-from tombola.racing.ranks import Ranks
+from tombola.racing.ranks import Ranks, n_pairs
 from tombola.ranking import rank
 from tombola.report.chart import Chart
 
@@ -29,6 +29,9 @@ from tombola.report.chart import Chart
 _LEVELS = (0.05, 0.2, 0.5)
 # Number of rows of a cluster, in the case in which rows come in clusters.
 _CLUSTER_SIZE = 3
+
+# Smallest number of rows of a case that begins where another one ends.
+_FIRST_ROWS = {"two kinds of rows": 9, "pairs in thirds": 5}
 
 # Matrix of claims, shape (k, k): entry (a, b) is True where a comes before b.
 Order = np.typing.NDArray[np.bool_]
@@ -173,11 +176,13 @@ class RankSets(Extension, name="ranks", expected="holds"):
             ("running sample", 2): (10, 12), ("running sample", 3): (4, 6),
             # No wrong claim about 4 candidates is possible on fewer than 9 rows; all sequences of 9 are too many.
             ("two kinds of rows", 4): (0, 10),
+            # 37 types of rows are too many for more than 4 rows; the pairs of a wrong claim have 7.
+            ("pairs in thirds", 3): (0, 6),
         }  # fmt: skip
         return [
             {"case": case, "k": k, "N": rows, "level": level}
             for (case, k), most in sizes.items()
-            for rows in ((most[full],) if "sample" in case else range(9 if "kinds" in case else 1, most[full] + 1))
+            for rows in ((most[full],) if "sample" in case else range(_FIRST_ROWS.get(case, 1), most[full] + 1))
             for level in _LEVELS
         ]
 
@@ -192,6 +197,11 @@ class RankSets(Extension, name="ranks", expected="holds"):
             pairs = itertools.combinations(_row_types(k, 1), 2)
             worst = [self._tree(np.array(pair), 1, rows, level).worst_pool() for pair in pairs]
             probability, cases = max(one for one, _ in worst), sum(count for _, count in worst)
+        elif case == "pairs in thirds":
+            # A wrong claim needs a wrong pair: add the probabilities of the pairs, each at its share of the level.
+            tree = self._tree(_row_types(2, 3), 3, rows, level / n_pairs(k))
+            worst_pair, cases = tree.worst_pool()
+            probability = n_pairs(k) * worst_pair
         else:
             steps = {"0/1": 1, "thirds": 3, "clusters": _CLUSTER_SIZE}[case]
             tree = self._tree(_row_types(k, steps), steps, rows, level, clusters=case == "clusters")
