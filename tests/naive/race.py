@@ -1,7 +1,7 @@
 """Naive twins of the elimination rules: everything is recomputed from all rows."""
 
 import math
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 
@@ -17,10 +17,10 @@ def bets(lead: Any, i: Any, shift: Any, N: Any, rows: Any, variance: Any) -> Any
     return [edge / (variance + edge**2) for edge in edges] + [0.8 * gain, 0.3 * gain]
 
 
-def wealth(rows: Any, pairs: Any, shift: Any, N: Any, length: Any) -> Any:
-    """Return the wealth after rows of losses, where pairs[i] = (b, o) are the candidate and its opponent in row i."""
+def wealth(rows: Any, pairs: Any, shift: Any, N: Any, length: Any, since: Any = 0) -> Any:
+    """Return the wealth of bets from row `since` on; pairs[i] are candidate and opponent in row since + i."""
     strategies, squares, count = [1 / 2, 1 / 4, 1 / 8, 1 / 8], 0.0, 0
-    for i, (b, o) in enumerate(pairs):
+    for i, (b, o) in enumerate(pairs, start=since):
         lead = sum(row[b] - row[o] for row in rows[:i])
         d = rows[i][b] - rows[i][o]
         m = shift if N == math.inf else (N * shift - lead) / (N - i)
@@ -139,27 +139,46 @@ def within(table: Any, level: Any, margin: Any) -> Any:
     return history[-1], (0 if k == 1 else None)
 
 
-def top(table: Any, level: Any, m: Any) -> Any:
-    """Return the active candidates at the end of a race for the best m."""
+def top(table: Any, level: Any, m: Any, most: Any = 5000) -> Any:
+    """Return the active candidates at the end of a race for the best m; at most `most` sets are listed."""
     N, k = len(table), len(table[0])
-    accounts = {(a, b): Account(1.0, 0.0, N, N) for a in range(k) for b in range(k) if a != b}
+    pairs = {(a, b): Account(1.0, 0.0, N, N) for a in range(k) for b in range(k) if a != b}
+    few = math.comb(k, m) <= most
+    threshold = 1 / level if few else 4 / level
+    active, since = list(range(k)), 0
     certain: Any = set()
-    active = list(range(k))
+    chosen: Any = None
     for i in range(N):
         if len(active) <= m:
             break
-        for a in active:
+        if chosen is None and math.comb(len(active), m) <= most:
+            chosen, since = {members: [] for members in combinations(active, m)}, i
+        sums = totals(table[:i], k)
+        out: Any = dict.fromkeys(active, 0.0)
+        for a, b in pairs:
+            if a in active and b in active:
+                pairs[a, b].bet(differences(table[:i], b, a), table[i][b] - table[i][a])
+                certain |= {(a, b)} if impossible(table[: i + 1], b, a, 0.0, N) else set()
+        if chosen is not None:
+            out = dict.fromkeys(active, math.inf)
+            rejected: Any = set()
+            for members, opponents in chosen.items():
+                others = [a for a in active if a not in members]
+                opponents.append((max(members, key=lambda b: (sums[b], -b)), min(others, key=lambda a: (sums[a], a))))
+                value = wealth(table[: i + 1], opponents, 0.0, N, N, since)
+                if any((a, b) in certain for a in others for b in members):
+                    value = math.inf
+                out |= {b: min(out[b], value) for b in members}
+                rejected |= {members} if value >= threshold else set()
+            chosen = {members: opponents for members, opponents in chosen.items() if members not in rejected}
+        if not few:
             for b in active:
-                if a != b:
-                    accounts[a, b].bet(differences(table[:i], b, a), table[i][b] - table[i][a])
-                    certain |= {(a, b)} if impossible(table[: i + 1], b, a, 0.0, N) else set()
-        means = {}
-        for b in active:
-            against = sorted(math.inf if (a, b) in certain else accounts[a, b].wealth for a in range(k) if a != b)
-            means[b] = sum(against[: k - m]) / (k - m)
-        for b in sorted(active, key=lambda b: (-means[b], b)):
-            if means[b] >= m / level and len(active) > m:
+                against = sorted(math.inf if (a, b) in certain else pairs[a, b].wealth for a in range(k) if a != b)
+                out[b] = max(out[b], sum(against[: k - m]) / (k - m) / m * 3)
+        for b in sorted(active, key=lambda b: (-out[b], b)):
+            if out[b] >= threshold and len(active) > m:
                 active.remove(b)
+                chosen = chosen and {members: past for members, past in chosen.items() if b not in members}
     return active
 
 

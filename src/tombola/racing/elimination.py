@@ -35,11 +35,12 @@ class EliminationState(NamedTuple):
     wealth            (bettors, 4) wealth by strategy (`tombola.racing.bets`)
     squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
     settled           (pairs, k) `Within`: 1 if b has proved a close enough, at [a, b]; `Ranks`: 1 if a is proved to
-                      come before b; `Place`: e-values of both sides
+                      come before b; `Place`: e-values of both sides; `Top`: 1 for the members of a set, one set per row
     deposit           (pairs, k) `Within`: stake of the account that b holds for a, at [a, b], without gains; `Blocks`:
-                      1 once "a is at least as good as b" is rejected
+                      1 once "a is at least as good as b" is rejected; `Top`: number of sets in the first cell
     decision          (k,) `Gate`: 1 statement proved, -1 refuted, 0 open; `Within`: 1 for the chosen candidate
-    total_advantage   (k,) `Gate`: total loss of the baseline minus that of the candidate
+    total_advantage   (k,) `Gate`: total loss of the baseline minus that of the candidate; `Top`: least wealth at which
+                      a set with the candidate was rejected
     rule_values       (k,) scratch space of `Top` and `Blocks`; `Place`: first and last possible rank, at both ends
     known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
     offset            (k,) mean prediction over the rows left minus the prediction of the current row
@@ -51,7 +52,8 @@ class EliminationState(NamedTuple):
     fitted_rows       (1,) number of rows of this estimate
     rows, population  length of the list, and of the population (may be infinite)
     threshold         wealth at which a bet decides
-    margin            tolerance of `Within` and `Gate`; `Ranks`, `Place`: 1 / goal of bets towards the last row
+    margin            tolerance of `Within` and `Gate`; `Ranks`, `Place`: 1 / goal of bets towards the last row; `Top`:
+                      wealth of pairs that drops a candidate
     rule_parameter    `Top`: number of candidates to keep; `Gate`: the baseline; `Within`: wealth that settles
                       an account; `Place`: the candidate
     """

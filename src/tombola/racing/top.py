@@ -1,13 +1,18 @@
 """Top: find the best m candidates (Theorem 3 of docs/theory/race.md).
 
-One bettor per ordered pair (a, b), index a k + b, bets that a is better than b. If b is among the best m, at most m - 1
-candidates are better, so at least k - m of the bets against b bet against a true null. The mean of the k - m smallest
-wealths against b is at most the mean of those. It reaches m / level with probability at most level / m; a union bound
-over the best m gives the level.
+One bettor per set of m candidates bets that the set is not one of m best. In every row it bets that the worst member is
+worse than the best other candidate; both are determined by past rows. A set is rejected when its wealth reaches
+1 / level, or when its worst member is certainly worse. A candidate is dropped when all sets with it are rejected. A set
+of m best candidates is ever rejected with probability at most the level: there is no union bound over its members.
+
+If there are too many sets to list, half of the level drops candidates by the bets of all pairs (`_update_pairs`), until
+the sets of active candidates are few enough; the other half is for these.
 """
 
 import math
 from typing import Any
+
+import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.bets import bet, is_refuted, total_wealth
@@ -21,6 +26,11 @@ from tombola.racing.elimination import (
     finish,
     n_active,
 )
+
+# Largest number of sets that are listed: a row takes about 50 ns per set, and most sets are rejected soon.
+_MAX_SETS = 5000
+# Share of the level that is spent on pairs, if there are more sets than that: pairs then drop most candidates.
+_PAIR_SHARE = 0.75
 
 
 class Top(Elimination):
@@ -44,53 +54,187 @@ class Top(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> EliminationState:
-        k = self.candidates
-        return self.initial_state(bettors=k * k, threshold=self.top / self.level, rule_parameter=self.top)
+        k, sets = self.candidates, math.comb(self.candidates, self.top)
+        uses_pairs = sets > _MAX_SETS
+        sets = min(sets, _MAX_SETS)
+        state = self.initial_state(
+            bettors=sets + uses_pairs * k * k,
+            threshold=1.0 / ((1.0 - uses_pairs * _PAIR_SHARE) * self.level),
+            margin=self.top / (_PAIR_SHARE * self.level),
+            rule_parameter=self.top,
+            pairs=sets,
+        )
+        state = state._replace(total_advantage=np.full(k, math.inf))
+        _list_sets(state)
+        return state
 
     def open_questions(self) -> list[OpenQuestion]:
-        ranked, k = sorted(self.active, key=lambda a: float(self.state.total_loss[a])), self.candidates
-        last, threshold = ranked[self.top - 1], self.state.threshold * (k - self.top)
-        return [OpenQuestion(self.gap(last, b), self.variance(last * k + b), threshold) for b in ranked[self.top :]]
+        state, k, loss = self.state, self.candidates, self.state.total_loss
+        if state.deposit[0, 0] == 0.0:
+            ranked, pairs = sorted(self.active, key=lambda a: float(loss[a])), len(state.wealth) - k * k
+            last, threshold = ranked[self.top - 1], state.margin * (k - self.top)
+            return [
+                OpenQuestion(self.gap(last, b), self.variance(pairs + last * k + b), threshold)
+                for b in ranked[self.top :]
+            ]
+        questions = []
+        for s in range(int(state.deposit[0, 0])):
+            members = state.settled[s]
+            worst = max((a for a in self.active if members[a]), key=lambda a: float(loss[a]))
+            best = min((a for a in self.active if not members[a]), key=lambda a: float(loss[a]))
+            # The leading set is the answer; it is not to be rejected.
+            if loss[worst] > loss[best]:
+                questions.append(OpenQuestion(self.gap(best, worst), self.variance(s), state.threshold))
+        return questions
 
     @staticmethod
     def step(state: EliminationState, losses: Floats) -> None:
-        _update_pairs(state, losses)
-        count_row(state, losses)
+        if state.deposit[0, 0] == 0.0:
+            _list_sets(state)
+        uses_pairs = state.wealth.shape[0] > state.settled.shape[0]
+        if uses_pairs:
+            _update_pairs(state, losses)
+        for s in range(int(state.deposit[0, 0])):
+            _bet_against_set(state, losses, s)
         leader, _ = best_two(state)
+        count_row(state, losses)
         for b in range(losses.size):
             if state.active[b] > 0.0:
-                state.current_wealth[b] = _mean_of_smallest(state, b)
+                state.current_wealth[b] = math.inf if state.deposit[0, 0] > 0.0 else 0.0
+        for s in range(int(state.deposit[0, 0]) - 1, -1, -1):
+            _reject_set(state, s)
+        for b in range(losses.size):
+            # Certain only if no set with b was rejected by its wealth.
+            if state.current_wealth[b] >= state.threshold:
+                state.current_wealth[b] = min(state.current_wealth[b], state.total_advantage[b])
+            if uses_pairs and state.active[b] > 0.0:
+                by_pairs = _mean_of_smallest(state, b) * state.threshold / state.margin
+                state.current_wealth[b] = max(state.current_wealth[b], by_pairs)
         _drop_beaten(state, leader)
         finish(state, state.rule_parameter)
+
+
+def _list_sets(state: Any) -> None:
+    """List all sets of m active candidates in `state.settled`, if there is space.
+
+    m is the number of candidates to keep. `state.deposit[0, 0]` becomes the number of sets.
+
+    state: an `EliminationState`, changed in place.
+    """
+    k, sets, members, m = state.active.size, 1.0, state.settled, int(state.rule_parameter)
+    for i in range(m):
+        sets *= (n_active(state) - i) / (i + 1.0)
+    if round(sets) > members.shape[0]:
+        return
+    state.deposit[0, 0] = round(sets)
+    count = 0
+    for c in range(k):
+        if state.active[c] > 0.0 and count < m:
+            members[0, c] = 1.0
+            count += 1
+    for s in range(1, int(state.deposit[0, 0])):
+        # The next set in lexicographic order: the last member that can move to the right does, those behind it follow.
+        following, behind, moved = -1, 0, k - 1
+        while not (members[s - 1, moved] > 0.0 and following >= 0 and members[s - 1, following] == 0.0):
+            if state.active[moved] > 0.0:
+                behind += members[s - 1, moved] > 0.0
+                following = moved
+            moved -= 1
+        for c in range(k):
+            if c < moved:
+                members[s, c] = members[s - 1, c]
+            elif c > moved and behind >= 0 and state.active[c] > 0.0:
+                members[s, c] = 1.0
+                behind -= 1
+
+
+def _bet_against_set(state: Any, losses: Floats, s: int) -> None:
+    """Bet on one row, before it is counted, that set s is not one of m best.
+
+    state: an `EliminationState`, changed in place.
+    losses: of the row, shape (k,).
+    """
+    worst, best = -1, -1
+    for c in range(losses.size):
+        if state.active[c] > 0.0:
+            if state.settled[s, c] > 0.0:
+                worst = c if worst < 0 or state.total_loss[c] > state.total_loss[worst] else worst
+            else:
+                best = c if best < 0 or state.total_loss[c] < state.total_loss[best] else best
+    lead, d = state.total_loss[worst] - state.total_loss[best], losses[worst] - losses[best]
+    bet(state, s, worst, best, lead, d, 0.0)
+
+
+def _reject_set(state: Any, s: int) -> None:
+    """Reject set s if its wealth suffices, or a member is certainly worse than another.
+
+    The row is counted already. `state.current_wealth` of every member becomes at most the wealth of the set.
+
+    state: an `EliminationState`, changed in place.
+    """
+    worst, best = -1, -1
+    for c in range(state.active.size):
+        if state.settled[s, c] > 0.0:
+            # The largest smallest possible total of a member, and the smallest largest possible one of another.
+            low = state.total_loss[c] + state.known_loss[c]
+            worst = c if worst < 0 or low > state.total_loss[worst] + state.known_loss[worst] else worst
+        elif state.active[c] > 0.0:
+            high = state.total_loss[c] - state.known_gain[c]
+            best = c if best < 0 or high < state.total_loss[best] - state.known_gain[best] else best
+    wealth = total_wealth(state.wealth[s])
+    if is_refuted(state, worst, best, state.total_loss[worst] - state.total_loss[best], 0.0, state.rows_seen[0]):
+        wealth = math.inf
+    for c in range(state.active.size):
+        if state.settled[s, c] > 0.0:
+            state.current_wealth[c] = min(state.current_wealth[c], wealth)
+            if wealth >= state.threshold:
+                state.total_advantage[c] = min(state.total_advantage[c], wealth)
+    if wealth >= state.threshold:
+        _delete_set(state, s)
+
+
+def _delete_set(state: Any, s: int) -> None:
+    """Delete set s from the list; the last one takes its place.
+
+    state: an `EliminationState`, changed in place.
+    """
+    state.deposit[0, 0] -= 1.0
+    last = int(state.deposit[0, 0])
+    for c in range(state.active.size):
+        state.settled[s, c] = state.settled[last, c]
+    for j in range(state.wealth.shape[1]):
+        state.wealth[s, j] = state.wealth[last, j]
+    state.squared_residuals[s] = state.squared_residuals[last]
+    state.n_bets[s] = state.n_bets[last]
 
 
 def _update_pairs(state: Any, losses: Floats) -> None:
     """Bet on one row, before it is counted, for all pairs of active candidates.
 
-    state: an `EliminationState`, changed in place; bettor a k + b bets that a is better than b.
+    state: an `EliminationState`, changed in place; the bettor of (a, b) bets that a is better than b.
     losses: of the row, shape (k,).
     """
-    k = losses.size
+    k, first = losses.size, state.settled.shape[0]
     for a in range(k):
         for b in range(k):
             if a != b and state.active[a] > 0.0 and state.active[b] > 0.0:
                 lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
-                bet(state, a * k + b, b, a, lead, d, 0.0)
+                bet(state, first + a * k + b, b, a, lead, d, 0.0)
                 if is_refuted(state, b, a, lead + d, 0.0, state.rows_seen[0] + 1.0):
-                    state.wealth[a * k + b, 0] = math.inf
+                    state.wealth[first + a * k + b, 0] = math.inf
 
 
 def _mean_of_smallest(state: Any, b: int) -> float:
-    """Return E_b of Theorem 3: the mean of the k - m smallest wealths against b.
+    """Return E_b of Theorem 3: the mean of the k - m smallest pair wealths against b.
 
     m is the number of candidates to keep.
 
     state: an `EliminationState`.
     b: number of the candidate.
     """
-    k, rule_values = state.total_loss.size, state.rule_values
+    k, first, rule_values = state.total_loss.size, state.settled.shape[0], state.rule_values
     for a in range(k):
-        rule_values[a] = total_wealth(state.wealth[a * k + b]) if a != b else -1.0
+        rule_values[a] = total_wealth(state.wealth[first + a * k + b]) if a != b else -1.0
     # Discard the m - 1 largest; -1 marks b itself and the discarded ones.
     for _ in range(int(state.rule_parameter) - 1):
         largest = 0
@@ -105,7 +249,7 @@ def _mean_of_smallest(state: Any, b: int) -> float:
 
 
 def _drop_beaten(state: Any, leader: int) -> None:
-    """Drop candidates with a wealth of m / level or more, until m are left.
+    """Drop candidates with a wealth of the threshold or more, until m are left.
 
     m is the number of candidates to keep. The largest wealth comes first.
 
@@ -120,3 +264,6 @@ def _drop_beaten(state: Any, leader: int) -> None:
         if worst < 0:
             break
         drop(state, worst, leader, state.current_wealth[worst])
+        for s in range(int(state.deposit[0, 0]) - 1, -1, -1):
+            if state.settled[s, worst] > 0.0:
+                _delete_set(state, s)
