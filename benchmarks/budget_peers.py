@@ -12,14 +12,14 @@ from tombola.learners import BudgetedBanditLearner
 from tombola.learners.bandit.counts import update_mean
 from tombola.learners.budgeted.means import (
     add_costs,
-    ceilings,
-    no_answers,
-    no_plan,
-    note_plan,
+    initial_answers,
+    initial_plan,
     plan_is_due,
-    play_planned,
+    reward_ceilings,
+    schedule_next_plan,
     share_unseen,
     solve,
+    write_planned_mix,
 )
 
 
@@ -29,7 +29,7 @@ class Weights(NamedTuple):
     rate: float
     step: float
     caution: float
-    ceilings: Floats
+    reward_ceilings: Floats
     seen: Floats
     means: Floats
     costs: Floats
@@ -54,7 +54,7 @@ class PrimalDualBwK(BudgetedBanditLearner):
             rate=terms.rate,
             step=min(1.0, math.sqrt(math.log(m + 1) / budget)),
             caution=self.caution * math.log(T * k * (m + 1)),
-            ceilings=ceilings(terms),
+            ceilings=reward_ceilings(terms),
             seen=np.zeros(k),
             means=np.zeros(k),
             costs=np.zeros((k, m)),
@@ -112,7 +112,7 @@ class First(NamedTuple):
     horizon: float
     first: float
     prices: Floats
-    ceilings: Floats
+    reward_ceilings: Floats
     answered: Floats
     seen: Floats
     means: Floats
@@ -126,7 +126,7 @@ class First(NamedTuple):
 
 def start(growth: float, first: float, terms: BudgetTerms) -> First:
     """Return a state that knows nothing."""
-    return First(growth=growth, first=first, **no_answers(terms), **no_plan(terms))
+    return First(growth=growth, first=first, **initial_answers(terms), **initial_plan(terms))
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Planner(BudgetedBanditLearner):
     @staticmethod
     def mix(state: First, mix: Floats) -> None:
         """Play the mix of the last plan."""
-        play_planned(state, mix)
+        write_planned_mix(state, mix)
 
     @staticmethod
     def observe(state: First, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
@@ -167,7 +167,7 @@ class EpsilonFirstLP(Planner):
 
     def plan(self, state: First, left: Floats, fits: Floats, rng: RngState) -> None:
         """Play what was seen least, or solve."""
-        rest = note_plan(state, fits)
+        rest = schedule_next_plan(state, fits)
         able = np.flatnonzero((fits > 0) & (state.ceilings > 0))
         if state.answered[0] < state.first and able.size:
             state.played[:] = 0.0
@@ -196,7 +196,7 @@ class Oracle(Planner):
 
     def plan(self, state: First, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP of what is believed."""
-        rest = note_plan(state, fits)
+        rest = schedule_next_plan(state, fits)
         loss, loss_sd, cost, cost_sd = np.array(self.types).T
         real = state.ceilings > 0
         n = state.seen[real][:, None]

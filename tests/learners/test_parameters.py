@@ -42,7 +42,7 @@ def test_extreme_parameters_are_rejected(make: Callable[[], object], one_sentenc
 @pytest.mark.parametrize("alpha", [1e-6, 1e-3])
 def test_smallest_block_has_one_round(alpha: float) -> None:
     state = ucb2.first_state(alpha, math.inf, 2)
-    assert [ucb2.next_block(state, 0) for _ in range(3)] == [1.0, 1.0, 1.0]
+    assert [ucb2._next_block(state, 0) for _ in range(3)] == [1.0, 1.0, 1.0]
 
 
 def test_unknown_learner_name_is_one_line(one_sentence: Callable[[object], str]) -> None:

@@ -11,7 +11,7 @@ from tombola.learners import (
     RandomFixedAction,
     Thrifty,
 )
-from tombola.learners.switching.prior import UNIFORM, believe, notice
+from tombola.learners.switching.prior import UNIFORM_VARIANCE, add_loss, update_posterior
 
 
 @pytest.mark.usefixtures("either_way")
@@ -61,8 +61,8 @@ def test_the_prior_learns_centre_and_spread() -> None:
     state = Thrifty().init(41, 10_000)
     for action, mean in enumerate(means):
         for loss in generator.random(50) < mean:
-            notice(state, action, float(loss))
-    believe(state, UNIFORM, UNIFORM)
+            add_loss(state, action, float(loss))
+    update_posterior(state, UNIFORM_VARIANCE, UNIFORM_VARIANCE)
     centre, spread, tried = state.prior
     assert centre == pytest.approx(0.4, abs=0.05)
     assert np.sqrt(spread) == pytest.approx(means.std(), rel=0.25)

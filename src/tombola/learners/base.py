@@ -34,7 +34,9 @@ Kernel: TypeAlias = Callable[..., Any]
 class Kernels(NamedTuple):
     """Functions that the engine compiles; one of `act` and `mix` is None.
 
-    They take their arguments in the order of `_KERNEL_PARAMETERS`.
+    act, mix: choose an action, or write the probability of every action.
+    observe: updates the state with feedback.
+    needs_plan: returns whether the learner must plan before the next round.
     """
 
     act: Kernel | None
@@ -62,11 +64,14 @@ class Learner(ABC):
 
     Subclass it as a frozen dataclass with the class attribute `feedback` ("full" or "bandit"), `init`, and the
     static methods `act` and `observe`. CONTRIBUTING.md has a complete example.
+
+    feedback, learns: as in `AnyLearner`.
+    names_actions: whether a parameter is the index of an action; `compare` then keeps its labels.
     """
 
     feedback: ClassVar[Feedback]
     learns: ClassVar[bool] = True  # False for a baseline, and for one that needs thousands of rounds
-    names_actions: ClassVar[bool] = False  # True if a parameter is the number of an action; `compare` keeps its labels
+    names_actions: ClassVar[bool] = False
 
     @abstractmethod
     def init(self, actions: int, horizon: int) -> Any:
@@ -91,10 +96,10 @@ class Learner(ABC):
     @staticmethod
     @abstractmethod
     def observe(state: Any, *feedback: Any) -> None:
-        """Update the state in place with the feedback of one round.
+        """Update the state in place with the feedback of one round; a kernel.
 
-        feedback: parameters by name, which depend on the kind of feedback; the module docstring lists them. With "full"
-            they are the losses of all actions, and the round if needed; with "bandit" action, probability and loss.
+        feedback: arguments by name. Full information: losses, of all actions, shape (k,), and round, from 1, if the
+            learner takes it. Bandit feedback: action, probability and loss of the play.
         """
 
     @staticmethod
@@ -109,6 +114,9 @@ class Learner(ABC):
         """Compute between two rounds in plain Python; write the result into `state`.
 
         It is called when `needs_plan` returns True, for work that cannot be compiled, such as an LP.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator of the learner.
         """
 
     @property

@@ -28,7 +28,7 @@ from tombola.learners import (
 )
 from tombola.learners.base import Learner
 from tombola.learners.reductions.optimistic import SimulatedHistory, compile_simulation, keep_probabilities, store_loss
-from tombola.learners.switching.frugal_ucb import index
+from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.rng import new_rng
 from twin_cases import OPTIMISTIC, Case, after, each_case, follow
 
@@ -65,7 +65,7 @@ def test_simulated_mean_is_the_index() -> None:
         store_loss(state, 1, float(loss))
     store_loss(state, 0, 0.0)
     share = keep_probabilities(state)
-    expected = index(0.8, 62.0, 400.0, 2, 400.0)
+    expected = lower_index(0.8, 62.0, 400.0, 2, 400.0)
     assert share[0] == 0.0, "an action that never lost has nothing to keep"
     memory, run = compile_simulation(Listener(), 2, 64, compiled=compiles())
     sums = memory.copy()
@@ -121,7 +121,7 @@ def law(base: Learner, horizon: int, seen: Seen) -> Floats:
         return np.array([a == seen.index(()) for a in range(k)], dtype=np.float64)
     looked = [losses[: max(n for n in (1, 2, 3, 5, 8) if n <= len(losses))] for losses in seen]
     left = float(horizon - acted)
-    indices = [index(sum(some) / len(some), float(len(some)), left, k, float(horizon)) for some in looked]
+    indices = [lower_index(sum(some) / len(some), float(len(some)), left, k, float(horizon)) for some in looked]
     return simulated_probabilities(base, 2 ** ((acted + 1).bit_length() - 1), tuple(indices))
 
 

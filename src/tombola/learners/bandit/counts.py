@@ -5,9 +5,9 @@ import math
 from tombola._types import Floats
 
 # Absolute error of `kl_lower_bound`.
-TOLERANCE = 1e-12
+_TOLERANCE = 1e-12
 # Largest number of Newton steps of `kl_lower_bound`; far above the steps that occur.
-MAX_NEWTON_STEPS = 100
+_MAX_NEWTON_STEPS = 100
 
 
 def update_mean(seen: Floats, means: Floats, action: int, loss: float) -> None:
@@ -56,7 +56,7 @@ def kl_lower_bound(mean: float, far: float) -> float:
     mean: observed mean loss, in [0, 1].
     far: largest divergence, 0 or more.
     """
-    if mean <= TOLERANCE or far <= 0.0:
+    if mean <= _TOLERANCE or far <= 0.0:
         return mean if far <= 0.0 else 0.0
     if mean >= 1.0:
         return math.exp(-far)
@@ -65,12 +65,12 @@ def kl_lower_bound(mean: float, far: float) -> float:
     pinsker = mean - math.sqrt(0.5 * far)
     if pinsker > 0.0:
         u = max(u, math.log(pinsker))
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(_MAX_NEWTON_STEPS):
         q = math.exp(u)
         if q >= mean:
             break
         step = (fixed - mean * u - (1.0 - mean) * math.log(1.0 - q)) * (1.0 - q) / (mean - q)
-        if step <= TOLERANCE:
+        if step <= _TOLERANCE:
             break
         u += step
     return min(mean, math.exp(u))

@@ -22,7 +22,7 @@ class State(NamedTuple):
     """Estimated total losses, and weight(a) = exp(base - rate total(a)).
 
     rate: learning rate.
-    base: shift of the exponent; see `_rebase`.
+    base: shift of the exponent, which keeps weights in range.
     totals, weights: of each action.
     """
 

@@ -34,7 +34,7 @@ class State(NamedTuple):
     slopes: Floats
 
 
-def tangent(state: State, action: int, level: float) -> float:
+def _tangent(state: State, action: int, level: float) -> float:
     """Return the tangent of an action's lower bound, at another level.
 
     level: ln t + c ln ln t.
@@ -57,7 +57,7 @@ def _solve_lower_bound(state: State, action: int, level: float) -> float:
     return index
 
 
-def most_promising(state: State, level: float) -> int:
+def _most_promising(state: State, level: float) -> int:
     """Return the action with the smallest lower bound.
 
     Tangents, which are below the bounds, save most of the exact solutions.
@@ -66,11 +66,11 @@ def most_promising(state: State, level: float) -> int:
     """
     best = 0
     for action in range(1, state.seen.size):
-        if tangent(state, action, level) < tangent(state, best, level):
+        if _tangent(state, action, level) < _tangent(state, best, level):
             best = action
     least = _solve_lower_bound(state, best, level)
     for action in range(state.seen.size):
-        if action != best and tangent(state, action, level) <= least + _TANGENT_TOLERANCE:
+        if action != best and _tangent(state, action, level) <= least + _TANGENT_TOLERANCE:
             index = _solve_lower_bound(state, action, level)
             if index < least or (index == least and action < best):
                 best, least = action, index
@@ -109,7 +109,7 @@ class KLUCB(Learner):
         if best < 0:
             level = math.log(state.answered[0] + 1.0)
             level = max(0.0, level + state.c * math.log(level))
-            best = most_promising(state, level)
+            best = _most_promising(state, level)
         state.chosen[best] += 1.0
         return best, 1.0
 

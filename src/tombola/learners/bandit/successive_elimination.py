@@ -29,7 +29,7 @@ class State(NamedTuple):
     means: Floats
 
 
-def eliminate(state: State) -> None:
+def _eliminate(state: State) -> None:
     """Drop every active action a with mean(a) - r(a) > min_b (mean(b) + r(b)).
 
     The radius r is infinite for an action without answers.
@@ -74,7 +74,7 @@ class SuccessiveElimination(Learner):
     def act(state: State, rng: RngState) -> tuple[int, float]:
         if state.turn[0] == state.left[0]:
             if state.left[0] > 1.0:
-                eliminate(state)
+                _eliminate(state)
             state.turn[0] = 0.0
         action = int(state.active[int(state.turn[0])])
         state.turn[0] += 1.0

@@ -17,7 +17,7 @@ from tombola.learners.base import Feedback, MixedLearner
 # Allowed deviation of the sum of a mix from 1; the mix is then normalised.
 _SUM_TOLERANCE = 1e-11
 # Largest number of Newton steps of `normalise`; far above the steps that occur.
-MAX_NEWTON_STEPS = 60
+_MAX_NEWTON_STEPS = 60
 
 
 class State(NamedTuple):
@@ -43,7 +43,7 @@ def normalise(gaps: Floats, y: float, mix: Floats) -> float:
     Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y: after one step it climbs to the root
     and never passes it. It starts at the y of the last round, which is close.
     """
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(_MAX_NEWTON_STEPS):
         total, slope = 0.0, 0.0
         for action in range(mix.size):
             inverse = 1.0 / (y + gaps[action])

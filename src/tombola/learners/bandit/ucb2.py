@@ -48,7 +48,7 @@ def first_state(alpha: float, population: float, actions: int) -> State:
     return State(alpha, population, *place, np.ones(actions), *np.zeros((3, actions)))
 
 
-def most_promising(state: State) -> int:
+def _most_promising(state: State) -> int:
     """Return the action with the smallest lower confidence bound; a kernel.
 
     Every action must have an answer.
@@ -63,10 +63,10 @@ def most_promising(state: State) -> int:
     return best
 
 
-def next_block(state: State, action: int) -> float:
+def _next_block(state: State, action: int) -> float:
     """Return the length of the next non-empty block of an action, and count it.
 
-    Changes `state.powers`.
+    state: changes `state.powers` in place.
     """
     length = 0.0
     while length == 0.0:
@@ -107,8 +107,8 @@ class UCB2(Learner):
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
             if action < 0:
-                action = most_promising(state)
-                state.left[0] = next_block(state, action)
+                action = _most_promising(state)
+                state.left[0] = _next_block(state, action)
             state.current[0] = action
         action = int(state.current[0])
         state.left[0] -= 1.0

@@ -27,13 +27,16 @@ class BudgetedBase(ABC):
     """Base class of learners under budgets, for both kinds of feedback.
 
     Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead. All costs and rates are in the common scale of
-    `tombola.budget.budget.Budget`. `supports_target` tells whether a loss target is allowed.
+    `tombola.budget.budget.Budget`.
+
+    feedback, mixes, learns: as in `AnyLearner`.
+    supports_target: whether it can minimise costs under a loss target.
     """
 
     feedback: ClassVar[str]
     mixes: ClassVar[bool] = True
-    learns: ClassVar[bool] = True  # False for a baseline, and for one that needs thousands of rounds
-    supports_target: ClassVar[bool] = False  # whether it can minimise costs under a loss target
+    learns: ClassVar[bool] = True
+    supports_target: ClassVar[bool] = False
 
     @abstractmethod
     def init(self, terms: BudgetTerms) -> Any:
@@ -45,12 +48,17 @@ class BudgetedBase(ABC):
     @staticmethod
     @abstractmethod
     def mix(state: Any, mix: Floats) -> None:
-        """Write the probability of every action into `mix`, shape (k,)."""
+        """Write the probability of every action into `mix`, shape (k,); a kernel.
+
+        state: as returned by `init`.
+        mix: output; nonnegative, with sum 1.
+        """
 
     @staticmethod
     def needs_plan(state: Any, fits: Floats) -> bool:
-        """Return whether `plan` must run before the next round.
+        """Return whether `plan` must run before the next round; a kernel.
 
+        state: as returned by `init`.
         fits: 1 for each affordable action, shape (k,).
         """
         return False
@@ -58,8 +66,10 @@ class BudgetedBase(ABC):
     def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:  # noqa: B027 - some never plan
         """Compute between two rounds in plain Python; write the result into `state`.
 
+        state: as returned by `init`, changed in place.
         left: unspent budget in the common scale, shape (m,).
         fits: 1 for each affordable action, shape (k,).
+        rng: random generator of the learner.
         """
 
     @property

@@ -15,14 +15,14 @@ from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner, check_growth
 from tombola.learners.budgeted.means import (
     add_row,
-    aim_of,
-    enough_now,
+    initial_plan,
+    initial_sums,
+    loss_to_reach_target,
     means_of,
-    no_plan,
-    no_rows,
     plan_is_due,
-    play_planned,
     solve,
+    target_fields,
+    write_planned_mix,
 )
 
 
@@ -80,13 +80,13 @@ class EmpiricalLP(BudgetedLearner):
     def init(self, terms: BudgetTerms) -> State:
         return State(
             growth=float(self.growth),
-            **aim_of(terms),
+            **target_fields(terms),
             lost=np.zeros(1),
-            **no_rows(terms),
-            **no_plan(terms),
+            **initial_sums(terms),
+            **initial_plan(terms),
         )
 
-    mix = staticmethod(play_planned)
+    mix = staticmethod(write_planned_mix)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
@@ -105,9 +105,9 @@ class EmpiricalLP(BudgetedLearner):
         if seen == 0.0:
             return
         rewards, costs = means_of(state)
-        rest = max(1.0, state.horizon - seen)
-        enough = enough_now(state, float(state.lost[0]), rest)
-        solve(state, rewards, costs, left / rest, np.flatnonzero(fits), enough)
+        remaining = max(1.0, state.horizon - seen)
+        needed_loss = loss_to_reach_target(state, float(state.lost[0]), remaining)
+        solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)

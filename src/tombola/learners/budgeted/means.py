@@ -10,8 +10,8 @@ from tombola.budget.budget import BudgetTerms
 from tombola.budget.optimum import UnreachableError, best_mix, target_as_budget
 
 
-def no_plan(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the plan fields of a first state: null action, all fitting, no basis.
+def initial_plan(terms: BudgetTerms) -> dict[str, Any]:
+    """Return the plan of a first state: null action, all actions fit, no LP basis.
 
     The fields are `horizon`, `played`, `fitted` and `basis`, to be passed to the constructor of a state.
     """
@@ -20,7 +20,7 @@ def no_plan(terms: BudgetTerms) -> dict[str, Any]:
     return {"horizon": float(terms.horizon), "played": np.eye(k)[terms.null], "fitted": np.ones(k), "basis": basis}
 
 
-def no_rows(terms: BudgetTerms) -> dict[str, Any]:
+def initial_sums(terms: BudgetTerms) -> dict[str, Any]:
     """Return the row sums of a first state: zeros, first plan after one row.
 
     The fields are `seen`, `losses`, `costs` and `following`, to be passed to the constructor of a state.
@@ -29,15 +29,18 @@ def no_rows(terms: BudgetTerms) -> dict[str, Any]:
     return {"seen": np.zeros(1), "losses": np.zeros(k), "costs": np.zeros((k, m)), "following": np.ones(1)}
 
 
-def no_answers(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the play fields of a first state: known prices, first plan at once."""
+def initial_answers(terms: BudgetTerms) -> dict[str, Any]:
+    """Return the answer fields of a first state: known prices, first plan at once.
+
+    A dict from field names to values, to be passed to the constructor of a state.
+    """
     k, m = terms.actions, terms.resources
-    known = {"prices": _known_prices(terms), "ceilings": ceilings(terms)}
+    known = {"prices": _known_prices(terms), "ceilings": reward_ceilings(terms)}
     means = {"answered": np.zeros(1), "seen": np.zeros(k), "means": np.zeros(k), "costs": np.zeros((k, m))}
     return {**known, **means, "marks": np.zeros(k), "following": np.zeros(1)}
 
 
-def aim_of(terms: BudgetTerms) -> dict[str, Any]:
+def target_fields(terms: BudgetTerms) -> dict[str, Any]:
     """Return the fields `target` and `idle` of a first state, by name.
 
     `idle` is the added null action, which cannot reach a target, or -1.
@@ -81,15 +84,16 @@ def means_of(state: Any) -> tuple[Floats, Floats]:
     return 1.0 - state.losses / seen, state.costs / seen
 
 
-def play_planned(state: Any, mix: Floats) -> None:
-    """Write the mix of the last plan, `state.played`, into `mix`; a kernel."""
+def write_planned_mix(state: Any, mix: Floats) -> None:
+    """Write the mix of the last plan, `state.played`, into `mix`, (k,); a kernel."""
     for action in range(mix.size):
         mix[action] = state.played[action]
 
 
 def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
-    """Return whether to plan: enough new answers, or a planned action does not fit.
+    """Return whether to plan: new answers are enough, or a planned action does not fit.
 
+    state: with the fields `following`, `played` and `fitted`.
     answered: number of answers so far.
     fits: 1 for each affordable action.
     """
@@ -101,32 +105,36 @@ def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
     return False
 
 
-def note_plan(state: Any, fits: Floats) -> float:
+def schedule_next_plan(state: Any, fits: Floats) -> float:
     """Schedule the next plan (bandit feedback); return the unanswered rounds.
 
+    state: of a learner with bandit feedback, changed in place.
     fits: 1 for each affordable action, stored in `state.fitted`.
     """
     answered = int(state.answered[0])
     state.fitted[:] = fits
     state.marks[:] = np.maximum(state.seen + 1, np.floor(state.growth * state.seen))
-    rest = max(1.0, state.horizon - answered)
-    state.following[0] = max(answered + 1, math.floor(state.horizon - rest / state.growth))
-    return float(rest)
+    remaining = max(1.0, state.horizon - answered)
+    state.following[0] = max(answered + 1, math.floor(state.horizon - remaining / state.growth))
+    return float(remaining)
 
 
-def enough_now(state: Any, lost: float, rest: float) -> float:
+def loss_to_reach_target(state: Any, lost: float, remaining: float) -> float:
     """Return the mean loss of the remaining rounds that reaches the target overall.
 
     Infinite without a target.
 
+    state: with the fields `target` and `horizon`.
     lost: total loss so far.
-    rest: number of remaining rounds.
+    remaining: number of remaining rounds.
     """
-    return float((state.target * state.horizon - lost) / rest) if state.target < math.inf else math.inf
+    return float((state.target * state.horizon - lost) / remaining) if state.target < math.inf else math.inf
 
 
-def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, enough: float) -> bool:
-    """Write the cheapest mix with a mean loss of at most `enough`; return success.
+def _write_cheapest_mix(
+    state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, needed_loss: float
+) -> bool:
+    """Write the cheapest mix with a mean loss of at most `needed_loss`; return success.
 
     state: the mix is written into `state.played`.
     rewards, costs: means of all actions, shapes (k,) and (k, m).
@@ -137,7 +145,7 @@ def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any,
     if active.size == 0:
         return False
     try:
-        mix, _ = best_mix(*target_as_budget(1.0 - rewards[active], costs[active], rates, enough)[0])
+        mix, _ = best_mix(*target_as_budget(1.0 - rewards[active], costs[active], rates, needed_loss)[0])
     except UnreachableError:
         return False
     state.played[:] = 0.0
@@ -145,18 +153,21 @@ def aim(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any,
     return True
 
 
-def solve(state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, enough: float = math.inf) -> None:
+def solve(
+    state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, needed_loss: float = math.inf
+) -> None:
     """Write the optimal mix of some actions into `state.played`.
 
-    The LP is warm-started from the last basis. If `enough` is finite, it is the cheapest mix with that mean loss, if
-    one exists.
+    The LP is warm-started from the last basis. If `needed_loss` is finite, it is the cheapest mix with that mean loss,
+    if one exists.
 
+    state: with the fields `played` and `basis`, changed in place.
     rewards, costs: means of all actions, shapes (k,) and (k, m).
     rates: budget per round and resource.
     actions: indices of the actions to use.
-    enough: mean loss that is sufficient, infinite without a target.
+    needed_loss: mean loss that is sufficient, infinite without a target.
     """
-    if enough < math.inf and aim(state, rewards, costs, rates, actions, enough):
+    if needed_loss < math.inf and _write_cheapest_mix(state, rewards, costs, rates, actions, needed_loss):
         return
     everyone = actions.size == rewards.size
     mix, basis = best_mix(rewards[actions], costs[actions], rates, state.basis if everyone else None)
@@ -185,7 +196,7 @@ def _known_prices(terms: BudgetTerms) -> Floats:
     return np.full((terms.actions, terms.resources), np.nan) if terms.prices is None else terms.prices
 
 
-def ceilings(terms: BudgetTerms) -> Floats:
+def reward_ceilings(terms: BudgetTerms) -> Floats:
     """Return the largest possible reward of each action: 0 for an added null action."""
     found = np.ones(terms.actions)
     found[terms.null] = 0.0 if terms.added else 1.0

@@ -16,13 +16,13 @@ from tombola.learners.bandit.counts import update_mean
 from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
 from tombola.learners.budgeted.means import (
     add_costs,
-    no_answers,
-    no_plan,
-    note_plan,
+    initial_answers,
+    initial_plan,
     plan_is_due,
-    play_planned,
+    schedule_next_plan,
     share_unseen,
     solve,
+    write_planned_mix,
 )
 
 
@@ -81,11 +81,11 @@ class OptimisticLP(BudgetedBanditLearner):
         return State(
             growth=float(self.growth),
             log=optimistic_log(T, k, m, self.delta),
-            **no_answers(terms),
-            **no_plan(terms),
+            **initial_answers(terms),
+            **initial_plan(terms),
         )
 
-    mix = staticmethod(play_planned)
+    mix = staticmethod(write_planned_mix)
 
     @staticmethod
     def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
@@ -97,7 +97,7 @@ class OptimisticLP(BudgetedBanditLearner):
         return plan_is_due(state, state.answered[0], fits)
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
-        rates = left / note_plan(state, fits)
+        rates = left / schedule_next_plan(state, fits)
         lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
         rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])
         costs = np.where(np.isnan(state.prices), lows[:, 1:], state.prices)

@@ -13,7 +13,7 @@ import numpy as np
 from tombola._types import Floats
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner
-from tombola.learners.full_information.hedge import weigh
+from tombola.learners.full_information.hedge import write_exponential_weights
 
 
 class State(NamedTuple):
@@ -68,7 +68,7 @@ class PrimalDual(BudgetedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        weigh(state.totals, state.primal_rate, mix)
+        write_exponential_weights(state.totals, state.primal_rate, mix)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
@@ -100,6 +100,6 @@ def _set_prices(state: State) -> None:
 
     A resource with smaller savings has a larger price.
     """
-    weigh(state.savings, state.dual_rate, state.weights)
+    write_exponential_weights(state.savings, state.dual_rate, state.weights)
     for j in range(state.prices.size):
         state.prices[j] = state.weights[j] / state.rate

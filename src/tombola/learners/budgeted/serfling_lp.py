@@ -12,7 +12,7 @@ from tombola._types import Floats, RngState
 from tombola.bounds.budget import lp_log, lp_margin, serfling_lp, serfling_lp_first_play
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner, check_growth
-from tombola.learners.budgeted.means import add_row, means_of, no_rows, play_planned, solve
+from tombola.learners.budgeted.means import add_row, initial_sums, means_of, solve, write_planned_mix
 
 
 class State(NamedTuple):
@@ -68,12 +68,12 @@ class SerflingLP(BudgetedLearner):
             horizon=float(T),
             log=lp_log(T, k, m, self.delta, self.growth),
             null=float(terms.null),
-            **no_rows(terms),
+            **initial_sums(terms),
             played=np.eye(k)[terms.null],
             basis=np.full(k + m + 1, -1.0),
         )
 
-    mix = staticmethod(play_planned)
+    mix = staticmethod(write_planned_mix)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:

@@ -15,20 +15,20 @@ from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
 from tombola.learners.budgeted.means import (
     add_costs,
-    aim_of,
-    enough_now,
-    no_answers,
-    no_plan,
-    note_plan,
+    initial_answers,
+    initial_plan,
+    loss_to_reach_target,
     plan_is_due,
-    play_planned,
+    schedule_next_plan,
     solve,
+    target_fields,
+    write_planned_mix,
 )
-from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM, believe, notice
+from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM_VARIANCE, add_loss, update_posterior
 
 # Reward above the largest possible one that is entered for an action to be tried, so that the LP prefers it to all
 # others.
-_MORE = 1.0
+_TRIAL_REWARD = 1.0
 
 
 class State(NamedTuple):
@@ -98,7 +98,7 @@ class ThriftyLP(BudgetedBanditLearner):
         k = terms.actions
         return State(
             growth=float(self.growth),
-            **aim_of(terms),
+            **target_fields(terms),
             chosen=np.zeros(k),
             limits=np.zeros(k),
             within=np.zeros(1),
@@ -107,13 +107,13 @@ class ThriftyLP(BudgetedBanditLearner):
             posterior_var=np.zeros(k),
             noise_var=np.zeros(k),
             errors=np.zeros(k),
-            **no_answers(terms),
-            **no_plan(terms),
+            **initial_answers(terms),
+            **initial_plan(terms),
         )
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        play_planned(state, mix)
+        write_planned_mix(state, mix)
         for action in range(mix.size):
             state.chosen[action] += mix[action]
             if state.chosen[action] >= state.limits[action]:
@@ -121,28 +121,28 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        notice(state, action, loss)
+        add_loss(state, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
     def needs_plan(state: State, fits: Floats) -> bool:
         if not plan_is_due(state, state.answered[0], fits):
             return False
-        believe(state, UNIFORM, UNIFORM)  # here, for here it is compiled
+        update_posterior(state, UNIFORM_VARIANCE, UNIFORM_VARIANCE)  # here, for here it is compiled
         return True
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
-        rest = note_plan(state, fits)
+        remaining = schedule_next_plan(state, fits)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
-        costs, usual = _expected_costs(state)
-        plays = min(rest, affordable(left, usual))
-        rewards = np.minimum(state.ceilings, 1.0 - state.posterior_mean + bonuses(state, plays))
+        costs, mean_cost = _expected_costs(state)
+        plays = min(remaining, _affordable_plays(left, mean_cost))
+        rewards = np.minimum(state.ceilings, 1.0 - state.posterior_mean + _exploration_bonuses(state, plays))
         fresh = (state.seen == 0.0) & (state.chosen < 1.0) & (state.ceilings > 0.0)
         if fresh.any() and _worth_trying(state, plays):
-            rewards[fresh] = 1.0 + _MORE
+            rewards[fresh] = 1.0 + _TRIAL_REWARD
             costs[fresh] = np.nan_to_num(state.prices[fresh], nan=0.0)
-        enough = enough_now(state, float(state.seen @ state.means), rest)
-        solve(state, rewards, costs, left / rest, np.flatnonzero(fits), enough)
+        needed_loss = loss_to_reach_target(state, float(state.seen @ state.means), remaining)
+        solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
 
 def _expected_costs(state: State) -> tuple[Floats, Floats]:
@@ -151,34 +151,34 @@ def _expected_costs(state: State) -> tuple[Floats, Floats]:
     Shapes are (k, m) and (m,). A known price is the cost; else half a play at the average is added to the mean.
     """
     tried = state.seen > 0.0
-    usual = state.costs[tried].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
-    often = state.seen[:, None]
-    costs = (often * state.costs + 0.5 * usual) / (often + 0.5)
-    return np.where(np.isnan(state.prices), costs, state.prices), usual
+    mean_cost = state.costs[tried].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
+    answers = state.seen[:, None]
+    costs = (answers * state.costs + 0.5 * mean_cost) / (answers + 0.5)
+    return np.where(np.isnan(state.prices), costs, state.prices), mean_cost
 
 
-def bonuses(state: State, plays: float) -> Floats:
+def _exploration_bonuses(state: State, plays: float) -> Floats:
     """Return the reward added to each action for exploration, shape (k,).
 
     Pending plays count as answered, because their answers arrive soon.
 
     plays: number of plays that rounds and money are left for.
     """
-    often = np.maximum(1.0, np.maximum(state.seen, state.chosen))
-    logs = np.log(np.maximum(1.0, plays / (state.seen.size * often)))
-    return np.asarray(np.sqrt(state.posterior_var * np.maximum(1.0, state.seen) / often) * logs / 2.0)
+    answers = np.maximum(1.0, np.maximum(state.seen, state.chosen))
+    logs = np.log(np.maximum(1.0, plays / (state.seen.size * answers)))
+    return np.asarray(np.sqrt(state.posterior_var * np.maximum(1.0, state.seen) / answers) * logs / 2.0)
 
 
-def affordable(left: Floats, usual: Floats) -> float:
+def _affordable_plays(left: Floats, mean_cost: Floats) -> float:
     """Return the number of plays of average cost that the budget left pays for.
 
     Infinite if nothing costs.
 
     left: unspent budget, shape (m,).
-    usual: average cost of a play, shape (m,).
+    mean_cost: average cost of a play, shape (m,).
     """
-    some = usual > 0.0
-    return float((left[some] / usual[some]).min()) if some.any() else math.inf
+    some = mean_cost > 0.0
+    return float((left[some] / mean_cost[some]).min()) if some.any() else math.inf
 
 
 def _worth_trying(state: State, plays: float) -> bool:

@@ -10,7 +10,7 @@ from tombola import _validate, bounds
 from tombola._types import Floats
 from tombola.engine.intrinsics import no_inline
 from tombola.learners.base import Feedback, MixedLearner
-from tombola.learners.full_information.hedge import weigh
+from tombola.learners.full_information.hedge import write_exponential_weights
 
 
 class State(NamedTuple):
@@ -60,7 +60,7 @@ def add_row(relative_losses: Floats, mix: Floats, rate: float, log_sum: float, l
     for action in range(losses.size):
         gap += mix[action] * (losses[action] - lowest - least)
         relative_losses[action] -= least
-    gap += (weigh(relative_losses, rate, mix) - log_sum) / rate
+    gap += (write_exponential_weights(relative_losses, rate, mix) - log_sum) / rate
     return max(0.0, gap)
 
 
@@ -107,7 +107,7 @@ class AdaHedge(MixedLearner):
     def observe(state: State, losses: Floats) -> None:
         state.gap[0] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         state.rate[0] = state.kappa * adapted_rate(state.gap[0], losses.size)
-        state.log_sum[0] = weigh(state.relative_losses, state.rate[0], state.mix)
+        state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         return bounds.ada_hedge(horizon, actions, self.kappa, delay)

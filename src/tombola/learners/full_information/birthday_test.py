@@ -9,11 +9,11 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.full_information.follow_the_leader import add, leader
+from tombola.learners.full_information.follow_the_leader import add_losses, leader
 
 # Largest distance of a float64 loss from a grid point, in steps of the grid. A float32 loss is off by up to 2^-24 of
 # its size, so grid * SINGLE is added.
-TOLERANCE = 1e-6
+_TOLERANCE = 1e-6
 # Relative rounding error of float32, with a factor of 2.
 _SINGLE = 2.0**-23
 
@@ -41,7 +41,7 @@ def fires(seen: Floats, grid: float, loss: float) -> bool:
     grid: number of points.
     """
     point = math.floor(grid * loss + 0.5)
-    if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, TOLERANCE + grid * _SINGLE):
+    if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, _TOLERANCE + grid * _SINGLE):
         return True
     if seen[int(point)] > 0.0:
         return True
@@ -84,6 +84,6 @@ class BirthdayTest(Learner):
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
         if state.fired[0] > 0.0:
-            add(state.totals, losses)
+            add_losses(state.totals, losses)
         elif fires(state.seen, state.grid, losses[0]):
             state.fired[0] = 1.0

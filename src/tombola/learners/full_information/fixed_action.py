@@ -10,7 +10,7 @@ from tombola.learners.base import Feedback, Learner
 
 
 class State(NamedTuple):
-    """The action."""
+    """The index of the action that is played in every round."""
 
     action: float
 

@@ -11,13 +11,18 @@ from tombola._types import Floats
 from tombola.bounds.full_information import ALPHA, PHI
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.ada_hedge import adapted_rate, add_row
-from tombola.learners.full_information.hedge import weigh
+from tombola.learners.full_information.hedge import write_exponential_weights
 
 FLIP, FLOP = 0, 1
 
 
 class State(NamedTuple):
-    """As for AdaHedge, with the regime and the mixability gap of each regime."""
+    """Losses relative to the leader; mix, rate and log-sum; gaps and regime.
+
+    relative_losses, mix, rate, log_sum: as in `ada_hedge.State`.
+    gaps: mixability gap of each regime.
+    regime: 0 for follow the leader, 1 for AdaHedge.
+    """
 
     relative_losses: Floats
     mix: Floats
@@ -79,7 +84,7 @@ class FlipFlop(MixedLearner):
             regime = 1 - regime
         state.regime[0] = float(regime)
         state.rate[0] = math.inf if regime == FLIP else adapted_rate(state.gaps[FLOP], losses.size)
-        state.log_sum[0] = weigh(state.relative_losses, state.rate[0], state.mix)
+        state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         return bounds.flip_flop(horizon, actions, delay)

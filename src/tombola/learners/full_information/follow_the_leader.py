@@ -20,7 +20,10 @@ class State(NamedTuple):
 
 
 def leader(totals: Floats) -> int:
-    """Return the action with the smallest total, the lowest index among equals."""
+    """Return the action with the smallest total, the lowest index among equals.
+
+    A kernel; `totals` has the total loss of each action, shape (k,).
+    """
     best = 0
     for action in range(1, totals.size):
         if totals[action] < totals[best]:
@@ -28,7 +31,7 @@ def leader(totals: Floats) -> int:
     return best
 
 
-def leaders(totals: Floats, first: int) -> int:
+def _count_leaders(totals: Floats, first: int) -> int:
     """Count the actions with the smallest total; a kernel.
 
     totals: total loss of each action.
@@ -41,8 +44,11 @@ def leaders(totals: Floats, first: int) -> int:
     return count
 
 
-def add(totals: Floats, losses: Floats) -> None:
-    """Add the losses of a row to the totals, in place; a kernel."""
+def add_losses(totals: Floats, losses: Floats) -> None:
+    """Add the losses of a row to the totals, in place; a kernel.
+
+    totals, losses: of each action, shape (k,).
+    """
     for action in range(losses.size):
         totals[action] += losses[action]
 
@@ -77,7 +83,7 @@ class FollowTheLeader(Learner):
     def act(state: State, rng: RngState) -> tuple[int, float]:
         action, count = leader(state.totals), 1
         if state.random > 0.0:
-            count = leaders(state.totals, action)
+            count = _count_leaders(state.totals, action)
         if count == 1:
             return action, 1.0
         least, skip = state.totals[action], integers(rng, count)
@@ -89,7 +95,7 @@ class FollowTheLeader(Learner):
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        add(state.totals, losses)
+        add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         return bounds.follow_the_leader(horizon, actions, delay)

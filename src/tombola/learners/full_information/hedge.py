@@ -12,7 +12,7 @@ from tombola.engine.intrinsics import no_inline
 from tombola.engine.vectors import exponential, least, total
 from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, MixedLearner
-from tombola.learners.full_information.follow_the_leader import add
+from tombola.learners.full_information.follow_the_leader import add_losses
 
 # Number of actions from which on the vectorised exponential is faster than the one of the C library.
 _MIN_VECTOR_ACTIONS = (
@@ -28,7 +28,7 @@ class State(NamedTuple):
 
 
 @no_inline
-def weigh(totals: Floats, rate: float, mix: Floats) -> float:
+def write_exponential_weights(totals: Floats, rate: float, mix: Floats) -> float:
     """Write normalised exponential weights into `mix`; return the log of their sum.
 
     Weights are exp(-rate * (total - least)) before the normalisation.
@@ -94,11 +94,11 @@ class Hedge(MixedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        weigh(state.totals, state.rate, mix)
+        write_exponential_weights(state.totals, state.rate, mix)
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        add(state.totals, losses)
+        add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         if self.order == "random":

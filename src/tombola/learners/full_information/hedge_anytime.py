@@ -9,8 +9,8 @@ import numpy as np
 from tombola import bounds
 from tombola._types import Floats
 from tombola.learners.base import Feedback, MixedLearner
-from tombola.learners.full_information.follow_the_leader import add
-from tombola.learners.full_information.hedge import weigh
+from tombola.learners.full_information.follow_the_leader import add_losses
+from tombola.learners.full_information.hedge import write_exponential_weights
 
 
 class State(NamedTuple):
@@ -41,12 +41,12 @@ class HedgeAnytime(MixedLearner):
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
         rate = 2.0 * math.sqrt(math.log(mix.size) / (1.0 + state.seen[0]))
-        weigh(state.totals, rate, mix)
+        write_exponential_weights(state.totals, rate, mix)
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
         state.seen[0] += 1.0
-        add(state.totals, losses)
+        add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         return bounds.hedge_anytime(horizon, actions, delay)

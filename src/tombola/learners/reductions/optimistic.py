@@ -23,7 +23,7 @@ from tombola.errors import ParameterError
 from tombola.feedback.base import make_choose
 from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.switching.frugal_ucb import index
+from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.rng import choice, integers, new_rng, uniform
 
 if TYPE_CHECKING:  # bound by `compile_loop`
@@ -75,7 +75,7 @@ def keep_probabilities(state: State) -> Floats:
     """
     left = max(1.0, state.horizon - state.acted[0])
     actions = state.seen.size
-    indices = [index(state.levels[a], state.known[a], left, actions, state.horizon) for a in range(actions)]
+    indices = [lower_index(state.levels[a], state.known[a], left, actions, state.horizon) for a in range(actions)]
     return np.divide(indices, state.levels, out=np.zeros(actions), where=state.levels > 0.0)
 
 
@@ -116,7 +116,7 @@ def _simulate_feedback(memory: Floats, rng: RngState, history: SimulatedHistory,
 
 @lru_cache(maxsize=256)
 def compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
-    """Return the first state vector of a base, and its `_simulate_feedback` kernel.
+    """Return the first state vector of a base, and the kernel that simulates it.
 
     rounds: horizon of the base.
     compiled: whether to compile the kernel.
@@ -130,7 +130,7 @@ def compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bo
         return memory, compile_loop(_simulate_feedback, arguments, **names)
 
 
-def simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
+def _simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
     """Run a base on simulated feedback; return its last action and its plays.
 
     state: losses observed so far.
@@ -199,7 +199,7 @@ class OptimisticSimulation(Learner):
 
     def plan(self, state: State, rng: RngState) -> None:
         rounds = _simulation_length(state)
-        state.planned[0], _ = simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
+        state.planned[0], _ = _simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
@@ -246,7 +246,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     def plan(self, state: State, rng: RngState) -> None:
         rounds = _simulation_length(state)
-        _, plays = simulate(self.base, state, rounds, rounds, rng)
+        _, plays = _simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
         state.planned[0] = state.acted[0] + 1.0
         state.due_at[:] = np.ceil(1.5 * state.seen)

@@ -16,21 +16,23 @@ from tombola.rng import iid_indices
 CHUNK = 1 << 14
 
 
-def train(base: Any, setting: FeedbackModel, losses: Floats, rng: RngState, costs: Floats | None = None) -> Floats:
+def train(
+    base: Any, feedback_model: FeedbackModel, losses: Floats, rng: RngState, costs: Floats | None = None
+) -> Floats:
     """Return the play counts of `base` on i.i.d. draws from past rows, shape (k,).
 
     base: learner to train; it starts from its first state.
-    setting: feedback model; its horizon is the number of draws.
+    feedback_model: of the base; its horizon is the number of draws.
     losses: past rows, shape (n, k).
     rng: random generator of draws and learner.
     costs: shape (n, k m), or None without a budget.
     """
-    rounds = setting.horizon
-    past, prices = (read_only(part) for part in (losses, np.zeros((0, 0)) if costs is None else costs))
-    runner = Runner(base, setting, rng)
-    resources = prices.shape[1] // setting.actions
+    rounds = feedback_model.horizon
+    past, prices = (_read_only(part) for part in (losses, np.zeros((0, 0)) if costs is None else costs))
+    runner = Runner(base, feedback_model, rng)
+    resources = prices.shape[1] // feedback_model.actions
     accumulators = new_accumulators(
-        setting.actions, 0, np.zeros(0, np.int64), resources=resources, per_round=False, expects=False
+        feedback_model.actions, 0, np.zeros(0, np.int64), resources=resources, per_round=False, expects=False
     )
     order = np.zeros(min(rounds, CHUNK), np.uint32)
     draw_rows = compile_loop(iid_indices, (order, past.shape[0], rng))
@@ -38,11 +40,11 @@ def train(base: Any, setting: FeedbackModel, losses: Floats, rng: RngState, cost
         chunk = order[: rounds - begun]
         draw_rows(chunk, past.shape[0], rng)
         accumulators.cursor[ROUND] = 0
-        runner.play(RowStream(past, prices, np.arange(setting.actions), chunk, 0), from_delays(0), accumulators)
+        runner.play(RowStream(past, prices, np.arange(feedback_model.actions), chunk, 0), from_delays(0), accumulators)
     return accumulators.plays
 
 
-def read_only(array: Floats) -> Floats:
+def _read_only(array: Floats) -> Floats:
     """Return a read-only view, which has the same compiled type as a pool's arrays."""
     view = array.view()
     view.flags.writeable = False

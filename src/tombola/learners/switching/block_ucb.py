@@ -56,7 +56,7 @@ def _blocks_per_frame(horizon: int) -> list[int]:
     return counts
 
 
-def most_promising(state: State) -> int:
+def _most_promising(state: State) -> int:
     """Return the action with the smallest lower confidence bound; a kernel.
 
     Every action must have an answer.
@@ -70,7 +70,7 @@ def most_promising(state: State) -> int:
     return best
 
 
-def begin_block(state: State) -> None:
+def _begin_block(state: State) -> None:
     """Begin the next block in place; frame f has blocks of f rounds."""
     if state.blocks_left[0] == 0.0 and int(state.frame[0]) < state.blocks.size:
         state.blocks_left[0] = state.blocks[int(state.frame[0])]
@@ -110,8 +110,8 @@ class BlockUCB(Learner):
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
             if action < 0:
-                action = most_promising(state)
-                begin_block(state)
+                action = _most_promising(state)
+                _begin_block(state)
             state.current[0] = action
         action = int(state.current[0])
         state.left[0] -= 1.0

@@ -39,7 +39,7 @@ class State(NamedTuple):
     means: Floats
 
 
-def index(mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0) -> float:
+def lower_index(mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0) -> float:
     """Return the lower index of an action for the remaining rounds.
 
     It is the smallest q with seen kl(mean, q) <= scale (1 - seen/T) ln max(1, remaining / (k seen)).
@@ -58,7 +58,7 @@ def most_promising(state: Any, times: float, scale: float) -> int:
 
     state: with horizon, price, rounds acted, current action, answers and means.
     times: number of switching prices that a switch must repay in the remaining rounds.
-    scale: constant of the index; see `index`.
+    scale: constant of the index; see `lower_index`.
     """
     remaining = max(1.0, state.horizon - state.acted[0])
     toll = times * state.price / remaining
@@ -68,7 +68,7 @@ def most_promising(state: Any, times: float, scale: float) -> int:
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
             seen, mean = state.seen[action], state.means[action]
-            value = index(mean, seen, remaining, state.seen.size, state.horizon, scale)
+            value = lower_index(mean, seen, remaining, state.seen.size, state.horizon, scale)
             if action != current:
                 value += toll
             if value < least:

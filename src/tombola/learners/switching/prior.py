@@ -16,14 +16,14 @@ _PASSES = 3
 # Weight of the widest spread in the estimate, in actions. It keeps the spread from collapsing while few actions are
 # tried.
 _WEIGHT = 0.05
-# Variance of a mean that is uniform on [0, 1] over the variance of a coin: 1/12 against 1/4.
-UNIFORM = 1.0 / 3.0
+# Variance of a mean that is uniform on [0, 1] over the variance of a fair coin: 1/12 against 1/4.
+UNIFORM_VARIANCE = 1.0 / 3.0
 # Smallest spread, so that no weight is infinite.
 _LEAST = 1e-8
 
 
-def notice(state: Any, action: int, loss: float) -> None:
-    """Update count, mean and scatter with one loss of an action; a kernel.
+def add_loss(state: Any, action: int, loss: float) -> None:
+    """Add one loss of an action to its count, mean and scatter; a kernel.
 
     state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
     """
@@ -32,7 +32,7 @@ def notice(state: Any, action: int, loss: float) -> None:
     state.within[0] += off * (loss - state.means[action])
 
 
-def believe(state: Any, first: float, tried: float) -> None:
+def update_posterior(state: Any, first: float, tried: float) -> None:
     """Estimate the prior, and the posterior mean and variance of every action.
 
     A kernel. It writes `prior` (centre, spread, actions tried), `posterior_mean` and `posterior_var`.
@@ -77,15 +77,15 @@ def _estimate_noises(state: Any) -> None:
     lowest = centre if tried == 0.0 else 1.0
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
-            lowest = min(lowest, damped(state, action, centre))
+            lowest = min(lowest, _damped_mean(state, action, centre))
     for action in range(state.seen.size):
-        mean = (2.0 * lowest + damped(state, action, centre)) / 3.0
+        mean = (2.0 * lowest + _damped_mean(state, action, centre)) / 3.0
         state.noise_var[action] = share * mean * (1.0 - mean)
         state.errors[action] = state.noise_var[action] / max(1.0, state.seen[action])
     state.prior[CENTRE], state.prior[TRIED] = centre, tried
 
 
-def damped(state: Any, action: int, centre: float) -> float:
+def _damped_mean(state: Any, action: int, centre: float) -> float:
     """Return the mean of an action with two pseudo-losses at the centre; a kernel.
 
     So it is never 0 or 1 for a centre between them.

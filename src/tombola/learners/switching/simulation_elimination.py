@@ -38,7 +38,7 @@ class State(NamedTuple):
     means: Floats
 
 
-def begin_block(state: State, acted: int) -> None:
+def _begin_block(state: State, acted: int) -> None:
     """Begin a block; drop inferior actions, unless it is the first block.
 
     acted: rounds played so far.
@@ -87,7 +87,7 @@ class SimulationSuccessiveElimination(Learner):
         if acted < first:
             return acted % state.active.size, 1.0
         if acted == first or acted == 2 * int(state.start[0]):
-            begin_block(state, acted)
+            _begin_block(state, acted)
         start, left = int(state.start[0]), int(state.left[0])
         turn = min((acted - start) // (start // left), left - 1)
         return int(state.active[turn]), 1.0

@@ -131,7 +131,10 @@ def _make_act(radius: Kernel) -> Kernel:
 
 
 def is_stage_over(state: Any) -> bool:
-    """Return whether all active actions have had their stretch."""
+    """Return whether all active actions have had their stretch of this stage.
+
+    state: a `State`.
+    """
     return bool(state.turn[0] >= state.left[0])
 
 
@@ -139,6 +142,8 @@ def next_stage(state: Any) -> None:
     """Begin a stage in place: reverse the order of actions, and raise the count.
 
     With the order reversed, no switch is needed between stages.
+
+    state: a `State`, changed in place.
     """
     left = int(state.left[0])
     for place in range(left // 2):
@@ -153,7 +158,10 @@ def next_stage(state: Any) -> None:
 
 
 def next_play(state: Any) -> int:
-    """Return the current action, and count the play in place; a kernel."""
+    """Return the current action, and count the play in place; a kernel.
+
+    state: a `State`, changed in place.
+    """
     action = int(state.active[int(state.turn[0])])
     state.rest[0] -= 1.0
     if state.rest[0] == 0.0:

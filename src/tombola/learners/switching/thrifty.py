@@ -21,10 +21,10 @@ from tombola.engine.intrinsics import no_inline
 from tombola.learners.bandit.counts import argmin, least_tried_action
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.frugal_ucb import most_promising
-from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, believe, notice
+from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, add_loss, update_posterior
 
-# Longest first visit to an action, in switching prices.
-STRETCH = 12.0
+# Longest first visit to an action, in switching prices: a longer one could cost more than it saves.
+_VISIT_PRICES = 12.0
 # Pseudo-actions of the rule of succession for "an untried action is unlike all others": one unlike, three alike.
 _PRIOR_ACTIONS = 4.0
 # Variances of the prior over that of a coin, chosen on nine tables (docs/theory/thrifty.md, section 4).
@@ -70,7 +70,7 @@ class State(NamedTuple):
     errors: Floats
 
 
-def excess(mean: float, variance: float) -> float:
+def _expected_excess(mean: float, variance: float) -> float:
     """Return E max(0, X) for a normal X with this mean and positive variance."""
     deviation = math.sqrt(variance)
     z = mean / deviation
@@ -89,7 +89,7 @@ def _learnt(doubt: float, noise: float, plays: float) -> float:
 
 
 @no_inline
-def saving(state: State, action: int, plays: float, bar: float) -> float:
+def _expected_saving(state: State, action: int, plays: float, bar: float) -> float:
     """Return the expected amount by which an action is below `bar` after some plays.
 
     It is E max(0, bar - posterior mean after `plays` more answers). An action never answered may also be unlike all
@@ -103,13 +103,13 @@ def saving(state: State, action: int, plays: float, bar: float) -> float:
         return float(max(0.0, bar - state.posterior_mean[action]))
     noise = state.noise_var[action]
     if state.seen[action] > 0.0:
-        return excess(bar - state.posterior_mean[action], _learnt(state.posterior_var[action], noise, plays))
+        return _expected_excess(bar - state.posterior_mean[action], _learnt(state.posterior_var[action], noise, plays))
     unlike = 1.0 / (state.prior[TRIED] + _PRIOR_ACTIONS)
-    alike = excess(bar - state.prior[CENTRE], _learnt(state.prior[SPREAD], noise, plays))
+    alike = _expected_excess(bar - state.prior[CENTRE], _learnt(state.prior[SPREAD], noise, plays))
     return float((1.0 - unlike) * alike + unlike * 0.5 * bar * bar * plays / (plays + 2.0))
 
 
-def outlook(state: State, action: int, other: int, rest: float) -> tuple[float, float]:
+def _visit_loss(state: State, action: int, other: int, remaining: float) -> tuple[float, float]:
     """Return the smallest expected loss of a visit to an action, and its plays.
 
     The loss is that of all remaining rounds: the visit, then the better one of both actions, and the switches. Visits
@@ -117,17 +117,21 @@ def outlook(state: State, action: int, other: int, rest: float) -> tuple[float, 
     charged; plays not answered yet have been paid for.
 
     action, other: the action to visit, and the one to return to.
-    rest: number of remaining rounds.
+    remaining: number of remaining rounds.
     """
     toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
     guess, waiting = state.posterior_mean[action], state.chosen[action] - state.seen[action]
-    least, best, plays = toll + rest * guess, 1.0, 1.0
-    while plays < rest:
-        bar = state.posterior_mean[other] + state.price / (rest - plays)
+    least, best, plays = toll + remaining * guess, 1.0, 1.0
+    while plays < remaining:
+        bar = state.posterior_mean[other] + state.price / (remaining - plays)
         gap = guess - bar
         spent = min(plays, state.noise_var[action] / (gap * gap)) if gap > 0.0 else plays
-        news = saving(state, action, plays + waiting, bar) - saving(state, action, waiting, bar) + max(0.0, -gap)
-        loss = toll + spent * guess + (rest - spent) * bar - (rest - plays) * news
+        news = (
+            _expected_saving(state, action, plays + waiting, bar)
+            - _expected_saving(state, action, waiting, bar)
+            + max(0.0, -gap)
+        )
+        loss = toll + spent * guess + (remaining - spent) * bar - (remaining - plays) * news
         if loss < least:
             least, best = loss, plays
         plays *= 2.0
@@ -140,8 +144,8 @@ def _most_valuable(state: State) -> int:
     A visit goes on as long as staying is better than leaving at once for the action of smallest posterior mean. The
     state is changed in place.
     """
-    believe(state, FIRST_SPREAD / (1.0 + SPREAD_BY_PRICE * state.price), TRIED_SPREAD)
-    rest, current = state.horizon - state.acted[0], int(state.current[0])
+    update_posterior(state, FIRST_SPREAD / (1.0 + SPREAD_BY_PRICE * state.price), TRIED_SPREAD)
+    remaining, current = state.horizon - state.acted[0], int(state.current[0])
     fresh, first = least_tried_action(state.seen, state.chosen), argmin(state.posterior_mean)
     second = 1 if first == 0 else 0
     for action in range(state.seen.size):
@@ -150,13 +154,13 @@ def _most_valuable(state: State) -> int:
     best, least, visit, stay = first, math.inf, 1.0, math.inf
     for action in range(state.seen.size):
         if state.seen[action] > 0.0 or action in (fresh, current):
-            loss, plays = outlook(state, action, second if action == first else first, rest)
+            loss, plays = _visit_loss(state, action, second if action == first else first, remaining)
             stay = loss if action == current else stay
             if loss < least:
                 best, least, visit = action, loss, plays
-    if state.visit[0] > 0.0 and (current == first or stay < rest * state.posterior_mean[first] + state.price):
+    if state.visit[0] > 0.0 and (current == first or stay < remaining * state.posterior_mean[first] + state.price):
         return current
-    longest = max(STRETCH * state.price, min(1.0, state.price) * state.chosen[best])
+    longest = max(_VISIT_PRICES * state.price, min(1.0, state.price) * state.chosen[best])
     state.visit[0] = min(visit, longest) if best != current else 0.0
     return best
 
@@ -166,7 +170,7 @@ def _stretch_of(state: State, action: int) -> float:
     return max(1.0, float(math.ceil(state.chosen[action] / EIGHTHS)))
 
 
-def of_two(state: State, valuable: int) -> int:
+def _choose_of_two(state: State, valuable: int) -> int:
     """Return the action to play if there are two, in a short horizon.
 
     The value of information alone would give up the unlucky one too soon. A first visit lasts 20 rounds where a switch
@@ -183,13 +187,13 @@ def of_two(state: State, valuable: int) -> int:
         if careful != valuable:
             state.visit[0] = 0.0
             if careful != state.current[0]:
-                state.hold[0] = whole * max(STRETCH * state.price, 0.5 * state.chosen[careful])
+                state.hold[0] = whole * max(_VISIT_PRICES * state.price, 0.5 * state.chosen[careful])
             return careful
     return valuable
 
 
 @no_inline
-def look(state: State) -> int:
+def _next_action(state: State) -> int:
     """Return the action to play until the next decision, and update the state.
 
     It is the most valuable action if FrugalUCB's index agrees or the exploration budget pays for it, else the action of
@@ -198,7 +202,7 @@ def look(state: State) -> int:
     promising = most_promising(state, THRIFTY_TOLL, state.scale)
     valuable = int(state.current[0]) if state.hold[0] > 0.0 else _most_valuable(state)
     if state.seen.size == PAIR and state.horizon <= PAIR_HORIZON and state.hold[0] <= 0.0:
-        valuable = of_two(state, valuable)
+        valuable = _choose_of_two(state, valuable)
     toll = state.price if valuable != state.current[0] and state.current[0] >= 0.0 else 0.0
     state.exploring[0] = 0.0
     if valuable == promising:
@@ -219,8 +223,7 @@ class Thrifty(Learner):
 
     With R rounds left, a visit of n = 1, 2, 4, .. rounds to action a, and then going on with it or with the best other
     b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are
-    posterior_mean of
-    the mean losses, and M is the future mean of a. The cheapest visit is begun. Posterior means use a prior with
+    the posterior means, and M is the future mean of a. The cheapest visit is begun. Posterior means use a prior with
     the centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not
     broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
     index with scale .7 asks for another action, losses and switch come from the exploration budget; once it is empty
@@ -229,8 +232,8 @@ class Thrifty(Learner):
     `bounds.thrifty`, of order sqrt(k T) + price k ln T. The bound is T, and says nothing, below about T = 500 for two
     actions, 1,700 for five and 3,400 for ten. With two actions and at most 5,000 rounds that index with scale 1.15
     decides once each has 20 answers, so that the unlucky one is not given up too soon. All formulas, the proof, and the
-    tables it was tuned on:
-    docs/theory/thrifty.md.
+    tables it was tuned on: docs/theory/thrifty.md.
+    `price` is the cost of a switch, in losses.
 
     >>> from tombola import instances, play
     >>> pool = instances.gap(500, 50, 0.2, seed=0)
@@ -272,7 +275,7 @@ class Thrifty(Learner):
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
         if state.left[0] == 0.0:
-            action = look(state) if state.seen.size > 1 else 0
+            action = _next_action(state) if state.seen.size > 1 else 0
             state.current[0] = action
             state.left[0] = _stretch_of(state, action)
         action = int(state.current[0])
@@ -285,7 +288,7 @@ class Thrifty(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        notice(state, action, loss)
+        add_loss(state, action, loss)
         state.exploration_budget[0] -= state.exploring[0] * loss
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

@@ -29,7 +29,7 @@ _PRICE = 1.0
 # Rounds of the comparison with the twin, a second implementation of the learner.
 _TWIN_ROUNDS = 512
 # Source fault: the index is the observed mean, without exploration.
-NO_OPTIMISM = SourceFault("learners.switching.frugal_ucb:index", "return kl", "return mean + 0.0 * kl")
+NO_OPTIMISM = SourceFault("learners.switching.frugal_ucb:lower_index", "return kl", "return mean + 0.0 * kl")
 # Source fault: the learner takes switches as free.
 NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = times", "toll = 0.0 * times")
 

@@ -17,7 +17,7 @@ from tombola._types import Floats, Rounds, Seed
 from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, blocks_begun
 from tombola.learners import Exp3, ExploreThenCommit, Thrifty
 from tombola.learners.base import Learner
-from tombola.learners.switching.frugal_ucb import index
+from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.order import OrderLike
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
 from tombola.paper.curves import mean_band, reference_lines
@@ -61,7 +61,7 @@ def _exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> 
         values = [toll * (a != current) for a in range(k)]
         for a in range(k):
             if seen[a] > 0:
-                values[a] += index(totals[a] / seen[a], seen[a], T - t, k, T, THRIFTY_SCALE)
+                values[a] += lower_index(totals[a] / seen[a], seen[a], T - t, k, T, THRIFTY_SCALE)
         end = t + max(1, math.ceil(seen[action] / EIGHTHS))
         suffered = float(losses[t:end].sum())
         if values[action] > min(values) + ROUNDING:
