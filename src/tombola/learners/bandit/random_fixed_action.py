@@ -43,4 +43,4 @@ class RandomFixedAction(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Learn nothing."""
+        """Ignore the feedback of a round."""

@@ -63,6 +63,9 @@ class OptimisticLP(BudgetedBanditLearner):
     `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows and many actions need less caution: see
     `ThriftyLP`.
 
+    delta: error probability of the confidence bounds.
+    growth: factor after which the LP is solved again.
+
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
     >>> trace = play(OptimisticLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)

@@ -48,6 +48,9 @@ class SerflingLP(BudgetedLearner):
     without delay. With delays the budget is as safe, but the bound is not proved. On a short list the margin exceeds
     the rate and only the null action is played; `outlook` reports that in advance.
 
+    delta: error probability of the margins.
+    growth: factor of the rows seen after which the LP is solved again.
+
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
     >>> trace = play(SerflingLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), mixed=True, seed=0)

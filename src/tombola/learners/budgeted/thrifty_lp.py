@@ -78,8 +78,9 @@ class ThriftyLP(BudgetedBanditLearner):
     plays that rounds and money are left for. Costs are means, with half a play at the mean of all actions. An action
     never chosen is tried at any cost, as long as that can pay: it is the best yet with the probability
     1 / (tried + 1), then better by the spread of the means, or by c (1 - c) / 3 as a variance around their centre c if
-    that is wider, in R plays. Nothing is proved, so `bound` is None;
-    `OptimisticLP` has a bound.
+    that is wider, in R plays. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
+
+    growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved again.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play

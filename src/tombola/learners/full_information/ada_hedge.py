@@ -34,6 +34,7 @@ def adapted_rate(gap: float, actions: int) -> float:
     """Return the rate ln k / gap, infinite as long as there is no gap.
 
     gap: mixability gap so far, 0 or more.
+    actions: k, their number.
     """
     return math.log(actions) / gap if gap > 0.0 else math.inf
 

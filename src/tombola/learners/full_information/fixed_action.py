@@ -48,4 +48,4 @@ class FixedAction(Learner):
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Learn nothing."""
+        """Ignore the feedback of a round."""

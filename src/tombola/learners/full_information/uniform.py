@@ -35,4 +35,4 @@ class Uniform(MixedLearner):
 
     @staticmethod
     def observe(state: State, losses: Floats) -> None:
-        """Learn nothing."""
+        """Ignore the feedback of a round."""

@@ -93,6 +93,8 @@ class GrowingSchedule(Schedule):
     """Train on all revealed rows whenever their number has grown by a factor.
 
     It needs no knowledge of the delay, so unknown, random and per-round delays and lost feedback work the same way.
+
+    growth: the factor, above 1.
     """
 
     growth: float = 2.0
