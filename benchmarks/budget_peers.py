@@ -29,7 +29,7 @@ class Weights(NamedTuple):
     rate: float
     step: float
     caution: float
-    reward_ceilings: Floats
+    ceilings: Floats
     seen: Floats
     means: Floats
     costs: Floats
@@ -112,7 +112,7 @@ class First(NamedTuple):
     horizon: float
     first: float
     prices: Floats
-    reward_ceilings: Floats
+    ceilings: Floats
     answered: Floats
     seen: Floats
     means: Floats

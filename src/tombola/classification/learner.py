@@ -36,7 +36,9 @@ class LabelLearner(ABC):
 
     Subclass it as a frozen dataclass with a field `hypotheses`, the class to compare with, and the method `start`.
 
-    feedback, plans, mixes, learns: as in `AnyLearner`.
+    feedback: model of the feedback.
+    plans, mixes: False, it neither plans nor mixes.
+    learns: False for a baseline.
     """
 
     feedback: ClassVar[type[LabelFeedback]] = LabelFeedback

@@ -65,7 +65,8 @@ class Learner(ABC):
     Subclass it as a frozen dataclass with the class attribute `feedback` ("full" or "bandit"), `init`, and the
     static methods `act` and `observe`. CONTRIBUTING.md has a complete example.
 
-    feedback, learns: as in `AnyLearner`.
+    feedback: kind of feedback.
+    learns: False for a baseline, which ignores feedback.
     names_actions: whether a parameter is the index of an action; `compare` then keeps its labels.
     """
 

@@ -97,7 +97,7 @@ class LinearIndex:
     risk: rows that its turns may cost against the best fixed action, or None for no guard.
     safe: with `risk`, the learner over fixed actions that plays the other turns.
     level: probability that the promise of `risk` fails.
-    feedback, plans, learns, mixes: as in `AnyLearner`.
+    feedback, plans, learns, mixes: declared by every learner, for sessions and `compare`.
 
     >>> import numpy as np
     >>> side = np.arange(600) % 2

@@ -29,7 +29,9 @@ class BudgetedBase(ABC):
     Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead. All costs and rates are in the common scale of
     `tombola.budget.budget.Budget`.
 
-    feedback, mixes, learns: as in `AnyLearner`.
+    feedback: kind of feedback.
+    mixes: True, it returns the probability of every action.
+    learns: False for a baseline, and for a learner that needs thousands of rounds.
     supports_target: whether it can minimise costs under a loss target.
     """
 
