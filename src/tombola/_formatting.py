@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # _statistics imports NumPy, which would slow down the start 
 
 # Rows of a table in a notebook; the rest is counted in one line below it.
 MAX_ROWS = 12
-# Characters of a name in a cell.
+# Largest number of characters of a name in a cell of such a table.
 MAX_NAME_LENGTH = 60
 # Characters of `__repr__`, which consoles and lists show on one line.
 _MAX_REPR_LENGTH = 199

@@ -284,7 +284,7 @@ def check_beats_uniform(learner: Any) -> None:
     )
 
 
-# In the order in which `check_learner` runs them.
+# All checks, in the order in which `check_learner` runs them.
 CHECKS: tuple[Check, ...] = (
     check_frozen_dataclass,
     check_unknown_parameters,

@@ -121,7 +121,7 @@ class Trace:
 
     @property
     def reward(self) -> float:
-        """The total reward."""
+        """The total reward of the actions played, 1 - loss summed."""
         return float(self.rewards.sum())
 
     @property

@@ -40,7 +40,7 @@ from tombola.learners.base import Learner
 # "budget losses": a budget with bandit feedback.
 Kind: TypeAlias = Literal["full", "bandit", "late rows", "late losses", "switching", "budget", "budget losses"]
 
-# Feedback -> learners to compare.
+# Feedback ("full" or "bandit") -> learners that are compared by default.
 DEFAULTS: dict[str, list[Learner]] = {
     "full": [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge(), FlipFlop(), Uniform()],
     "bandit": [

@@ -108,7 +108,7 @@ class CompareReport:
 
     @cached_property
     def advice(self) -> Advice:
-        """The advised learner."""
+        """The advised learner, with the estimates that support the advice."""
         return advise(self.runs, self.request.kind, self.random_action_loss)
 
     @cached_property

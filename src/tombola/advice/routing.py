@@ -83,14 +83,14 @@ class Explanation:
 
     @property
     def twice_text(self) -> str:
-        """The extrapolation in words."""
+        """The expected gain from twice the rows, as a sentence."""
         if self.twice < 0.00005:
             return "Twice the rows would bring nothing that the curve shows (an extrapolation)."
         return f"Twice the rows would bring about {self.twice:.4f} less loss a row (an extrapolation)."
 
     @property
     def won_text(self) -> str:
-        """Rows won or lost against the safe learner, by order."""
+        """Rows won or lost against the safe learner on each order, as a sentence."""
         lost = int((self.won < 0).sum())
         return (
             f"Against the safe learner: {format_number(float(self.won.max()))} rows won in the best order, "
@@ -144,7 +144,7 @@ class Routing:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in one sentence."""
+        """Whether to route by features, and the gain, in one sentence."""
         if self.target is not None:
             return self._target_sentence
         if self.budget is not None:
@@ -210,7 +210,7 @@ class Routing:
         return format_estimate(self.gain)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
+        """Return the answer, its estimates and the table as plain data for JSON."""
         return {
             "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
             "fixed": self.fixed, "features": self.n_features, "risk": None if self.against_safe is None else self.risk,

@@ -118,7 +118,7 @@ def _weights(values: Any, rows: int) -> Floats:
 
 
 def round_weight(weight: NDArray[np.float64]) -> Floats:
-    """Return the nearest positive multiples of 2^-20."""
+    """Round weights to the nearest positive multiples of 2^-20; sums are then exact."""
     return np.maximum(np.round(weight / _GRID), 1.0) * _GRID
 
 

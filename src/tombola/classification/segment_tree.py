@@ -165,7 +165,7 @@ def combine_all(tree: Tree, feature: int) -> None:
 
 
 def charge_leaf(tree: Tree, feature: int, leaf: int, value: float, label: int, weight: float) -> None:
-    """Add an error to a leaf, and mark the leaf as seen.
+    """Add the error of one row to a leaf, and mark the leaf as seen.
 
     tree: changed in place.
     feature, leaf: index of the feature and of the leaf.

@@ -22,7 +22,7 @@ _MAX_LINE_LENGTH = 1 << 22
 # A batch is this share of the rows before it: half a per cent costs few rows and saves most of the work.
 _BATCH_SHARE = 1 / 200
 
-# Line number and cells of each row.
+# Rows of a text table: line number and cells of each.
 Rows = list[tuple[int, list[str]]]
 
 

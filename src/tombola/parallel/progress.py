@@ -70,7 +70,7 @@ def is_interactive() -> bool:
 
 
 def with_progress(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
-    """Yield results, and show how many of `total` there are."""
+    """Yield results, and show how many of `total` there are, beside `label`."""
     if in_notebook():
         yield from _with_notebook_line(results, total, label)
         return

@@ -124,7 +124,7 @@ class RaceSettings:
 
     @property
     def units(self) -> Units:
-        """Conversion between losses in [0, 1] and values."""
+        """Conversion between losses in [0, 1] and values in the unit of `range`."""
         return Units(*self.range, scores=self.kind == "scores", unit=self.unit)
 
     @property

@@ -90,6 +90,8 @@ def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
 
     The option lists resources, patterns such as cost_*, or one column per action. Raises TableError if it mixes columns
     with the others, or names an unknown column.
+
+    options: as given to `read_table`.
     """
     resources, single = {}, []
     for word in options.resources:
@@ -117,6 +119,7 @@ def detected_costs(
 
     names: of the actions.
     ignored: name of each column that is not used so far -> the reason.
+    options: as given to `read_table`.
     """
     if options.costs is not None:
         return _NO_COSTS

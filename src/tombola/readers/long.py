@@ -32,6 +32,8 @@ def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
 
     It is the one of the option `action`, else one with a usual name, such as action or, beside a column of values,
     model.
+
+    options: as given to `read_table`.
     """
     if options.action is not None:
         return table.find(options.action, "action")
@@ -51,6 +53,7 @@ def read_long(table: Columns, options: ReadOptions, action: Column, *, average: 
 
     action: column that names the action.
     average: average repeated lines of a row and action, which otherwise raise TableError.
+    options: as given to `read_table`.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     evidence = f"column {action.name!r} names it"
@@ -96,6 +99,8 @@ def rows_of_lines(table: Columns, options: ReadOptions) -> Rounds:
     """Return the number of the row that each line of a long table belongs to.
 
     The numbers are from 0, in the order of the rows of `read_long`, which must have accepted the table.
+
+    options: as given to `read_table`.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     assert ids is not None

@@ -188,6 +188,7 @@ def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
     """Parse a table and return its summary; missing cells are allowed.
 
     source: a path, data frame or array, as in `read_table`.
+    options: as given to `read_table`.
 
     >>> summary = summarise_table([[0.0, 30.0], [0.5, 10.0]], ReadOptions())
     >>> summary.needed_options("scores")

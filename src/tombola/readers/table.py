@@ -107,6 +107,7 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     Raises TableError if it is malformed.
 
     source: a path, data frame or array, as in `read_table`.
+    options: as given to `read_table`.
     """
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):

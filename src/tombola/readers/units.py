@@ -64,7 +64,7 @@ class Units(NamedTuple):
         return self.loss(number)
 
 
-# Losses in [0, 1].
+# Unit of losses in [0, 1]: no conversion.
 UNIT_LOSSES = Units()
 
 

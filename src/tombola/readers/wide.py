@@ -35,6 +35,8 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
 
     Roles that no option names (ids, delays, costs, actions) are detected from names and cells. The field `ignored` of
     the result has the other columns with the reason. Raises TableError if the columns of actions cannot be found.
+
+    options: as given to `read_table`.
     """
     if options.value is not None:
         raise TableError(

@@ -131,7 +131,7 @@ _LOSS: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
 _TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
 # Idempotency key: printable characters of ASCII. The service accepts all printable ones.
 _KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
-# Owner of a new token.
+# Name of the owner of a new token.
 NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": "^[A-Za-z0-9_.-]+$"}
 # Parameter of a path -> its schema.
 _PATH_PARAMETERS: dict[str, _Schema] = {
@@ -169,15 +169,15 @@ ASSIGNMENT = _reply_object(
 TICKETS = _reply_object(tickets=_list(ASSIGNMENT), key=_TEXT)
 # Outcome of a ticket: loss or reward, and cost under a budget.
 _OUTCOME = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES, "cost": _COSTS})
-# Request that records outcomes.
+# Body of a request that records outcomes of tickets.
 OUTCOMES_BODY = _object({"outcomes": _list(_OUTCOME, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded outcomes: how many are new, and how many were known before.
 RECORDED = _reply_object(recorded=_COUNT, known=_COUNT)
-# Request that replaces the outcome of a ticket.
+# Body of a request that replaces the outcome of a ticket.
 AMEND_BODY = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES})
 # Reply to a replaced outcome, with the old losses.
 AMENDED = _reply_object(ticket=_TICKET, loss_before=_LOSSES)
-# Request that cancels a ticket.
+# Body of a request that cancels a ticket.
 TICKET_BODY = _object({"ticket": _TICKET})
 # Reply to a cancelled ticket; new is false if it was cancelled before.
 CANCELLED = _reply_object(ticket=_TICKET, new=_BOOLEAN)
@@ -205,7 +205,7 @@ _CALL = _reply_object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=_COU
 CALLS = _reply_object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
 # Answer to a call: loss, or failed, and cost.
 _ANSWER = _object({"ticket": _TICKET}, {"loss": _LOSS, "cost": {"type": "number", "minimum": 0}, "failed": _BOOLEAN})
-# Request that records answers.
+# Body of a request that records answers of a race.
 ANSWERS_BODY = _object({"answers": _list(_ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded answers: how many are new, how many were known before, and whether the race is done.
 ANSWERED = _reply_object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
@@ -221,7 +221,7 @@ _VERDICT_FIELDS: _Schema = {
     "calls": _COUNT,
     "calls_saved": _COUNT,
 }
-# Reply with the answer of a race.
+# Reply with the answer of a race so far.
 VERDICT = _reply_object(**_VERDICT_FIELDS)
 # A candidate of a race: mean loss over its rows (null without any), and whether it is still in the race.
 _STANDING = _reply_object(name=_TEXT, mean_loss=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
@@ -239,9 +239,9 @@ RACE_STATUS = _reply_object(
 
 # Owner of a token.
 _IDENTITY = _reply_object(name=_TEXT, role={"enum": list(ROLES)})
-# Reply while the process runs.
+# Reply of the health check, while the process runs.
 HEALTH = _reply_object(status=_TEXT, version=_TEXT)
-# Reply if all files can be read.
+# Reply of the readiness check, if all files can be read.
 READY = _reply_object(status=_TEXT, files=_COUNT)
 # Reply with the caller, and the sessions and races of the server.
 OVERVIEW = _reply_object(
@@ -249,13 +249,13 @@ OVERVIEW = _reply_object(
     sessions=_list(_reply_object(name=_TEXT, rows=_COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)),
     races=_list(_reply_object(name=_TEXT, rows=_COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
 )
-# Request that pauses (true) or resumes (false) a session or race.
+# Body of a request that pauses (true) or resumes (false) a session or race.
 PAUSE_BODY = _object({"paused": _BOOLEAN})
-# Reply to a pause.
+# Reply to a pause or its end.
 PAUSED = _reply_object(name=_TEXT, paused=_BOOLEAN)
 # Reply with the owners of all tokens.
 TOKENS = _reply_object(tokens=_list(_IDENTITY))
-# Request for a new token.
+# Body of a request for a new token: name and role of its owner.
 TOKEN_BODY = _object({"name": NAME, "role": {"enum": list(ROLES)}})
 # Reply with a new token, the only one that shows it.
 NEW_TOKEN = _reply_object(name=_TEXT, role=_TEXT, token=_TEXT)

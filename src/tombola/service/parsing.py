@@ -14,7 +14,7 @@ from tombola.service.problems import ProblemError
 _MAX_BODY_BYTES = 1_000_000
 # Tickets or calls in one reply: bounds the time for which a request holds the writer thread.
 MAX_COUNT = 1000
-# Outcomes or answers in one request, for the same reason.
+# Outcomes or answers in one request: bounds the time for which it holds the writer thread.
 MAX_OUTCOMES = 10_000
 # Largest reissue_after, in seconds: one year.
 MAX_SECONDS = 366 * 86_400.0

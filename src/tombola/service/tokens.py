@@ -19,7 +19,7 @@ from tombola.errors import FileError, ParameterError
 ROLES = ("reader", "worker", "admin")
 # Characters of a token; longer ones are unknown. Bounds the work for a hostile header; real ones have 43.
 _MAX_TOKEN_LENGTH = 200
-# Characters of the name of an owner.
+# Largest number of characters of the name of an owner.
 MAX_NAME_LENGTH = 60
 
 

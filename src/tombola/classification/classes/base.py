@@ -58,7 +58,7 @@ class HypothesisClass(ABC):
 
     @abstractmethod
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
-        """Return an empty minimiser.
+        """Return an empirical risk minimiser that has not seen a row.
 
         ties: which of several minimisers predicts.
         horizon: largest number of rows.

@@ -58,7 +58,7 @@ class LemmaSchedule(Schedule):
         _validate.integer("LemmaSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return t_i and 2^i for all i with t_i <= T."""
+        """Return start t_i and length 2^i of each block with t_i <= T, the horizon."""
         powers = np.exp2(np.arange(horizon.bit_length() + 1, dtype=np.float64))
         starts: Floats = powers + 1 + np.arange(1, powers.size + 1) * self.delay
         return Blocks(starts[starts <= horizon], powers[starts <= horizon])
@@ -82,7 +82,7 @@ class PaperSchedule(Schedule):
         _validate.integer("PaperSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return t_i and 2^i for all i >= 1 with t_i <= T."""
+        """Return start t_i and length 2^i of each block, i >= 1, with t_i <= T."""
         index = np.arange(1, horizon.bit_length() + 1, dtype=np.float64)
         starts: Floats = np.exp2(index) + index * self.delay
         return Blocks(starts[starts <= horizon], np.exp2(index[starts <= horizon]))
@@ -103,7 +103,7 @@ class GrowingSchedule(Schedule):
         _validate.real("GrowingSchedule", "growth", self.growth, above=1)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return no blocks."""
+        """Return no blocks: this schedule trains without them."""
         return Blocks(np.zeros(0), np.zeros(0))
 
 

@@ -78,7 +78,8 @@ def _partitions(total: int, parts: int, largest: int | None = None) -> Iterator[
 class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound", "law_mean")):
     """E[tau] <= 2 sqrt(T), exact and measured.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: test (the birthday test), order (order of the rows), mean (the exact mean), bound
+    (limit of the statement), law_mean (the exact mean under other laws).
 
     Title: The birthday lemma
     Source: Lemma 3.1 (L215)

@@ -63,7 +63,8 @@ def _mean_threshold_mistakes(T: int) -> float:
 class Classification(Claim, name="classification", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Mistakes of ERM over thresholds in random order and in the worst order.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learner (the learner under test), order (order of the rows), delay (delay of the
+    labels), bound (limit of the statement).
 
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)

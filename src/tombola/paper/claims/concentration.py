@@ -165,7 +165,8 @@ def _largest_excess(exact: Floats, exponents: Floats) -> float:
 class Concentration(Claim, name="concentration", expected="holds"):
     """The printed tail and the coverage of intervals, for all 0/1 pools.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: law (distribution of the sample), rate (factor in the exponent of the tail), intervals
+    (classes of intervals, by name).
 
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)

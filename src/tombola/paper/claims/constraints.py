@@ -277,7 +277,8 @@ def budget_play(
 class Constraints(Claim, name="constraints", expected="holds as corrected", alpha=5e-4, verdict_only=("bounds",)):
     """Regret and spending of BudgetSimulation and two linear programs, rate 0.8.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learners (learners under test, by name), bounds (limit of each learner as a function
+    of T), order (order of the rows), overdraft (factor on the budget).
 
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)

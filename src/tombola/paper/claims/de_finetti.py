@@ -98,7 +98,8 @@ def _least_distance(law: Floats, n: int, k: int) -> float:
 class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     """n/k times the distance of hypergeometric and binomial: 0.242 in total variation.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: law (distribution of the sample), norm (distance of two distributions), interval
+    (class of the interval).
 
     Title: How far a shuffled list is from fresh samples
     Source: Theorem A.1 (L844)

@@ -40,7 +40,8 @@ def _default_learners() -> Learners:
 class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret with delay d: Simulation, Simulation without waiting, follow the leader.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learners (learners under test, by name), order (order of the rows), played_delay
+    (delay of the plays as a function of d), bound (limit of the statement).
 
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)

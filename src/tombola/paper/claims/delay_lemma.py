@@ -139,7 +139,7 @@ def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
     """Training draws uniformly from the rows of round 1 and of earlier blocks.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learner (the learner under test).
 
     Title: The training rows of Simulation
     Source: Lemma 4.1 (L323)

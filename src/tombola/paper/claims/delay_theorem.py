@@ -179,7 +179,8 @@ def _trap_regret(T: int, d: int) -> float:
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     """Regret of Simulation below both bounds, and regret added by a delay.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learners (learners under test, by name), order (order of the rows), played_delay
+    (delay of the plays as a function of d).
 
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)

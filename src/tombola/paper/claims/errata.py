@@ -30,7 +30,7 @@ def _is_demonstrated(row: Row) -> bool:
 class Errata(Claim, name="errata", expected="holds as corrected"):
     """Printed and corrected values of every erratum against the exact values.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: errata (all errata).
 
     Title: Printed values divided by exact values
     Source: throughout (L210-L929)

@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: exact (function that computes the worst regrets), order (order of the rows).
 
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)

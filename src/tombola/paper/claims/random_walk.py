@@ -73,7 +73,8 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
 
     They are T^(2/3) in given order, and sqrt(T) in random order.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learners (learners under test, by name), given (order of the list), order (order of
+    the rows), walk (function that returns the pool).
 
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)

@@ -55,7 +55,7 @@ def _repaired_test(T: int) -> Learner:
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learner (the learner under test), order (order of the rows), mean (the exact mean).
 
     Title: Simulation repairs what random order broke
     Source: Section 4, the template (L262-L290)

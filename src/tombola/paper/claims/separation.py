@@ -90,7 +90,8 @@ def _iid_bound(T: int) -> float:
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: test (the birthday test), iid (order of the i.i.d. plays), order (order of the rows),
+    bound (limit of the statement).
 
     Title: One learner, one pool: i.i.d. draws and random order
     Source: Theorem 3.2 (L256)

@@ -164,7 +164,8 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
     The gaps are 1/2, 8 and 16 over sqrt(T).
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learners (learners under test, by name), order (order of the rows), bound (limit of
+    the statement), price (cost of a switch).
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)

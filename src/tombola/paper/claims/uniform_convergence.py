@@ -101,7 +101,7 @@ class UniformConvergence(
 ):
     """Largest error of estimated error rates, against three radii.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: order (order of the rows), radii (radii, by name).
 
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)

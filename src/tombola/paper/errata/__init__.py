@@ -4,7 +4,7 @@ from tombola.paper.errata import budget, classification, delay, input_models, sw
 from tombola.paper.errata.base import Erratum, Evidence
 
 _MODULES = (input_models, delay, budget, switching, classification)
-# In the order of the paper.
+# All errata, in the order of the paper.
 ERRATA: tuple[Erratum, ...] = tuple(
     value for module in _MODULES for value in vars(module).values() if isinstance(value, Erratum)
 )

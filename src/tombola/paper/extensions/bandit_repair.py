@@ -68,7 +68,8 @@ def _differs_from_twin(T: int, seed: Seed) -> bool:
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: direct (the learner played directly), learner (the learner under test), order (order
+    of the rows), bound (limit of the statement).
 
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)

@@ -38,7 +38,7 @@ def _smaller_regret(first: Floats, second: Floats) -> Floats:
 
 
 def all_pools(T: int) -> range:
-    """Return the numbers w of losses of action 1, one for each coin pool.
+    """Return 0..T: coin pool w has w losses of action 1.
 
     A coin pool has T rows, in each of which one of two actions loses 1.
     """
@@ -49,7 +49,8 @@ def all_pools(T: int) -> range:
 class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     """Value of the linear program over all learners, per horizon.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: rivals (regret to compare with), pools (pools as a function of T), paths (distribution
+    of the order).
 
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)

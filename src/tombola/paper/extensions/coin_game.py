@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 from tombola._types import Floats
 
-# P(s of the first n rows are among the w of T), by T, w, n and s.
+# Distribution of the order: (T, w, n, s) -> P(s of the first n rows are among w given ones of T).
 Paths = Callable[[int, int, int, int], float]
 
 

@@ -21,7 +21,8 @@ from tombola.report.chart import Chart
 class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """Least cost of a delay: perfect unknown action, and minimax on coin pools.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learners (learners under test, by name), played_delay (delay of the plays as a
+    function of d), counted_delay (delay in the limit as a function of d).
 
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)

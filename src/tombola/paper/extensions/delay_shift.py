@@ -42,7 +42,7 @@ def all_orders(rows: int) -> list[tuple[int, ...]]:
 
 
 def as_listed(rows: int) -> list[tuple[int, ...]]:
-    """Return the list order only: no shuffle."""
+    """Return one order only, that of the list: no shuffle, a fault."""
     return [tuple(range(rows))]
 
 
@@ -55,7 +55,8 @@ def one_early(delay: int) -> int:
 class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted_delay",)):
     """Regret with delay against the shifted sum of the rounds without delay.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learners (learners under test, by name), orders (orders of the rows), played_delay
+    (delay of the plays as a function of d), counted_delay (delay in the limit as a function of d).
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)

@@ -56,7 +56,8 @@ def _theorem_bound(T: int, way: str) -> float:
 class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=1e-4, verdict_only=("bound",)):
     """Regret of EmpiricalLP against its bound, sampled and fluid, and overspending.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learner (the learner under test), order (order of the rows), overdraft (factor on the
+    budget), bound (limit of the statement).
 
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)

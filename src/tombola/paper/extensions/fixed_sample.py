@@ -60,7 +60,7 @@ def _sign_rule_error(lower: float, equal: float) -> float:
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """Least error on a list and its mirror image, against the sign rule.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: law (distribution of the sample), error (error probability of the rule).
 
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933

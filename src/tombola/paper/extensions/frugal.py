@@ -67,7 +67,8 @@ def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
 class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs and number of switches against their bounds.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learner (the learner under test), order (order of the rows), bound (limit of the
+    statement).
 
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)

@@ -55,7 +55,8 @@ class LateElimination(
 
     It is also compared with the regret without delay.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: order (order of the rows), played_delay (delay of the plays as a function of d), bound
+    (limit of the statement), weight (factor on the cost of the delay).
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)

@@ -53,7 +53,8 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     The regrets of learners are compared with both.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: pools (pools as a function of T), worst (worst regret of a learner), bound (limit of
+    the statement), learners (learners under test, by name).
 
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965

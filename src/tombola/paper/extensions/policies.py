@@ -54,7 +54,7 @@ def _first_threshold(mistakes: Floats) -> int:
 class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)):
     """Regret of ERM over thresholds, retrained at growth 1.5, in random order.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: minimiser (choice of the policy from the rows seen), allowed (limit of the statement).
 
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
@@ -160,7 +160,7 @@ def _exact_value(pool: Pool, amount: float) -> float:
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by an LP, by enumeration.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: value (function that computes the optimum).
 
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)

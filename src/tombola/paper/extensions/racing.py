@@ -225,7 +225,7 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of the bets against the true mean, after every row.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: orders (orders of the rows), size (list length that the bets assume).
 
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
@@ -339,7 +339,7 @@ def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
 class KnownAnswers(Extension, name="known", expected="holds"):
     """Error and expected wealth of a race with answers on file and history.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: orders (orders of the rows), before (change of the rule before each row).
 
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)

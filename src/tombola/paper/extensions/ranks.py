@@ -152,7 +152,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     It is computed over all orders of small pools and all small samples.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: rule (the elimination rule), cluster (unit of the rows), reading (question about the
+    ranks).
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024

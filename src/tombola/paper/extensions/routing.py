@@ -49,7 +49,8 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     All orders of five rows are played.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: orders (orders of the rows), played_delay (delay of the plays as a function of d),
+    training_rows (rows that train the policy).
 
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
@@ -167,7 +168,7 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
 
     It is checked at every time.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: stakes (stakes of the guard), allowed (limit of the statement).
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)

@@ -80,7 +80,7 @@ def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Probability of a late deviation over its bound, for all 0/1 columns.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: probability (computed probability), bound (limit of the statement).
 
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
@@ -163,7 +163,8 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     It is the loss beyond the means of the actions played.
 
-    Fields are the components under test; faults replace them.
+    Fields, which faults replace: learners (learners under test, by name), orders (orders of the rows), allowed (limit
+    of the statement).
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)

@@ -30,6 +30,8 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
 
     Optional arrays are `actions`, `ids`, `costs` and `delays`; `features` are named by the caller. Pickled objects are
     rejected: TableError.
+
+    options: as given to `read_table`.
     """
     source = str(path)
     try:
@@ -108,6 +110,8 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
     """Read an NPY file, shape (rows, actions), memory-mapped.
 
     Only the pages that are used are loaded.
+
+    options: as given to `read_table`.
     """
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -131,6 +135,7 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
     """Read an array in memory, shape (rows, actions).
 
     source: named in messages.
+    options: as given to `read_table`.
     """
     for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
         if getattr(options, name):

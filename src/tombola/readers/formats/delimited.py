@@ -59,6 +59,8 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
     """Read a CSV or TSV file; text is kept only of possible ids, actions and groups.
 
     Blank lines are left out. Raises TableError if there is no row.
+
+    options: as given to `read_table`.
     """
     header, rows, notes, _ = _with_header(path, text_table(path), options)
     keeps_text = _text_columns(options)

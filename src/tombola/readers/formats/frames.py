@@ -39,7 +39,10 @@ def read_frame(frame: Any, source: str) -> Columns:
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Columns:
-    """Read a Parquet file; verify page checksums, if any, and row counts."""
+    """Read a Parquet file; verify page checksums, if any, and row counts.
+
+    options: as given to `read_table`.
+    """
 
     def read() -> Any:
         parquet = import_module("pyarrow.parquet")
@@ -53,7 +56,10 @@ def read_parquet(path: Path, options: ReadOptions) -> Columns:
 
 
 def read_ipc(path: Path, options: ReadOptions) -> Columns:
-    """Read an Arrow or Feather file, or an Arrow stream, memory-mapped."""
+    """Read an Arrow or Feather file, or an Arrow stream, memory-mapped.
+
+    options: as given to `read_table`.
+    """
 
     def read() -> Any:
         arrow = import_module("pyarrow")

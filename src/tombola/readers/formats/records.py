@@ -33,6 +33,8 @@ def read_json(path: Path, options: ReadOptions) -> Columns:
     """Read JSON lines, a list of objects, or an object of lists or objects.
 
     Keys of nested objects become KEY:NAME.
+
+    options: as given to `read_table`.
     """
     lines = _bounded_lines(path)
     first = next((line for line in lines if line.strip()), "")
@@ -57,6 +59,8 @@ def read_sqlite(path: Path, options: ReadOptions) -> Columns:
     """Read a table or a view of an SQLite file, which is opened read-only.
 
     The option `sheet` names it; needed if there are several.
+
+    options: as given to `read_table`.
     """
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
@@ -77,6 +81,8 @@ def read_excel(path: Path, options: ReadOptions) -> Columns:
     """Read a sheet of an Excel file; formulas count with their saved values.
 
     The option `sheet` names it; needed if there are several.
+
+    options: as given to `read_table`.
     """
     name, rows = _sheet_rows(path, options.sheet)
     if len(rows) < 2:
