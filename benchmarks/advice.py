@@ -5,10 +5,10 @@
     python benchmarks/advice.py ranks ../shared/pools runs           the table in src/tombola/advice/default_learners.py
     python benchmarks/advice.py check ../shared/pools runs           advised on 40 orders, judged on 40 fresh ones
 
-The halves are every second table by name. The runs are kept in a folder, a file for each table, setting and seed, with
-whatever code they were played by: remove those of a learner that has changed. Each line says: the table, the setting,
-what was advised, its regret on fresh orders, the best of all default_learners there (one action picked at random among
-them), and whether the two are tied.
+The halves are every second table by name. The runs are kept in a folder, a file for each table, setting and seed, and
+reused by later versions of the code: remove those of a learner that has changed. Each line has the table, the setting,
+the advised learner, its regret on fresh orders, the best of all default_learners there (one action picked at random
+among them), and whether the two are tied.
 """
 
 import sys

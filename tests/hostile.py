@@ -448,7 +448,7 @@ class Witness:
 
 
 class Live(NamedTuple):
-    """A live run, whatever keeps it: its setting, a ticket (round, action), the answer to one, and its balance."""
+    """A live run in any store: its setting, a ticket (round, action), the answer to one, and its balance."""
 
     feedback_model: Any
     act: Callable[[], tuple[int, int]]

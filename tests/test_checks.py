@@ -204,7 +204,7 @@ def pool_of_a_caller() -> Pool:
             if isinstance(value, Pool):
                 return value
         frame = frame.f_back
-    raise AssertionError("nobody holds a pool")
+    raise AssertionError("no object holds the pool")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""No learner can overspend, whatever it proposes and wherever it writes."""
+"""No learner can overspend, for all proposals and writes."""
 
 import contextlib
 import math
@@ -130,7 +130,7 @@ def bits_of(stage: Stage, group: int) -> Iterator[tuple[Any, ...]]:
 def trusting(
     tracker_: tracker.BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
 ) -> tuple[int, float]:
-    """Commit to whatever is drawn, without a last look: what must be caught."""
+    """Reserve each draw without the last check: a fault that must be caught."""
     action, probability = tracker_.null, math.nan
     if not tracker_.fluid:
         action = choice(mix, rng)
@@ -334,7 +334,7 @@ class Stubborn(BudgetedBanditLearner):
 
 @dataclass(frozen=True)
 class Fickle(Stubborn):
-    """It says that it is due at every second time that it is asked, whatever happened."""
+    """It says that it is due at every second request."""
 
     @staticmethod
     def needs_plan(state: Kept, fits: Floats) -> bool:

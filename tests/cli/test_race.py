@@ -175,7 +175,7 @@ def test_run_continues(
     assert len(asked) == len(set(asked))
     assert "ask.py" in (tmp_path / "page.html").read_text()
     assert command(*arguments)[0] == 0
-    assert (tmp_path / "asked.log").read_text().splitlines() == asked, "a race that is over asks nobody"
+    assert (tmp_path / "asked.log").read_text().splitlines() == asked, "a race that is over makes no call"
     assert not (tmp_path / "r-run").exists()
 
 
@@ -243,7 +243,7 @@ def test_plan_text_matches_json(losses: Path, cli: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [["--level", "0"], ["--level", "x"], ["--baseline", "nobody"], ["--top", "3"], ["--within", "2"]]
+    "wrong", [["--level", "0"], ["--level", "x"], ["--baseline", "unknown"], ["--top", "3"], ["--within", "2"]]
 )
 def test_plan_bad_input(losses: Path, cli: Callable[..., Any], one_sentence: Any, wrong: list[str]) -> None:
     done = cli("plan", str(losses), *wrong)

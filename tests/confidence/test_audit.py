@@ -153,7 +153,7 @@ def test_strata_mean_and_coverage() -> None:
 
 
 def test_rejected_batch_changes_nothing() -> None:
-    """Whoever mends it and gives it again has the results of a fresh audit: no row counts twice for one statement."""
+    """A repaired batch gives the results of a fresh audit: no row counts twice for one statement."""
     statements = [parse_statement("mean(a) > 0.5"), parse_statement("mean(b) < 0.4")]
     good = {"a": [0.75, 1.0, 0.5], "b": [0.25, 0.0, 0.5]}
     for bad in ({**good, "b": [0.25, 0.0, 5.0]}, {**good, "b": [0.25]}, {"a": good["a"]}):

@@ -397,7 +397,7 @@ OPAQUE: dict[str, dict[str, Any]] = {
     "def f(x): return C[0]": {"C": [1]},
     "def f(x): return C.value": {"C": object()},
     "def f(x): return C(x)": {"C": partial(max, 1)},
-    "def f(x): return nobody(x)": {},
+    "def f(x): return unknown(x)": {},
     "def f(x):\n m = pkg\n return m.path": {"pkg": os},
     "def f(x, y={}): return x": {},
     "def f(x): return C.LIMIT": {"C": type("C", (), {"LIMIT": 3})},

@@ -21,7 +21,7 @@ class Always(NamedTuple):
 
 @dataclass(frozen=True)
 class NeverReady(Learner):
-    """A learner that is due whatever it plans."""
+    """A learner that stays due after every plan."""
 
     feedback: ClassVar = "full"
 

@@ -53,7 +53,7 @@ def check_all_answered(path: Path, rows: int) -> None:
 
 @pytest.mark.parametrize("budget", [False, True])
 def test_killed_clients_lose_and_double_nothing(tmp_path: Path, budget: bool) -> None:
-    """Tickets of killed clients stay pending, keep their budget, and are answered once by whoever asks for them."""
+    """Tickets of killed clients stay pending, keep their budget, and are answered once after a new request."""
     kills = int(os.environ.get("TOMBOLA_CLIENT_KILLS", "6"))
     path, rows, rng = tmp_path / "calls.run", 6 * kills + 20, random.Random(kills)
     allowed = Budget(rows / 3, prices=[1.0, 0.0], null=1) if budget else None

@@ -97,7 +97,7 @@ def drive(folder: Path, feedback: str, kills: int, seed: int = 0) -> dict[str, i
         victims = [0, 1] if rng.random() < 0.3 else [int(rng.integers(2))]
         for victim in victims:
             kill(workers[victim])
-        torn += len(victims) == 2 and Path(f"{path}-journal").exists()  # with nobody alive, a write was cut in two
+        torn += len(victims) == 2 and Path(f"{path}-journal").exists()  # no writer lives: a write was cut in two
         for victim in victims:
             done += 1
             workers[victim] = fork(work, path, logs[victim], feedback, 2 * done + victim)

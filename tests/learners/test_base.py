@@ -174,8 +174,8 @@ def test_session_kernels_in_any_order() -> None:
 @dataclass(frozen=True)
 class Misspelt(Standard):
     @staticmethod
-    def observe(state: Means, action: int, chance: float, loss: float) -> None:
-        update(state, action, chance, loss)
+    def observe(state: Means, action: int, likelihood: float, loss: float) -> None:
+        update(state, action, likelihood, loss)
 
 
 def test_unknown_parameter_names_are_rejected() -> None:
@@ -183,4 +183,4 @@ def test_unknown_parameter_names_are_rejected() -> None:
         LearnerError, match=r"Misspelt\.observe: expected parameters among state, action, probability, loss"
     ) as error:
         play(Misspelt(), instances.split(10), seed=1)
-    assert "got chance;" in str(error.value)
+    assert "got likelihood;" in str(error.value)

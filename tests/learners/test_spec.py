@@ -56,7 +56,7 @@ def test_proved_learners_return_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Nobody", "UCB2(3)", "UCB2(beta=1)", "UCB2(alpha=7)", "1", "", "UCB2(alpha=open('x'))", "a.b()"]
+    "text", ["Unknown", "UCB2(3)", "UCB2(beta=1)", "UCB2(alpha=7)", "1", "", "UCB2(alpha=open('x'))", "a.b()"]
 )
 def test_parse_learner_rejects(text: str, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(ParameterError) as refused:

@@ -1,4 +1,4 @@
-"""A race inside inspect_ai, run as a script: inspect_ai leaves streams open, which would fail whatever test is next."""
+"""A race inside inspect_ai, run as a script: inspect_ai leaves streams open, which would fail the next test."""
 
 import asyncio
 import json

@@ -69,7 +69,7 @@ def lines(*records: Any) -> str:
 
 XY = ("x", "y")
 UGLY: dict[str, Ugly] = {
-    # ids that nobody calls so
+    # ids with an unusual name
     "a number for each question": Ugly("question,a,b\n1,0,1\n2,.5,.25\n3,1,1\n", losses=[*AB, [1, 1]], ids=("1", "2", "3"), notes=("ids from column 'question'",)),
     "an unnamed counter": Ugly("n,a,b\n0,0,1\n1,.5,.25\n2,1,1\n", losses=[*AB, [1, 1]], ids=("0", "1", "2"), notes=("ids from column 'n'",)),
     "large numbers among shares": Ugly("customer no,a,b\n90071,0,1\n35512,.5,.25\n1,1,1\n", losses=[*AB, [1, 1]], ids=("90071", "35512", "1")),

@@ -195,7 +195,7 @@ def test_roles_are_enforced_on_every_route(tmp_path: Path) -> None:
     with api_of(start_session(tmp_path / "calls.run"), tmp_path / "models.race", tokens=store) as api:
         for method, path, role, *_ in API:
             name = "models" if "races" in path else "calls"
-            address = path.format(name=name, kind="csv", ticket="1", owner="nobody")
+            address = path.format(name=name, kind="csv", ticket="1", owner="unknown")
             if role is None or address.endswith("/events"):
                 continue
             before = digest_of(api)

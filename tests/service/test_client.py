@@ -112,7 +112,7 @@ def test_idempotency_key_saves_lost_replies(tmp_path: Path) -> None:
 
 
 def test_fault_without_the_key_loses_tickets(tmp_path: Path) -> None:
-    """The test above must fail if the key is ignored: then tickets are issued that nobody received."""
+    """The test above must fail if the key is ignored: then tickets are issued that no client received."""
     path = start_session(tmp_path / "calls.run", rows=40)
     with Server(path) as server, KeylessClient(server.url, patience=0.0, transport=LossyTransport()) as client:
         received = play(client)

@@ -65,7 +65,7 @@ def test_zip_bomb_in_workbook_is_rejected(tmp_path: Path, one_sentence: Sentence
 
 @pytest.mark.parametrize("place", [8, 10])
 def test_unreadable_workbook_is_rejected(place: int, tmp_path: Path, one_sentence: Sentence) -> None:
-    """A part that is said to be encrypted, or packed in a way that nobody knows."""
+    """A part that is said to be encrypted, or packed by an unknown method."""
     path = workbook(tmp_path / "t.xlsx")
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\x01\x02") + place] = 99
