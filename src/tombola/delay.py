@@ -48,6 +48,23 @@ def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
     return resolve_delays(values[order], order.size)
 
 
+def rounds_due(delays: int | Rounds, horizon: int) -> list[list[int]]:
+    """Return for every round the earlier rounds whose feedback arrives at its start.
+
+    Rounds count from 0; feedback that arrives after the last round is left out.
+
+    delays: as returned by `round_delays`.
+
+    >>> rounds_due(np.array([2, 0, 1, 0]), 4)
+    [[], [], [1], [0]]
+    """
+    due: list[list[int]] = [[] for _ in range(horizon)]
+    for t, delay in enumerate(np.broadcast_to(delays, horizon).tolist()):
+        if t + delay + 1 < horizon:
+            due[t + delay + 1].append(t)
+    return due
+
+
 def resolve_delays(delay: DelayLike, horizon: int) -> int | Rounds:
     """Return one delay for all rounds, or an array with the delay of every round.
 

@@ -136,10 +136,22 @@ def test_delay_states_mean_over_orders() -> None:
     assert none.gain.value > routing.gain.value
 
 
+def test_rows_with_delays_of_their_own_are_routed() -> None:
+    """The reserve of rows in flight bounds every order, so the answer does not average over orders."""
+    routing = run_routing(table()._replace(delays=np.arange(300) % 30), request(feedback="bandit"))
+    assert "on average over the guard's draws at most 3 rows" in routing.sentence
+    assert routing.explanation is not None
+    assert routing.explanation.starts.size == 0
+    at_once = run_routing(table(), request(feedback="bandit"))
+    assert [row.name for row in routing.rows] == [row.name for row in at_once.rows]
+    assert 0 < routing.gain.value < at_once.gain.value
+
+
 @pytest.mark.parametrize(
     ("options", "delays", "reason"),
     [
-        ({}, np.arange(300), "rows have delays of their own"),
+        ({"amounts": (450.0,)}, np.arange(300), "before the next one"),
+        ({"amounts": (450.0,), "delay": 3}, None, "before the next one"),
         ({"amounts": (1.0, 2.0)}, None, "one budget only"),
     ],
 )

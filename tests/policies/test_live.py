@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from tombola import Learner, Pool, Session, SessionFile
+from tombola.delay import RowDelays, rounds_due
 from tombola.engine.tickets import OUTCOME_START
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.learners import FollowTheLeader
+from tombola.paper.source_faults import SourceFault, injected
 from tombola.policies import Ridge, Routed, Trees
 from tombola.policies import live as live_module
 from tombola.policies.guard import CAPITAL, stake_of
@@ -60,6 +62,31 @@ def test_session_equals_play(rows: tuple[np.ndarray, np.ndarray], delay: int, pa
     assert decisions[:, 0].tolist() == trace.stakes.probabilities.tolist()
     assert decisions[:, 3].tolist() == trace.stakes.capital.tolist()
     assert trace.stakes.probabilities.max() > 0.9
+
+
+@pytest.mark.parametrize("worst", [None, 4.0])
+def test_play_with_delays_per_row_equals_session(rows: tuple[np.ndarray, np.ndarray], worst: float | None) -> None:
+    """Each row has a delay of its own; the stakes in flight are reserved, so `risk` holds on this order."""
+    losses, features = rows
+    delays = np.random.default_rng(3).integers(0, 25, ROWS)
+    trace = routed(worst=worst).play(Pool(losses), features, order="given", delay=RowDelays(delays), seed=4)
+    session = Session(routed(worst=worst), ACTIONS, ROWS, features=FEATURES, seed=4)
+    for t, arrived in enumerate(rounds_due(delays, ROWS)):
+        for past in arrived:
+            answer(session, losses, past + 1)
+        session.act(features[t])
+    decisions = np.array([(session.decision_of(t) or [])[:4] for t in range(1, ROWS + 1)])
+    assert [ticket.action for ticket in session.tickets] == trace.actions.tolist()
+    assert decisions[:, 0].tolist() == trace.stakes.probabilities.tolist()
+    assert trace.expected_loss <= trace.safe_loss + 3.0 + 1e-9
+    assert trace.stakes.probabilities.max() > 0.5
+
+
+def test_delays_of_zero_per_row_equal_no_delay(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    losses, features = rows
+    listed, constant = (routed().play(Pool(losses), features, delay=d, seed=1) for d in ([0] * ROWS, 0))
+    assert listed.actions.tolist() == constant.actions.tolist()
+    assert listed.stakes.probabilities.tolist() == constant.stakes.probabilities.tolist()
 
 
 def arrivals(seed: int) -> list[int]:
@@ -114,6 +141,24 @@ def test_reopened_session_continues_as_if_never_closed(
     assert again.tickets == whole.tickets
     assert [again.decision_of(t) for t in range(1, ROWS + 1)] == [whole.decision_of(t) for t in range(1, ROWS + 1)]
     assert again.state == whole.state
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self._advance()", "pass"),
+        ("int(decision[ROUTER]), choices", "_NO_ROUTER, choices"),
+        ("choices = decision[_LOGGED:]", "choices = []"),
+    ],
+    ids=["block", "router", "rows in flight"],
+)
+def test_reopening_that_loses_state_is_caught(
+    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    """S1: a replay without the block, the router's choices, or their renewal for rows in flight."""
+    fault = SourceFault("policies.live:LiveRouter.repeat", old, new)
+    with injected(fault), pytest.raises((AssertionError, SessionError)):
+        test_reopened_session_continues_as_if_never_closed(rows, tmp_path, monkeypatch, "independent", 200)
 
 
 def test_session_opens_after_a_change_of_models(

@@ -1,6 +1,7 @@
 """RoutedLP: never above the budget, better than a mix where features tell the cheap rows."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from tombola import Budget, Pool, play
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.errors import ParameterError
 from tombola.learners import EmpiricalLP
+from tombola.paper.source_faults import SourceFault, injected
 from tombola.policies import Ridge, RoutedLP
 from tombola.policies import routed_lp as module
 from tombola.policies.routed_lp import Rates, _routers_at
@@ -126,6 +128,20 @@ def test_price_is_found_by_true_costs() -> None:
     assert len(routers) == 2  # by predicted costs the router would be within the rate, and stand alone
     assert all(one.cost == pytest.approx(costs[:, 0].mean()) for one in routers)
     assert all(one.loss == pytest.approx(losses[:, 0].mean()) for one in routers)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check"),
+    [
+        ("model.out_of_bag,", "model.predict(np.zeros((len(losses), 1))),", test_columns_are_measured_out_of_bag),
+        ("costs[index, chosen]", "model.out_of_bag[index, chosen + fits.size]", test_price_is_found_by_true_costs),
+    ],
+    ids=["B2", "B3"],
+)
+def test_columns_that_trust_the_model_are_caught(old: str, new: str, check: Callable[[], None]) -> None:
+    """B2, B3: columns measured in-bag, and a price found by predicted costs."""
+    with injected(SourceFault("policies.routed_lp:_routers_at", old, new)), pytest.raises(AssertionError):
+        check()
 
 
 def test_target_is_reached_for_less_than_by_the_best_mix() -> None:

@@ -234,8 +234,8 @@ class Routing:
 
 def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
     """Return the reason why features are not used, as a sentence; None if they are."""
-    if isinstance(request.delay(table), RowDelays):
-        return "features are not used: rows have delays of their own, and the guard needs a constant one"
+    if request.has_budget and request.delay(table) != 0:
+        return "features are not used: routing under a budget needs the losses of a row before the next one"
     if request.conditions.switching_price > 0:
         return "features are not used: routing ignores the switching price"
     if len(request.amounts) > 1:
@@ -262,7 +262,7 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     """
     count = min(MAX_REPETITIONS, max(MIN_REPETITIONS, request.repetitions))
     seeds = [(seed,) for seed in repetition_seeds(request.seed, count)]
-    one = _budgeted_run if request.has_budget else _full_run
+    one = _budgeted_run if request.has_budget else partial(_full_run, delay=request.delay(table))
     runs = list(parallel_map(partial(one, table.pool, request), seeds, workers=workers, label="routing by features"))
     columns = {name: np.array([run[name] for run in runs]) for name in runs[0]}
     if request.has_budget:
@@ -270,8 +270,8 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     return (_budgeted_routing if request.has_budget else _full_routing)(table.pool, request, columns)
 
 
-def _full_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, Any]:
-    trace = Routed().play(pool, order=request.orders[0], delay=request.conditions.delay, seed=seed)
+def _full_run(pool: Pool, request: "CompareRequest", seed: Seed, *, delay: int | RowDelays) -> dict[str, Any]:
+    trace = Routed().play(pool, order=request.orders[0], delay=delay, seed=seed)
     probabilities = trace.stakes.probabilities
     won = np.cumsum(probabilities * (trace.safe_losses - trace.router_losses))
     return {
@@ -279,13 +279,13 @@ def _full_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, An
         "fixed": float(trace.losses[:, pool.best].sum()), "oracle": float(trace.losses.min(axis=1).sum()),
         "won": won[_curve_rounds(pool.rows) - 1], "curve": block_means(trace),
         "capital": trace.stakes.capital[_curve_rounds(pool.rows) - 1],
-        **({"index": _index_loss(pool, request, seed)} if request.conditions.feedback == "bandit" else {}),
+        # LinearIndex sees only the loss of the action it plays.
+        **(
+            {"index": LinearIndex().play(pool, order=request.orders[0], delay=delay, seed=seed).loss}
+            if request.conditions.feedback == "bandit"
+            else {}
+        ),
     }  # fmt: skip
-
-
-def _index_loss(pool: Pool, request: "CompareRequest", seed: Seed) -> float:
-    """Return the loss of LinearIndex, which sees only the loss of the action it plays."""
-    return LinearIndex().play(pool, order=request.orders[0], delay=request.conditions.delay, seed=seed).loss
 
 
 def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]) -> Routing:
@@ -307,8 +307,9 @@ def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]
 
 
 def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation:
-    starts = np.array(router.block_starts(pool.rows), np.float64)
     curve, twice = runs["curve"], 0.0
+    # Rows with delays of their own have no common blocks, and no learning curve.
+    starts = np.array(router.block_starts(pool.rows) if curve.size else [], np.float64)
     if starts.size > 1:
         lengths = np.diff(np.append(starts, pool.rows))
         twice = gain_of_twice_the_rows(starts, curve.mean(axis=0), lengths, pool.rows)

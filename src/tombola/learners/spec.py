@@ -6,7 +6,6 @@ Only names of tombola and of installed packages are looked up; nothing in a file
 import ast
 import re
 import warnings
-from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
 # Packages register their learners in this group: name = "package.module:Class".
 ENTRY_POINT_GROUP = "tombola.learners"
-# Classes of upper layers, which register themselves: name -> module.
-_registered: dict[str, str] = {}
+# Packages of classes that learners are made of, imported when a name is not found before: most sessions need none.
+_LAZY_PACKAGES = ("tombola.policies", "tombola.classification")
 _PLAIN_TYPES = (type(None), bool, int, float, str)
 # The repr of a function contains its address, which differs between processes.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -104,33 +103,21 @@ def parse_learner(text: str) -> "Learner":
     )
 
 
-def register(package: str, modules: Mapping[str, str]) -> None:
-    """Register classes of an upper layer by name, for `_find_class`.
-
-    package: name of the package, such as "tombola.policies".
-    modules: class name -> module of the package that defines it.
-    """
-    _registered.update({name: f"{package}.{module}" for name, module in modules.items()})
-
-
 def _find_class(name: str) -> Any:
     """Return the learner or hypothesis class with this name, or None.
 
-    Only dataclasses of tombola, registered ones and those of installed packages are found.
+    Only dataclasses of tombola and those of installed packages are found.
 
     >>> _find_class("UCB2").__name__, _find_class("os.system")
     ('UCB2', None)
     """
     if name in learners.__all__:
         kind = getattr(learners, name)
-    elif name in _registered:
-        kind = getattr(import_module(_registered[name]), name)
     elif name in installed_learners():
         kind = installed_learners()[name]
     else:
-        from tombola import classification  # imported late: most sessions need no hypothesis class
-
-        kind = getattr(classification, name, None) if name in classification.__all__ else None
+        packages = map(import_module, _LAZY_PACKAGES)
+        kind = next((getattr(package, name) for package in packages if name in package.__all__), None)
     return kind if isinstance(kind, type) and is_dataclass(kind) else None
 
 

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-import tombola.policies  # noqa: F401 - registers routers, so that they load by name
 from tombola import __version__, _validate
 from tombola._formatting import HtmlTable, format_number, html_block, is_encodable, short_learner, short_repr
 from tombola._types import AnyLearner, Floats

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import tombola.policies  # noqa: F401 - registers routers, so that they load by name
 from tombola._files import read_bytes, write_atomic
 from tombola._types import AnyLearner, RngState
 from tombola.budget.budget import Budget

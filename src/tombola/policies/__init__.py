@@ -6,8 +6,6 @@ Theory: docs/theory/context.md.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tombola.learners.spec import register
-
 if TYPE_CHECKING:
     from tombola.policies.certificate import RouterCertificate as RouterCertificate
     from tombola.policies.certificate import certify_rows as certify_rows
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from tombola.policies.linear_index import IndexTrace as IndexTrace
     from tombola.policies.linear_index import LinearIndex as LinearIndex
     from tombola.policies.models import Ridge as Ridge
+    from tombola.policies.models import SklearnModel as SklearnModel
     from tombola.policies.models import Trees as Trees
     from tombola.policies.routed import Routed as Routed
     from tombola.policies.routed import RoutedTrace as RoutedTrace
@@ -31,6 +30,7 @@ _MODULES = {
     "RouterCertificate": "certificate",
     "RoutedLP": "routed_lp",
     "RoutedTrace": "routed",
+    "SklearnModel": "models",
     "Trees": "models",
     "certify_rows": "certificate",
     "certify_session": "certificate",
@@ -46,14 +46,12 @@ __all__ = [
     "RoutedLP",
     "RoutedTrace",
     "RouterCertificate",
+    "SklearnModel",
     "Trees",
     "certify_rows",
     "certify_session",
     "certify_trace",
 ]
-
-# Sessions store routers and models by name.
-register("tombola.policies", _MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -61,7 +61,7 @@ def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows:
     return max(0.0, slope) * (1.0 / math.sqrt(rows) - 1.0 / math.sqrt(2 * rows))
 
 
-def feature_importance(pool: Pool, models: tuple[Model, ...], seed: int = 0) -> tuple[Importance, ...]:
+def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tuple[Importance, ...]:
     """Return how much the loss of a router rises if a feature is shuffled.
 
     The largest rise comes first. The router is trained on part of the rows and tested on others. Columns of one

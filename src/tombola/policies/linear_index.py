@@ -15,14 +15,14 @@ the lower bound is closer to the best mean than its own gain.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, Order, RngState, Rounds, Seed
-from tombola.budget.budget import BudgetRun
 from tombola.confidence import Betting
+from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import compile_step
 from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, is_pending, mark_answered, ticket_cells, write_ticket
 from tombola.errors import ParameterError
@@ -30,7 +30,7 @@ from tombola.feedback import BanditFeedback, make_feedback_model
 from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels
 from tombola.learners import UCB1
 from tombola.order import as_order_model
-from tombola.policies.live import as_feature_row
+from tombola.policies.live import FeatureRows
 from tombola.policies.routed import as_features, short_repr_of
 from tombola.pool import Pool
 from tombola.rng import RngStreams
@@ -60,29 +60,12 @@ class _Ridges(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _IndexFeedback(BanditFeedback):
+class _IndexFeedback(FeatureRows, BanditFeedback):
     """Features before the decision, the loss of the action played after the delay."""
-
-    features: int = 1
-
-    @classmethod
-    def for_learner(
-        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
-    ) -> Self:
-        if budget_run is not None:
-            raise ParameterError("budget: expected none with LinearIndex, got one; leave it out.")
-        return cls(actions, horizon, _validate.integer("Session", "features", features, least=1))
-
-    @property
-    def n_features(self) -> int:
-        return self.features
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         index = LiveIndex(learner, self.actions, self.horizon, self.features, rng)
         return LiveKernels(index.act, index.observe_fast, index.observe, index)
-
-    def encode_features(self, given: Any) -> Floats:
-        return as_feature_row(self.features, given)
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +113,13 @@ class LinearIndex:
         return short_repr_of(self)
 
     def play(
-        self, pool: Pool, features: Any = None, *, order: str = "random", delay: int = 0, seed: Seed
+        self,
+        pool: Pool,
+        features: Any = None,
+        *,
+        order: str = "random",
+        delay: DelayLike | RowDelays = 0,
+        seed: Seed,
     ) -> "IndexTrace":
         """Play the whole list once.
 
@@ -146,9 +135,8 @@ class LinearIndex:
         losses = np.asarray(pool.losses[rows], np.float64)
         index = LiveIndex(self, pool.k, pool.rows, table.shape[1], streams.learner(self))
         actions = np.zeros(pool.rows, np.int64)
-        for t in range(pool.rows):
-            if t > delay:
-                past = t - delay - 1
+        for t, arrived in enumerate(rounds_due(round_delays(delay, rows), pool.rows)):
+            for past in arrived:
                 index.learn(past + 1, int(actions[past]), table[past], float(losses[past, actions[past]]))
             actions[t], _ = index.choose(table[t])
         return IndexTrace(rows, losses, actions, np.array(index.own[1:], bool))

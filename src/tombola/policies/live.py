@@ -76,10 +76,10 @@ def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
 
 
 @dataclass(frozen=True, eq=False)
-class RoutedFeedback(FullFeedback):
-    """Show features before the decision, all losses after the delay.
+class FeatureRows:
+    """Mixin of feedback models that show the features of a row before the decision.
 
-    features: their number.
+    features: number of features.
     """
 
     features: int = 1
@@ -89,12 +89,39 @@ class RoutedFeedback(FullFeedback):
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
         if budget_run is not None:
-            raise ParameterError("budget: expected none with Routed, got one; leave it out, or play RoutedLP.")
-        return cls(actions, horizon, _validate.integer("Session", "features", features, least=1))
+            raise ParameterError(
+                f"budget: expected none with {type(learner).__name__}, got one; leave it out, or play RoutedLP."
+            )
+        make: Any = cls  # with the fields of the feedback model, which the mixin does not have
+        return make(actions, horizon, features=_validate.integer("Session", "features", features, least=1))  # type: ignore[no-any-return]
 
     @property
     def n_features(self) -> int:
         return self.features
+
+    def encode_features(self, given: Any) -> Floats:
+        """Return the features of a row as an array, shape (features,).
+
+        Raises FeedbackError for another number of them, and for infinite ones.
+
+        given: numbers, NaN or None for a missing one; a single number if there is one feature.
+        """
+        try:
+            row = np.atleast_1d(np.array(given, dtype=np.float64))
+        except (TypeError, ValueError):
+            row = np.zeros(0)
+        count = self.features
+        if row.shape != (count,) or np.isinf(row).any():
+            raise FeedbackError(
+                f"Session.act: features must be {count} number{'s' * (count > 1)}, NaN for a missing one, got "
+                f"{given!r}; write act(features), or give Session the number of features."
+            )
+        return row
+
+
+@dataclass(frozen=True, eq=False)
+class RoutedFeedback(FeatureRows, FullFeedback):
+    """Show features before the decision, all losses after the delay."""
 
     @property
     def n_decision(self) -> int:
@@ -103,28 +130,6 @@ class RoutedFeedback(FullFeedback):
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         router = LiveRouter(learner, self, rng)
         return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
-
-    def encode_features(self, given: Any) -> Floats:
-        return as_feature_row(self.features, given)
-
-
-def as_feature_row(count: int, given: Any) -> Floats:
-    """Return the features of a row as an array, shape (count,).
-
-    Raises FeedbackError for another number of them, and for infinite ones.
-
-    given: numbers, NaN or None for a missing one; a single number if `count` is 1.
-    """
-    try:
-        row = np.atleast_1d(np.array(given, dtype=np.float64))
-    except (TypeError, ValueError):
-        row = np.zeros(0)
-    if row.shape != (count,) or np.isinf(row).any():
-        raise FeedbackError(
-            f"Session.act: features must be {count} number{'s' * (count > 1)}, NaN for a missing one, got {given!r}; "
-            "write act(features), or give Session the number of features."
-        )
-    return row
 
 
 class LiveRouter:

@@ -5,7 +5,10 @@ returns a fitted model with `predict(features)` and `out_of_bag`, the prediction
 did not see them; models are compared by these, never by predictions on rows they were trained on.
 """
 
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +23,11 @@ _RELATIVE_RANK = 1e-10
 # Penalties of ridge to choose from, from 0.01 to 10,000 in half powers of ten, times the mean square of a standardised
 # feature.
 _PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)
+
+# Forests of scikit-learn that can be flattened, if they are fitted with bootstrap.
+_FORESTS = ("RandomForestRegressor", "ExtraTreesRegressor")
+# Folds of the cross-validation that stands in for out-of-bag predictions.
+_FOLDS = 5
 
 
 class Fitted(Protocol):
@@ -84,15 +92,11 @@ class Trees:
             raise ParameterError(
                 "Trees: expected scikit-learn, got none; install it with pip install 'tombola[context]'."
             ) from None
-        filler = _medians(features)
         forest = ExtraTreesRegressor(
             self.trees, min_samples_leaf=self.min_leaf, max_features=self.max_features, bootstrap=True,
             n_jobs=1, random_state=seed,
         )  # fmt: skip
-        filled = _fill(features, filler).astype(np.float32)  # scikit-learn compares features as float32
-        forest.fit(filled, centred)
-        flat = flatten_trees(forest)
-        return FittedTrees(flat, filler, _out_of_bag(flat, forest.estimators_samples_, filled, centred))
+        return _fit_forest(forest, features, centred)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +175,70 @@ class FittedRidge:
         return np.asarray(standard @ self.weights + self.intercept)
 
 
+@dataclass(frozen=True)
+class SklearnModel:
+    """A regressor with the interface of scikit-learn as a model.
+
+    `Routed` and `RoutedLP` wrap such regressors themselves. Forests with bootstrap are flattened as those of `Trees`;
+    the out-of-bag predictions of others come from cross-validation. Missing features become medians.
+
+    regressor: any object with `fit(features, targets)` and `predict(features)`; it is copied, never fitted itself.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> x = np.arange(20.0)[:, None]
+    >>> fitted = SklearnModel(LinearRegression()).fit(x, np.hstack([x, -x]), seed=0)
+    >>> fitted.predict(np.array([[3.0]])).round(6).tolist(), fitted.out_of_bag.shape
+    ([[3.0, -3.0]], (20, 2))
+    """
+
+    regressor: Any
+
+    def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
+        """Fit a copy; random states that are not set become `seed`."""
+        whole = self._copy(seed)
+        if type(whole).__name__ in _FORESTS and whole.bootstrap:
+            return _fit_forest(whole, features, centred)
+        filler = _medians(features)
+        filled, out_of_bag = _fill(features, filler), np.zeros(centred.shape)
+        whole.fit(filled, centred)
+        fold = np.random.default_rng(seed).permutation(len(centred)) % _FOLDS
+        for number in range(_FOLDS):
+            part = self._copy(seed)
+            part.fit(filled[fold != number], centred[fold != number])
+            out_of_bag[fold == number] = part.predict(filled[fold == number])
+        return _FittedSklearn(whole, filler, out_of_bag)
+
+    def _copy(self, seed: int) -> Any:
+        """Return an unfitted copy with a fixed random state and one thread."""
+        if not hasattr(self.regressor, "get_params"):
+            return deepcopy(self.regressor)
+        from sklearn.base import clone
+        from sklearn.multioutput import MultiOutputRegressor
+        from sklearn.utils import get_tags
+
+        copy = clone(self.regressor)
+        # Repeatable: a random state of its own stays, and threads could add numbers in another order.
+        unset = {name for name, value in copy.get_params().items() if value is None}
+        copy.set_params(**{name: value for name, value in (("random_state", seed), ("n_jobs", 1)) if name in unset})
+        return copy if get_tags(copy).target_tags.multi_output else MultiOutputRegressor(copy)
+
+
+@dataclass(frozen=True, eq=False)
+class _FittedSklearn:
+    """A fitted regressor with the medians that replace missing features.
+
+    out_of_bag: cross-validated predictions for the training rows, shape (rows, actions).
+    """
+
+    regressor: Any
+    filler: Floats
+    out_of_bag: Floats
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the predictions of the regressor, shape (rows, actions)."""
+        return np.asarray(self.regressor.predict(_fill(features, self.filler)), np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class _FittedMean:
     """The mean of several fitted models.
@@ -203,7 +271,7 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
     return design @ vectors / values, values, vectors.T
 
 
-def fit_models(models: tuple[Model, ...], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
+def fit_models(models: Sequence[Model], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
     """Fit all models to centred losses; return them, and their mean if several.
 
     features: shape (rows, features).
@@ -249,6 +317,19 @@ def actions_of(predictions: Floats) -> "np.typing.NDArray[np.int64]":
     return np.asarray(np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64)
 
 
+def _fit_forest(forest: Any, features: Floats, centred: Floats) -> FittedTrees:
+    """Fit a forest of scikit-learn with bootstrap, and flatten it.
+
+    features: shape (rows, features).
+    centred: shape (rows, actions).
+    """
+    filler = _medians(features)
+    filled = _fill(features, filler).astype(np.float32)  # scikit-learn compares features as float32
+    forest.fit(filled, centred)
+    flat = flatten_trees(forest)
+    return FittedTrees(flat, filler, _out_of_bag(flat, forest.estimators_samples_, filled, centred))
+
+
 def _out_of_bag(flat: FlatTrees, samples: Any, features: Rows, centred: Floats) -> Floats:
     """Return predictions by the trees that did not draw a row.
 
@@ -287,13 +368,18 @@ def fill_missing(features: Floats) -> Floats:
     return _fill(features, _medians(features))
 
 
-def check_models(owner: str, models: Any) -> tuple[Model, ...]:
+def _is_regressor(model: Any) -> bool:
+    """Return whether a model has the interface of scikit-learn: `predict`, and `fit` without a seed."""
+    return hasattr(model, "fit") and hasattr(model, "predict") and "seed" not in signature(model.fit).parameters
+
+
+def as_models(owner: str, models: Any) -> tuple[Model, ...]:
     """Return the models as a tuple; ParameterError if empty or one has no `fit`.
 
     owner: named in the error message.
-    models: objects like `Model`.
+    models: objects like `Model`, or regressors with `fit` and `predict` as in scikit-learn.
     """
-    found = tuple(models)
+    found = tuple(SklearnModel(one) if _is_regressor(one) else one for one in models)
     _validate.integer(owner, "number of models", len(found), least=1)
     for one in found:
         if not hasattr(one, "fit"):

@@ -8,7 +8,8 @@ the past at block starts, play in the block. In random order the loss of a block
 The guard decides with which probability the router is played (`tombola.policies.guard`).
 """
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -17,13 +18,24 @@ import numpy as np
 from tombola import _validate
 from tombola._play import play
 from tombola._types import Floats, Order, RngState, Rounds, Seed
+from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import compile_loop
+from tombola.engine.tickets import ACTION, OUTCOME_START
 from tombola.errors import ParameterError
 from tombola.learners import FollowTheLeader
 from tombola.order import as_order_model
-from tombola.policies.guard import Guard, Stakes
-from tombola.policies.live import RoutedFeedback, split_rng
-from tombola.policies.models import Model, Ridge, Trees, actions_of, check_models, choose, fit_models
+from tombola.policies.guard import ACCOUNT, PENDING, Guard, Stakes
+from tombola.policies.live import (
+    CAPITAL_BEFORE,
+    DECISION_WIDTH,
+    ROUTER,
+    SAFE,
+    STAKE,
+    LiveRouter,
+    RoutedFeedback,
+    split_rng,
+)
+from tombola.policies.models import Model, Ridge, Trees, actions_of, as_models, choose, fit_models
 from tombola.pool import Pool
 from tombola.rng import RngStreams, uniform
 
@@ -38,7 +50,7 @@ class Routed:
     """A guarded router for full information.
 
     safe: the learner over fixed actions that the guarantee compares with.
-    models: scikit-learn style models of row-centred losses.
+    models: of row-centred losses: those of this package, or regressors of scikit-learn such as `Lasso()`.
     risk: rows that routing may cost on average over the guard's draws (with delay, also over orders).
     worst: with delay, rows that routing may cost on every order, or None for no such promise.
     growth: the length of a block as a multiple of the one before.
@@ -68,7 +80,7 @@ class Routed:
     mixes: ClassVar[bool] = False
 
     safe: Any = field(default_factory=FollowTheLeader)
-    models: tuple[Model, ...] = _DEFAULT_MODELS
+    models: Sequence[Any] = _DEFAULT_MODELS
     risk: float = 3.0
     worst: float | None = None
     growth: float = 1.5
@@ -80,24 +92,34 @@ class Routed:
             raise ParameterError(
                 f"Routed: expected delays='any' or delays='independent', got {self.delays!r}; write one of them."
             )
-        check_models("Routed", self.models)
+        object.__setattr__(self, "models", as_models("Routed", self.models))
         Guard(self.risk, self.worst)
 
     def __repr__(self) -> str:
         return short_repr_of(self)
 
     def play(
-        self, pool: Pool, features: Any = None, *, order: str = "random", delay: int = 0, seed: Seed
+        self,
+        pool: Pool,
+        features: Any = None,
+        *,
+        order: str = "random",
+        delay: DelayLike | RowDelays = 0,
+        seed: Seed,
     ) -> "RoutedTrace":
         """Play the whole list once; the safe learner meets the same order.
 
         features: shape (rows, features); None for those of the pool.
         order: input model: "random", "iid" or "given".
-        delay: rounds until the losses of a row are seen.
+        delay: rounds until the losses of a row are seen. Delays that are not constant are played as in a session with
+            `delays="any"`: the stake of every row in flight is reserved, and `risk` holds on every order.
         """
         table = as_features("Routed", features, pool)
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
+        delay = round_delays(delay, rows)
+        if not isinstance(delay, int):
+            return self._play_late(rows, np.asarray(pool.losses[rows], np.float64), table[rows], delay, streams)
         safe_seed, guard_rng = split_rng(streams.learner(self))
         safe = play(self.safe, _ordered(pool, rows), order="given", seed=safe_seed)
         safe_actions = np.asarray(safe.actions, np.int64)
@@ -113,6 +135,27 @@ class Routed:
         draws = np.zeros(pool.rows)
         compile_loop(_fill_uniform, (draws, guard_rng))(draws, guard_rng)
         return RoutedTrace(rows, losses, late_safe, played, stakes, draws < stakes.probabilities, blocks)
+
+    def _play_late(
+        self, order: Order, losses: Floats, features: Floats, delays: Rounds, streams: RngStreams
+    ) -> "RoutedTrace":
+        """Play rows with delays of their own, by the router of sessions."""
+        rounds, k = losses.shape
+        model = RoutedFeedback(k, rounds, features=features.shape[1])
+        router = LiveRouter(replace(self, delays="any"), model, streams.learner(self))
+        shown = OUTCOME_START + k
+        cells, reserve = np.zeros((rounds + 1, shown + DECISION_WIDTH + features.shape[1])), np.zeros(rounds)
+        for t, arrived in enumerate(rounds_due(delays, rounds)):
+            for past in arrived:
+                router.observe(cells, past + 1, past + 1, tuple(losses[past]))
+            router.act(cells, features[t])
+            reserve[t] = router.account[ACCOUNT] - router.account[PENDING]
+        decisions = cells[1:, shown:]
+        safe = decisions[:, SAFE].astype(np.int64)
+        played = np.where(decisions[:, ROUTER] < 0, safe, decisions[:, ROUTER]).astype(np.int64)
+        stakes = Stakes(decisions[:, STAKE].copy(), decisions[:, CAPITAL_BEFORE].copy(), reserve)
+        # Blocks start at answers, not at rounds, so that the trace has none.
+        return RoutedTrace(order, losses, safe, played, stakes, cells[1:, ACTION] != safe, ())
 
     def block_starts(self, rounds: int) -> list[int]:
         """Return the numbers of answered rows at which models are trained.
@@ -168,7 +211,7 @@ class RoutedTrace:
     safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
     stakes: probability of the router in each round, with the accounts of the guard.
     routed: the rounds in which the router was played.
-    blocks: the trainings.
+    blocks: the trainings; empty if the delay is not constant.
     """
 
     order: Order

@@ -15,6 +15,7 @@ Out-of-bag measurement has no bound; Theorem C6 is for halves. The budget is nev
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ from tombola.budget.tracker import (
 from tombola.engine.compiler import compile_loop
 from tombola.errors import ParameterError
 from tombola.order import as_order_model
-from tombola.policies.models import Fitted, Model, Ridge, Trees, check_models, with_mean
+from tombola.policies.models import Fitted, Model, Ridge, Trees, as_models, with_mean
 from tombola.policies.routed import FIRST_BLOCK, as_features
 from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
@@ -70,7 +71,7 @@ class RoutedLP:
 
     Full rows with costs are seen after each play.
 
-    models: scikit-learn style models of losses and costs.
+    models: of losses and costs: those of this package, or regressors of scikit-learn.
     growth: the factor of rows seen after which the program is solved again.
 
     >>> import numpy as np
@@ -84,12 +85,12 @@ class RoutedLP:
     (True, True)
     """
 
-    models: tuple[Model, ...] = _DEFAULT_MODELS
+    models: Sequence[Any] = _DEFAULT_MODELS
     growth: float = 1.2
 
     def __post_init__(self) -> None:
         _validate.real("RoutedLP", "growth", self.growth, above=1)
-        check_models("RoutedLP", self.models)
+        object.__setattr__(self, "models", as_models("RoutedLP", self.models))
 
     def play(
         self, pool: Pool, features: Any = None, budget: Budget | None = None, *, order: str = "random", seed: Seed
@@ -162,7 +163,7 @@ class RoutedLP:
 
 
 def _fit_with_costs(
-    models: tuple[Model, ...], features: Floats, losses: Floats, costs: Floats, seed: int
+    models: Sequence[Model], features: Floats, losses: Floats, costs: Floats, seed: int
 ) -> list[Fitted]:
     """Fit each model, and their mean, to losses and costs side by side.
 
