@@ -169,11 +169,11 @@ def _lp_radius(seen: int, population: int, log: float) -> float:
 def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
     """Return the margin of the cost per round of a mix chosen on past rows.
 
-    It is T/(T-n) times the radius of the past, plus the radius of the next block among the other rows and of the
-    learner's own randomness.
+    It is T/(T-n) r + sqrt((2 - (b-1)/(T-n)) log / (2b)): r is Serfling's radius of the mean of n past rows, and the
+    second term that of the next block of b rows and of the learner's own randomness.
 
-    seen: n, the number of past rows.
-    rounds: of the next block.
+    seen: n, the number of past rows, below T.
+    rounds: b.
     horizon: T.
     log: logarithm of the inverse error probability.
 

@@ -65,11 +65,14 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
 def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Attack:
     """Force a mistake in every round on a deterministic learner of thresholds.
 
+    Each round asks for the label of a whole number between the largest one labelled 0 and the smallest one labelled 1,
+    and answers the opposite of the prediction. A number next to one of these ends is chosen if the learner is wrong
+    there (`ERM` with ties="first" or "last"), which uses up one number per round. Else it is the middle, which uses up
+    half of the numbers left: 2^53 of them last 52 rounds, and ParameterError is raised after them.
+
+    learner: deterministic, given its seed.
     rounds: number of rounds.
     seed: of the learner.
-
-    It asks next to the end of the version space from which the learner will be wrong, which takes one number a round
-    for "first" and "last"; else in the middle, which takes half of those left, so that 2^53 numbers last 52 rounds.
 
     >>> from tombola.classification import ERM, Thresholds
     >>> attack_thresholds(ERM(Thresholds()), 100, seed=0).mistakes

@@ -107,10 +107,13 @@ class RowMonitor:
     def certificate(
         self, rounds: int | None = None, answered: int | None = None, loss: float = math.nan
     ) -> Certificate:
-        """Return the certificate of the rows so far.
+        """Return the certificate of the best action from the rows so far.
 
-        rounds, answered: rows played, and rows with a known loss; None: all rows.
-        loss: total loss of the plays; with it, the certificate bounds the regret. nan: nothing was played.
+        It states how much better any other action can be in mean loss, on the whole list.
+
+        rounds, answered: number of rows that a session played, and of those with a known loss; None for a table, all
+            of whose rows are known.
+        loss: total loss of the session; with it, the certificate bounds the regret, too. nan without a session.
         """
         paired = np.full(len(self.names), np.inf)
         # Only the leader is compared: k - 1 sequences instead of k (k - 1).

@@ -99,8 +99,12 @@ class Learner(ABC):
     def observe(state: Any, *feedback: Any) -> None:
         """Update the state in place with the feedback of one round; a kernel.
 
-        feedback: arguments by name. Full information: losses, of all actions, shape (k,), and round, from 1, if the
-            learner takes it. Bandit feedback: action, probability and loss of the play.
+        A learner declares the arguments that it uses, in any order; they are passed by name.
+
+        state: as returned by `init`.
+        losses, round: with full information; losses in [0, 1] of all actions, shape (k,), and the round, from 1.
+        action, probability, loss: with bandit feedback; the action played, from 0, its probability, and its loss in
+            [0, 1].
         """
 
     @staticmethod

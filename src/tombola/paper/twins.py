@@ -42,7 +42,10 @@ class Twin(ABC):
 
     @abstractmethod
     def allowed(self) -> set[int]:
-        """Return the actions that the formula allows in this round; several at ties."""
+        """Return the actions that the learner may play in this round; several at ties.
+
+        They are computed from the recorded plays and feedback by the formula in the docstring of the class.
+        """
 
     def act(self, action: int) -> None:
         """Record the action that the learner played in this round."""

@@ -95,14 +95,16 @@ class RoutedLP:
     def play(
         self, pool: Pool, features: Any = None, budget: Budget | None = None, *, order: str = "random", seed: Seed
     ) -> "BudgetedRoutedTrace":
-        """Play the whole list once within the budget, or at the least cost for its target.
+        """Play the whole list once within the budget; return actions, losses and costs.
 
-        Raises ParameterError unless pool and budget have exactly one resource.
+        With `Budget(..., target=...)` it plays at the least cost for this mean loss. Raises ParameterError without a
+        budget, and unless pool and budget have exactly one resource.
 
         pool: with costs.
         features: shape (rows, features); None for those of the pool.
-        budget: required.
+        budget: amount of the resource, with or without a target.
         order: input model: "random", "iid" or "given".
+        seed: of the order and of the learner.
         """
         if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
             raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")

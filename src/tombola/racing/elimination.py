@@ -333,6 +333,7 @@ def finish(state: Any, target: float) -> None:
     """Set `state.done` if at most `target` candidates are active, or no row is left.
 
     state: an `EliminationState`, changed in place.
+    target: number of candidates; a float, as all numbers in the state are.
     """
     if n_active(state) <= target or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0

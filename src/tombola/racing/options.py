@@ -129,9 +129,9 @@ class RaceSettings:
 
     @property
     def default_cost(self) -> float | None:
-        """Cost of a call that reports none: 0, or the largest one under a cap.
+        """Cost of a call that reports none: 0, or with `max_cost`, `max_call_cost`.
 
-        None if the cap has no largest cost; then every answer must come with its cost.
+        None with `max_cost` and without `max_call_cost`: every answer must come with its cost.
         """
         return 0.0 if self.max_cost is None else self.max_call_cost
 

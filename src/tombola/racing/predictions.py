@@ -88,7 +88,7 @@ class InformedRule:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the state before the first row; the rule is reset too."""
+        """Return to the state before the first row; reset the wrapped `rule`, too."""
         self.rule.reset()
         self.sums = _new_sums(self._side, self.fit)
         self._next_fit = self._schedule(0) if self.fit is not None else self.rule.rows

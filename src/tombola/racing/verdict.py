@@ -50,7 +50,10 @@ class Result(NamedTuple):
 
     @property
     def proved(self) -> bool | None:
-        """True if the question is answered, False if a gate is refuted, else None."""
+        """True if the answer is proved, None while it is open.
+
+        False only for a gate, a race against a baseline, if a candidate is proved not to pass it.
+        """
         return is_proved(self.rule)
 
     @property

@@ -77,7 +77,8 @@ class HypothesisClass(ABC):
     def littlestone(self, points: int | None = None) -> float | None:
         """Return the Littlestone dimension, which may be infinite, or None if unknown.
 
-        points: size of the domain; None for all numbers.
+        points: number of different feature rows that may occur, in the arrangement with the largest dimension; None for
+            no limit.
         """
         return None
 

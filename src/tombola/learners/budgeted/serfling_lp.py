@@ -40,11 +40,10 @@ class State(NamedTuple):
 class SerflingLP(BudgetedLearner):
     """Play the optimal mix of the empirical LP with a margin on the rate.
 
-    The rate is (left - 1) / (rounds left) - margin.
-
-    Left is in the common scale, in which no cost is above 1. The margin is T/(T-n) Serfling radii of the past plus one
-    of the coming block. With probability 1 - delta no block then uses more than its share: the rate never falls, the
-    strict stop never comes, and the regret is at most `bounds.serfling_lp(...)`, for every pool in random order
+    The LP may spend (B - 1) / (rounds left) - margin per round, where B is the budget left, scaled so that no cost is
+    above 1. The margin is `bounds.lp_margin`: T/(T-n) Serfling radii of the n past rows plus one of the next block.
+    With probability 1 - delta no block then spends more than (B - 1) / (rounds left) per round, the budget lasts to the
+    end, and the regret is at most `bounds.serfling_lp(...)`, for every pool in random order
     without delay. With delays the budget is as safe, but the bound is not proved. On a short list the margin exceeds
     the rate and only the null action is played; `outlook` reports that in advance.
 
