@@ -21,7 +21,7 @@ from tombola.delay import DelayLike, RowDelays
 from tombola.engine.compiler import Workload
 from tombola.errors import ParameterError
 from tombola.feedback import feedback_type
-from tombola.learners.base import Learner
+from tombola.learners.base import Learner, bound_of
 from tombola.order import ORDER_MODELS, OrderLike, OrderModel, as_order_model, random_order
 from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool, as_pool, is_frame
@@ -230,7 +230,7 @@ def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price
     # A bound on regret with switching costs is proved only for learners that know the price.
     if price > 0 and getattr(learner, "price", None) != price:
         return None
-    return learner.bound(actions, horizon, delay)
+    return bound_of(learner, actions=actions, horizon=horizon, delay=delay)
 
 
 def _marks(marks: Sequence[int] | None, horizon: int) -> Rounds:

@@ -148,6 +148,17 @@ def join_names(names: Sequence[object], *, limit: int | None = 6, length: int = 
     return last.join([*([", ".join(texts[:-1])] if len(texts) > 1 else []), *texts[-1:]])
 
 
+def plural(count: int, noun: str, many: str = "") -> str:
+    """Return a count with its noun: "1 row", "2 rows".
+
+    many: the plural; "" for the noun with s.
+
+    >>> plural(1, "row"), plural(1200, "call"), plural(2, "match", "matches")
+    ('1 row', '1,200 calls', '2 matches')
+    """
+    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
+
+
 def format_number(number: float) -> str:
     """Format a number with four significant digits, or as an integer from 1,000 on.
 

@@ -27,6 +27,15 @@ class Estimate(NamedTuple):
         """Half the length of the interval."""
         return (self.high - self.low) / 2
 
+    def linear(self, factor: float, offset: float = 0.0) -> "Estimate":
+        """Return the estimate of `offset + factor * x`.
+
+        >>> Estimate(0.25, 0.125, 0.5, 25).linear(-10, 10)
+        Estimate(value=7.5, low=5.0, high=8.75, repetitions=25)
+        """
+        low, high = sorted((offset + factor * self.low, offset + factor * self.high))
+        return Estimate(offset + factor * self.value, low, high, self.repetitions)
+
     def additional_repetitions(self, half_width: float) -> int:
         """Estimate the further repetitions needed for this half width.
 

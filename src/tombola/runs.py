@@ -1,5 +1,6 @@
 """Runs: repeated plays of learners on the same orders, and statistics."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import HtmlTable, format_estimate, format_number, html_block, short_repr, to_frame
+from tombola._formatting import HtmlTable, format_estimate, format_number, html_block, join_names, short_repr, to_frame
 from tombola._statistics import Estimate
 from tombola._types import Floats, Rounds
 from tombola.budget.target import TargetRegret
 from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, SPENT, SWITCHES
-from tombola.errors import ParameterError
+from tombola.errors import ParameterError, TombolaWarning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -241,6 +242,15 @@ class Runs:
         over_horizons = len(self.horizons) > 2
         bands = [self._band(name, one, f"{name}, {one}" if len(which) > 1 else name) for name, one in cases]
         bound_lines = [self._bound_line(name, one) for name, one in cases] if bound else []
+        drawn = {name for (name, _), line in zip(cases, bound_lines, strict=False) if line is not None}
+        if bound and (without := [name for name in dict.fromkeys(name for name, _ in cases) if name not in drawn]):
+            warnings.warn(
+                f"Runs.plot: expected a proved bound to draw, got none for {join_names(without)} in "
+                f"{' or '.join(which)} order; a learner's method bound(actions, horizon, delay) returns it, for random "
+                "order, and a reduction needs that of its base.",
+                TombolaWarning,
+                stacklevel=3,
+            )
         return Chart(
             title=f"Regret in {' and '.join(which)} order",
             x_label="rows of the pool, T" if over_horizons else "round",

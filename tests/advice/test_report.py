@@ -62,7 +62,7 @@ def test_rankings_equal_compare(feedback: str, delay: int, price: float) -> None
         rows = [row for row in report.rankings[order] if row.rank is not None]
         assert [row.learner for row in rows] == runs.ranking(order)
         assert [row.regret for row in rows] == [runs.regret(row.learner, order) for row in rows]
-        assert ranking_cells(rows[0])["regret"] == format_estimate(runs.regret(rows[0].learner, order))
+        assert ranking_cells(rows[0], report)["regret"] == format_estimate(runs.regret(rows[0].learner, order))
         assert rows[0].spent == ()
     assert report.advice.learner in runs.learners
 
@@ -153,7 +153,7 @@ def test_tiny_tables(rows: int, actions: int, repeated: int) -> None:
     report = run_comparison(read_table(np.full((rows, actions), 0.5), kind="losses"), asked(repetitions=repeated))
     assert "</html>" in compare_page(report, command="x")
     json.dumps(report.to_dict(), allow_nan=False)
-    assert "inf" not in ranking_cells(report.rankings["random"][0])["regret"]
+    assert "inf" not in ranking_cells(report.rankings["random"][0], report)["regret"]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tombola.cli.session import app
-from tombola.errors import FeedbackError, TableError, TombolaError
+from tombola.errors import ConflictError, FeedbackError, TableError, TombolaError
 from tombola.persistence import SessionFile
+from tombola.persistence.session_page import session_page
 
 
 @pytest.fixture
@@ -199,7 +200,7 @@ def test_daily_work_from_a_spreadsheet(name: str, session: Callable[..., str], t
     assert session("record", "r", "--csv", "today.csv") == "3 recorded\n"
     assert session("record", "r", "--csv", "today.csv") == "0 recorded, 3 recorded before\n"
     now = json.loads(session("status", "r", "--json"))
-    assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.0, [3])
+    assert (now["score"], [one["ticket"] for one in now["pending"]]) == (2.0, [3])
     session("next", "r", "--again", "--out", "open.xlsx")
     book = import_module("openpyxl").load_workbook(tmp_path / "open.xlsx")
     assert [cell.value for cell in book.active[2]][3] == "3"
@@ -240,8 +241,18 @@ def test_record_in_the_unit_of_the_outcomes(session: Callable[..., str], tmp_pat
     assert session("record", "r", "1", "--score", "7,5") == "1 recorded\n"
     (tmp_path / "o.csv").write_text('ticket,Umsatz\n2,"2,5"\n3,4\n')
     assert session("record", "r", "--csv", "o.csv", "--outcome", "Umsatz") == "2 recorded\n"
-    assert json.loads(session("status", "r", "--json"))["loss"] == pytest.approx(0.25 + 0.75 + 0.6)
-    assert session("amend", "r", "1", "--score", "5") == "ticket 1 amended; its loss was 0.25 before\n"
+    now = json.loads(session("status", "r", "--json"))
+    assert now["score"] == pytest.approx(7.5 + 2.5 + 4)
+    assert "loss" not in " ".join([*now["text"], now["estimate"], session("status", "r")]) + " ".join(now)
+    assert session("amend", "r", "1", "--score", "8") == "ticket 1 amended; its score was 7.5 before\n"
+    session("export", "r", "--out", "e.csv")
+    lines = (tmp_path / "e.csv").read_text().splitlines()
+    assert "loss" not in lines[0]
+    assert [line.split(",")[4] for line in lines] == ["score", "8.0", "2.5", "4.0"]
+    with pytest.raises(ConflictError, match=r"answered with score 2\.5, got score 3 now"):
+        session("record", "r", "2", "--score", "3")
+    with SessionFile.open(tmp_path / "r") as file:
+        assert "loss" not in str(file._repr_html_()) + session_page(file)
 
 
 def test_next_keeps_a_filled_list(session: Callable[..., str], tmp_path: Path) -> None:

@@ -11,12 +11,13 @@ import pytest
 from tombola import UCB1
 from tombola.errors import FeedbackError, SessionError, TableError
 from tombola.persistence import Outcome, SessionFile
-from tombola.persistence.session_csv import OutcomeUnit, check_daily_list, read_outcomes, write_daily_list
+from tombola.persistence.session_csv import check_daily_list, read_outcomes, write_daily_list
 from tombola.readers.cells import read_cells
+from tombola.readers.units import Units
 
 
 def test_read_outcomes(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    def outcomes(content: str, feedback: str = "bandit", unit: OutcomeUnit | None = None) -> list[tuple[int, Any]]:
+    def outcomes(content: str, feedback: str = "bandit", unit: Units | None = None) -> list[tuple[int, Any]]:
         (tmp_path / "o.csv").write_text(content)
         actions = ("a", "b") if feedback == "full" else None
         read = read_outcomes(
@@ -27,8 +28,8 @@ def test_read_outcomes(tmp_path: Path, one_sentence: Callable[[object], str]) ->
     assert outcomes("ticket,loss\n2,0.5\n9,\n1,1\n") == [(2, 0.5), (1, 1.0)]
     assert outcomes("score,id\n0.5,x\n0.25,y\n") == [(3, 0.5), (1, 0.75)]
     assert outcomes("id,b,a\nx,0,1\ny,,\n", "full") == [(3, [1.0, 0.0])]
-    assert outcomes("id,b,a\nx,0,1\n", "full", OutcomeUnit("scores")) == [(3, [0.0, 1.0])]
-    assert outcomes("Ticket;Outcome\n2;7,5\n3;nein\n".replace("nein", "10"), unit=OutcomeUnit("scores", 0, 10)) == [
+    assert outcomes("id,b,a\nx,0,1\n", "full", Units(scores=True)) == [(3, [0.0, 1.0])]
+    assert outcomes("Ticket;Outcome\n2;7,5\n3;nein\n".replace("nein", "10"), unit=Units(0, 10, scores=True)) == [
         (2, 0.25),
         (3, 0.0),
     ]
@@ -42,13 +43,13 @@ def test_outcome_errors_name_line(tmp_path: Path, one_sentence: Callable[[object
     for cell in ("maybe", "1.5", "-0.1", "1_0", "inf"):
         (tmp_path / "o.csv").write_text(f"ticket,outcome\n1,yes\n\n2,{cell}\n")
         with pytest.raises(TableError) as refused:
-            read_outcomes(tmp_path / "o.csv", None, int, unit=lambda _: OutcomeUnit("scores"))
+            read_outcomes(tmp_path / "o.csv", None, int, unit=lambda _: Units(scores=True))
         assert "o.csv, line 4" in one_sentence(refused.value)
 
 
 def test_outcome_with_ambiguous_comma_is_rejected() -> None:
-    assert OutcomeUnit("losses", 0, 10_000).loss("1,234") is None
-    assert OutcomeUnit("losses", 0, 2).loss("1,234") == pytest.approx(0.617)
+    assert Units(0, 10_000).parse("1,234") is None
+    assert Units(0, 2).parse("1,234") == pytest.approx(0.617)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
@@ -73,7 +74,7 @@ def test_daily_list_round_trip(suffix: str, tmp_path: Path) -> None:
         lines = [";".join(table.names), *(";".join([*row[:-1], "yes"]) for row in table.rows)]
         filled.write_bytes("\r\n".join(lines).encode("cp1252"))
         outcomes = read_outcomes(
-            filled, None, file.round_of, assignment=file.assignment, unit=lambda _: OutcomeUnit("scores"),
+            filled, None, file.round_of, assignment=file.assignment, unit=lambda _: Units(scores=True),
             id_column=file.id_column, own_columns=file.columns,
         )  # fmt: skip
         assert [one.loss for one in outcomes] == [0.0, 0.0]

@@ -6,10 +6,12 @@ import numpy as np
 
 from tombola import _statistics
 from tombola._formatting import format_estimate, format_number, join_names
+from tombola._types import Floats
 from tombola.advice.report import CompareReport, RankingRow
 from tombola.advice.routing import Explanation
 from tombola.budget.optimum import frontier, mean_costs
 from tombola.pool import Pool
+from tombola.readers.units import UNIT_LOSSES, Units
 from tombola.report.chart import Band, Chart, Line, Point
 from tombola.report.page import draw_for_page, render
 
@@ -31,10 +33,10 @@ class Picture(NamedTuple):
 
 
 class ActionMean(NamedTuple):
-    """Mean loss of an action, with the 95 % interval it would have as a sample.
+    """Mean of an action, with the 95 % interval it would have as a sample.
 
-    value: the mean loss.
-    low, high: ends of the interval, within [0, 1].
+    value: the mean, in the unit of the table.
+    low, high: ends of the interval, within the range of the table.
     """
 
     action: str
@@ -63,48 +65,49 @@ def compare_page(report: CompareReport, *, command: str) -> str:
     command: the command line that produced it, shown on the page.
     """
     pictures = _charts(report)
-    means = _action_means(report.pool)
+    means = _action_means(report.pool, report.units)
     return render(
         "compare.html",
         title=f"Comparison of learners on {report.name}",
         lead=_lead(report),
         report=report,
         facts=_facts(report),
-        rankings={order: [ranking_cells(row) for row in rows] for order, rows in report.rankings.items()},
+        rankings={order: [ranking_cells(row, report) for row in rows] for order, rows in report.rankings.items()},
         regret_definition=regret_definition(report),
         routing=_routing_cells(report),
         explained=None if report.routing is None else report.routing.explanation,
         pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
-        bars=_mean_bars(means),
-        ticks=[f"{end:.3g}" for end in _axis_limits(means)],
+        bars=_mean_bars(means, report.units),
+        ticks=[f"{end:.3g}" for end in _axis_limits(means, report.units)],
         command=command,
     )
 
 
-def ranking_cells(row: RankingRow) -> dict[str, str]:
+def ranking_cells(row: RankingRow, report: CompareReport) -> dict[str, str]:
     """Return the cells of a ranking row as text by column, for terminal and page.
 
     Keys are the fields of `RankingRow`. `spent` is empty without a budget, `rank` for the random fixed action,
-    `above_first` for the first learner.
+    `above_first` for the first learner. Values are in the unit of the table.
     """
+    scale = report.regret_scale
     return {
         "rank": "" if row.rank is None else str(row.rank),
         "learner": row.learner,
-        "mean_loss": f"{row.mean_loss:.4f}",
-        "regret": format_estimate(row.regret),
+        "mean_loss": f"{report.units.number(row.mean_loss):.4f}",
+        "regret": format_estimate(row.regret.linear(scale)),
         "switches": f"{row.switches:,.0f}",
         "spent": ", ".join(format_number(cost) for cost in row.spent),
-        "above_first": "" if row.above_first is None else format_estimate(row.above_first),
+        "above_first": "" if row.above_first is None else format_estimate(row.above_first.linear(scale)),
     }
 
 
 def _routing_cells(report: CompareReport) -> list[dict[str, str]]:
     """Return the table of routing as text; empty without features."""
-    rows = () if report.routing is None else report.routing.rows
-    return [
-        {"name": row.name, "mean_loss": f"{row.mean_loss.value:.4f}",
+    routing = report.routing
+    return [] if routing is None else [
+        {"name": row.name, "mean_loss": f"{routing.mean(row).value:.4f}",
          "spent": "" if row.spent is None else format_number(row.spent.value)}
-        for row in rows
+        for row in routing.rows
     ]  # fmt: skip
 
 
@@ -143,36 +146,39 @@ def _routing_picture(report: CompareReport) -> list[Picture]:
 
 def _learning_curve(report: CompareReport, explained: Explanation) -> Picture:
     """Return the mean loss of the router over the rows that it was trained on."""
-    pool, alt = report.pool, "Learning curve of the router"
+    pool, units, alt = report.pool, report.units, "Learning curve of the router"
     ends = explained.starts[[0, -1]]
     references = {
         f"always {_shorten(pool.actions[pool.best])}": float(pool.means.min()),
         "best action of every row": float(np.asarray(pool.losses).min(axis=1).mean()),
     }
-    band = Band("router", explained.starts, *_statistics.mean_band(explained.curve))
-    lines = tuple(Line(name, ends, np.full(2, value)) for name, value in references.items())
-    chart = Chart(alt, "rows trained on", "mean loss", (band,), lines, log_x=True, log_y=False, alt=alt)
-    caption = f"Mean loss of the unguarded router on the rows after each training. {explained.twice_text}"
+    band = Band("router", explained.starts, *_statistics.mean_band(in_units(explained.curve, units)))
+    lines = tuple(Line(name, ends, np.full(2, units.number(value))) for name, value in references.items())
+    chart = Chart(alt, "rows trained on", f"mean {units.quantity}", (band,), lines, log_x=True, log_y=False, alt=alt)
+    caption = (
+        f"Mean {units.quantity} of the unguarded router on the rows after each training. {explained.twice_text(units)}"
+    )
     return Picture(alt, caption, chart)
 
 
 def _facts(report: CompareReport) -> list[tuple[str, str]]:
     pool, request = report.pool, report.request
+    mean = report.units.number(float(pool.means[pool.best]))
     facts = [
         ("rows", f"{pool.rows:,}"), ("actions", f"{pool.k:,}"), ("best fixed action", pool.actions[pool.best]),
-        ("its mean loss", f"{pool.means[pool.best]:.4f}"), ("repetitions", str(request.repetitions)),
+        (f"its mean {report.quantity}", f"{mean:.4f}"), ("repetitions", str(request.repetitions)),
         ("seed", str(request.seed)),
     ]  # fmt: skip
     if request.amounts:
         facts.append(("budget", ", ".join(format_number(amount) for amount in request.amounts)))
     if request.target is not None:
-        facts.append(("target", format_number(request.target)))
+        facts.append(("target", format_number(report.units.number(request.target))))
     return facts
 
 
 def _lead(report: CompareReport) -> str:
     conditions, orders = report.request.conditions, report.request.orders
-    bandit = "loss and costs" if report.runs.amounts else "loss"
+    bandit = "outcome and costs" if report.runs.amounts else "outcome"
     feedback = {
         "full": "the learner sees the whole row",
         "bandit": f"the learner sees only the {bandit} of the played action",
@@ -221,9 +227,11 @@ def regret_definition(report: CompareReport) -> str:
     It depends on budget, target and switching price.
     """
     if report.request.target is not None:
-        return "the cost above the cheapest mix that reaches the target, plus twice the price of each loss above it"
-    loss = "loss with switching costs" if report.request.conditions.switching_price > 0 else "loss"
-    return f"{loss} above the best fixed {'mix within the budget' if report.runs.amounts else 'action'}"
+        return "the cost above the cheapest mix that reaches the target, plus twice the price of missing it"
+    costs = " with switching costs" if report.request.conditions.switching_price > 0 else ""
+    side = "below" if report.units.scores else "above"
+    best = "mix within the budget" if report.runs.amounts else "action"
+    return f"total {report.quantity}{costs} {side} the best fixed {best}"
 
 
 def _regret_chart(report: CompareReport, order: str) -> Chart:
@@ -239,9 +247,10 @@ def _regret_chart(report: CompareReport, order: str) -> Chart:
     alt = f"Regret over time in {order} order; {ranking[0]} has the smallest at the end"
     lines = []
     # A bound far above the curves would flatten them.
-    if report.bound is not None and report.bound <= 2 * max(float(band.middle.max()) for band in bands):
+    bound = None if report.bound is None else report.regret_scale * report.bound
+    if bound is not None and bound <= 2 * max(float(band.middle.max()) for band in bands):
         ends = np.array([1.0, float(report.pool.rows)])
-        lines = [Line(f"bound, {advised}", ends, np.full(2, report.bound))]
+        lines = [Line(f"bound, {advised}", ends, np.full(2, bound))]
     return Chart(alt, "round", "regret", tuple(bands), tuple(lines), log_x=False, log_y=False, alt=alt)
 
 
@@ -257,7 +266,7 @@ def _orders_chart(report: CompareReport, learner: str) -> Chart:
 
 def _regret_band(report: CompareReport, learner: str, order: str, label: str) -> Band:
     rounds, regrets = report.runs.curve(learner, order)
-    return Band(_shorten(label), rounds.astype(np.float64), *_statistics.mean_band(regrets))
+    return Band(_shorten(label), rounds.astype(np.float64), *_statistics.mean_band(report.regret_scale * regrets))
 
 
 def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
@@ -311,32 +320,42 @@ def _budget_picture(report: CompareReport) -> list[Picture]:
     cost, loss, corners = frontier(report.pool)
     if len(corners) < 2:
         return []
-    best = Band("best mix", cost * report.pool.rows, loss, loss, loss)
+    units = report.units
+    value = in_units(loss, units)
+    best = Band("best mix", cost * report.pool.rows, value, value, value)
     routed = () if report.routing is None else report.routing.quality
     bands = [best]
     if len(routed) > 1:
         spent, quality = (np.array(column) for column in zip(*sorted(routed), strict=True))
+        quality = in_units(quality, units)
         bands.append(Band("RoutedLP", spent, quality, quality, quality))
-    points = _action_points(report.pool, max_cost=_BUDGET_AXIS_MARGIN * float(best.x[-1]))
+    points = _action_points(report, max_cost=_BUDGET_AXIS_MARGIN * float(best.x[-1]))
     names = join_names([_shorten(report.pool.actions[action]) for action in corners], limit=None, last=" and ")
     caption = f"Corners are fixed actions: {names}; between them two are mixed. Dots are single actions"
     if hidden := report.pool.k - len(points):
         caption += f"; {hidden} far more expensive {'one is' if hidden == 1 else 'ones are'} not drawn"
     if len(routed) > 1:
         caption += ". RoutedLP chooses by features, on one order at several budgets; the best mix is the line to beat"
-    alt = "Mean loss of the best mix over the budget"
+    alt = f"Mean {units.quantity} of the best mix over the budget"
     chart = Chart(
-        alt, "budget for all rows", "mean loss", tuple(bands), _limit_lines(report, best), log_x=False,
+        alt, "budget for all rows", f"mean {units.quantity}", tuple(bands), _limit_lines(report, best), log_x=False,
         log_y=False, alt=alt, points=points,
     )  # fmt: skip
     return [Picture(alt, f"{caption}.", chart)]
 
 
-def _action_points(pool: Pool, *, max_cost: float) -> tuple[Point, ...]:
-    """Return the cost on all rows and the mean loss of every action up to this cost."""
+def in_units(losses: Floats, units: Units) -> Floats:
+    """Convert an array of losses to the unit of a table, in the same shape."""
+    start, slope = units.number(0.0), units.number(1.0) - units.number(0.0)
+    return start + slope * losses
+
+
+def _action_points(report: CompareReport, *, max_cost: float) -> tuple[Point, ...]:
+    """Return the cost on all rows and the mean of every action up to this cost."""
+    pool = report.pool
     costs = pool.rows * mean_costs(pool)[:, 0]
-    actions = zip(pool.actions, costs.tolist(), pool.means.tolist(), strict=True)
-    return tuple(Point(name, cost, loss) for name, cost, loss in actions if cost <= max_cost)
+    actions = zip(pool.actions, costs.tolist(), in_units(pool.means, report.units).tolist(), strict=True)
+    return tuple(Point(name, cost, mean) for name, cost, mean in actions if cost <= max_cost)
 
 
 def _limit_lines(report: CompareReport, best: Band) -> tuple[Line, ...]:
@@ -347,39 +366,41 @@ def _limit_lines(report: CompareReport, best: Band) -> tuple[Line, ...]:
         name = "your budget" if amounts[0] <= right else f"your budget, {amounts[0]:,.10g}, lies beyond"
         lines.append(Line(name, np.full(2, min(amounts[0], right)), np.array([best.middle.min(), best.middle.max()])))
     if target is not None:
-        lines.append(Line("your target", np.array([best.x[0], best.x[-1]]), np.full(2, target)))
+        lines.append(Line("your target", np.array([best.x[0], best.x[-1]]), np.full(2, report.units.number(target))))
     return tuple(lines)
 
 
-def _action_means(pool: Pool) -> list[ActionMean]:
-    """Return the mean loss of every action, from the smallest to the largest."""
+def _action_means(pool: Pool, units: Units = UNIT_LOSSES) -> list[ActionMean]:
+    """Return the mean of every action in the unit of the table, the best first."""
     means = []
     for action, name in enumerate(pool.actions):  # a column at a time: a mapped table may not fit into memory
         estimate = _statistics.mean(np.asarray(pool.losses[:, action], np.float64))
         low, high = (estimate.low, estimate.high) if pool.rows > 1 else (0.0, 1.0)  # one row has no interval
-        means.append(ActionMean(name, float(pool.means[action]), max(0.0, low), min(1.0, high)))
-    return sorted(means, key=lambda mean: mean.value)
+        ends = units.interval(max(0.0, low), min(1.0, high))
+        means.append(ActionMean(name, units.number(float(pool.means[action])), *ends))
+    return sorted(means, key=lambda mean: mean.value, reverse=units.scores)
 
 
-def _axis_limits(means: list[ActionMean]) -> tuple[float, float]:
-    """Return the ends of the axis: slightly beyond all intervals, within [0, 1].
+def _axis_limits(means: list[ActionMean], units: Units = UNIT_LOSSES) -> tuple[float, float]:
+    """Return the ends of the axis: slightly beyond all intervals, within the range.
 
     means: the intervals to show.
+    units: of the means.
 
     >>> _axis_limits([ActionMean("a", 0.5, 0.4, 0.6)])
     (0.39, 0.61)
     """
     low, high = min(mean.low for mean in means), max(mean.high for mean in means)
-    margin = max(0.05 * (high - low), 0.005)
-    return max(0.0, round(low - margin, 6)), min(1.0, round(high + margin, 6))
+    margin = max(0.05 * (high - low), units.gap(0.005))
+    return max(units.low, round(low - margin, 6)), min(units.high, round(high + margin, 6))
 
 
-def _mean_bars(means: list[ActionMean]) -> list[_MeanBar]:
+def _mean_bars(means: list[ActionMean], units: Units = UNIT_LOSSES) -> list[_MeanBar]:
     """Return the means as bars on a common axis, in the same order.
 
     The axis is that of `_axis_limits`.
     """
-    low, high = _axis_limits(means)
+    low, high = _axis_limits(means, units)
     scale = 100 / (high - low)
     bars = []
     for mean in means:

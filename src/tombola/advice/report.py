@@ -24,6 +24,7 @@ from tombola.persistence.result_cache import ResultCache, play_cached, result_ke
 from tombola.pool import Pool
 from tombola.readers.groups import GroupRow, group_rows
 from tombola.readers.to_pool import Table
+from tombola.readers.units import Units
 from tombola.runs import Entry, Runs
 
 # False-alarm probability of the test for random order.
@@ -143,7 +144,17 @@ class CompareReport:
     @property
     def quantity(self) -> str:
         """The word for the numbers of the table, such as accuracy or loss."""
-        return self.table.quantity
+        return self.units.quantity
+
+    @property
+    def units(self) -> Units:
+        """The unit of the table."""
+        return self.table.units
+
+    @property
+    def regret_scale(self) -> float:
+        """The factor from regrets to the unit of the table; with a target, regrets are costs."""
+        return 1.0 if self.request.target is not None else self.units.gap(1.0)
 
     @cached_property
     def groups(self) -> list[GroupRow]:
@@ -151,7 +162,7 @@ class CompareReport:
         if self.table.strata is None:
             return []
         rows = group_rows(self.pool.losses, self.table.strata, self.pool.actions, "losses")
-        value = self.table.value
+        value = self.units.number
         return [one._replace(best_mean=value(one.best_mean), second_mean=value(one.second_mean)) for one in rows]
 
     @cached_property
@@ -171,11 +182,11 @@ class CompareReport:
         # Direction and best action are in the summary already.
         notes = [note for note in self.table.notes if not note.startswith(("best fixed action", "read as "))]
         if self.feedback == "mixed":
-            notes.append("some learners see the whole row, others only the loss of the played action")
+            notes.append("some learners see the whole row, others only the outcome of the played action")
         elif self.runs.amounts and self.feedback == "full":
             notes.append("the learners see the whole row with its costs after each round")
         elif self.feedback != conditions.feedback:
-            seen = "the whole row" if self.feedback == "full" else "the loss of the played action"
+            seen = "the whole row" if self.feedback == "full" else "the outcome of the played action"
             notes.append(f"the learners see {seen}; {option_text('feedback', conditions.feedback)} has no effect")
         if self.table.delays is not None and self.row_delays is None:
             notes.append(f"every row has a delay of {conditions.delay} rounds as requested; its own delay is ignored")
@@ -186,7 +197,7 @@ class CompareReport:
         if self.pool.features is not None and (reason := skip_reason(self.table, self.request)) is not None:
             notes.append(reason)
         elif self.routing is not None and self.feedback != "full":
-            notes.append("routing sees whole rows after each round, the learners only the loss of the played action")
+            notes.append("routing sees whole rows after each round, the learners only the outcome of the played action")
         if target is not None:
             notes.append("regret is the cost above the cheapest mix plus twice the price of each loss above the target")
         return tuple(notes)
@@ -205,13 +216,13 @@ class CompareReport:
                 (
                     "" if row.rank is None else str(row.rank),
                     row.learner,
-                    format_number(row.mean_loss),
-                    format_estimate(row.regret),
-                    "" if row.above_first is None else format_estimate(row.above_first),
+                    format_number(self.units.number(row.mean_loss)),
+                    format_estimate(row.regret.linear(self.regret_scale)),
+                    "" if row.above_first is None else format_estimate(row.above_first.linear(self.regret_scale)),
                 )
                 for row in ranking
             ]
-            columns = ("rank", "learner", "mean loss", "regret", "above the first")
+            columns = ("rank", "learner", f"mean {self.quantity}", "regret", "above the first")
             tables.append(HtmlTable(columns, rows, f"{order} order", total=len(rows)))
         sentences = (summary.best, summary.advice, summary.gain, summary.precision, *summary.warnings, *self.notes)
         return html_block(summary.table, [], tables, sentences)

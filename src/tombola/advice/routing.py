@@ -6,7 +6,7 @@ guarantee of the guard is about the loss averaged over its random draws, so both
 are shown.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ from tombola import _statistics
 from tombola._formatting import format_estimate, format_number
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
+from tombola.advice.text import mean_in_units, mix_text
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.budget.target import target_regret
@@ -32,6 +33,7 @@ from tombola.policies.linear_index import LinearIndex
 from tombola.policies.routed import Routed
 from tombola.policies.routed_lp import RoutedLP
 from tombola.pool import Pool
+from tombola.readers.units import UNIT_LOSSES, Units
 from tombola.rng import repetition_seeds
 
 if TYPE_CHECKING:
@@ -81,12 +83,12 @@ class Explanation:
     importance: tuple[Importance, ...]
     tree: tuple[str, ...]
 
-    @property
-    def twice_text(self) -> str:
-        """The expected gain from twice the rows, as a sentence."""
+    def twice_text(self, units: Units) -> str:
+        """Return the extrapolation in words."""
         if self.twice < 0.00005:
             return "Twice the rows would bring nothing that the curve shows (an extrapolation)."
-        return f"Twice the rows would bring about {self.twice:.4f} less loss a row (an extrapolation)."
+        change = f"{units.gap(self.twice):.4f} {'more' if units.scores else 'less'} {units.quantity}"
+        return f"Twice the rows would bring about {change} a row (an extrapolation)."
 
     @property
     def won_text(self) -> str:
@@ -118,6 +120,7 @@ class Routing:
     budget, target: None without one.
     n_features: number of encoded features.
     explanation: None under a budget.
+    units: of the table, for sentences.
     quality: under a budget, cost and mean loss of routing at several budgets.
     """
 
@@ -135,6 +138,7 @@ class Routing:
     n_features: int
     target: float | None = None
     explanation: Explanation | None = None
+    units: Units = UNIT_LOSSES
     quality: tuple[tuple[float, float], ...] = ()
 
     @cached_property
@@ -152,15 +156,15 @@ class Routing:
             cost = f"within the budget of {format_number(self.budget)}"
             if self.helps:
                 return (
-                    f"Route by features: {cost} a mean loss of {format_estimate(routed.mean_loss)}, {self._gain_text} "
-                    "less than the best fixed mix at the same cost, known in advance."
+                    f"Route by features: {cost} {self._mean_text(routed)}, {self._gain_text} "
+                    "than the best fixed mix at the same cost, known in advance."
                 )
             return f"Features do not help here: the best fixed mix at the same cost ({self.fixed})."
         if self.helps:
             return (
-                f"Route by features: on this list {self._gain_text} less loss a row than always {self.fixed}; on "
-                f"average {self._average} at most {format_number(self.risk)} rows worse than not routing, for all "
-                "features."
+                f"Route by features: on this list {self._gain_text} {self.units.quantity} a row than always "
+                f"{self.fixed}; on average {self._average} at most {format_number(self.risk)} rows worse than not "
+                "routing, for all features."
             )
         return f"Features do not help here: {self.fixed}."
 
@@ -173,7 +177,7 @@ class Routing:
             return f"Features do not help here: the cheapest fixed mix that reaches the target ({self.fixed})."
         saved = 100 * (1 - routed.spent.value / mix.spent.value)
         return (
-            f"Route by features: a mean loss of {format_estimate(routed.mean_loss)} (target {self.target:g}) for "
+            f"Route by features: {self._mean_text(routed)} (target {self.units.number(self.target or 0.0):.4g}) for "
             f"{format_estimate(routed.spent)}, {saved:.0f} % less than the cheapest fixed mix that reaches the target, "
             "known in advance."
         )
@@ -194,8 +198,9 @@ class Routing:
         averaged, realised = (next(r for r in self.rows if r.name.endswith(end)) for end in ("averaged", "realised"))
         worse = self.against_safe.value
         return (
-            f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders. Mean loss averaged "
-            f"over the guard's draws {averaged.mean_loss.value:.4f}, realised {realised.mean_loss.value:.4f}; against "
+            f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders. Mean "
+            f"{self.units.quantity} averaged over the guard's draws {self.mean(averaged).value:.4f}, realised "
+            f"{self.mean(realised).value:.4f}; against "
             f"the safe learner {format_number(abs(worse))} rows {'worse' if worse > 0 else 'better'} on average "
             f"{self._average}. It sees whole rows after each round."
         )
@@ -207,7 +212,15 @@ class Routing:
 
     @property
     def _gain_text(self) -> str:
-        return format_estimate(self.gain)
+        gain = self.gain if self.target is not None else self.gain.linear(self.units.gap(1.0))
+        return f"{format_estimate(gain)} {'more' if self.units.scores else 'less'}"
+
+    def mean(self, row: _RoutingRow) -> Estimate:
+        """Return the mean of a line of the table, in the unit of the table."""
+        return mean_in_units(row.mean_loss, self.units)
+
+    def _mean_text(self, row: _RoutingRow) -> str:
+        return f"a mean {self.units.quantity} of {format_estimate(self.mean(row))}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer, its estimates and the table as plain data for JSON."""
@@ -267,7 +280,9 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     columns = {name: np.array([run[name] for run in runs]) for name in runs[0]}
     if request.has_budget:
         columns["quality"] = np.array(_quality(table.pool, request, seeds[0][0]))
-    return (_budgeted_routing if request.has_budget else _full_routing)(table.pool, request, columns)
+    if request.has_budget:
+        return _budgeted_routing(table, request, columns)
+    return replace(_full_routing(table.pool, request, columns), units=table.units)
 
 
 def _full_run(pool: Pool, request: "CompareRequest", seed: Seed, *, delay: int | RowDelays) -> dict[str, Any]:
@@ -339,9 +354,8 @@ def _budgeted_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str
     return {"loss": trace.loss, "spent": trace.spent}
 
 
-def _budgeted_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]) -> Routing:
-    from tombola.advice.text import mix_text
-
+def _budgeted_routing(table: "Table", request: "CompareRequest", runs: dict[str, Floats]) -> Routing:
+    pool = table.pool
     budget = request.budget(pool)
     assert budget is not None
     best, oracle = optimum(pool, budget), best_per_row(pool, budget)
@@ -356,7 +370,7 @@ def _budgeted_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Flo
         shares = (targeted.cost - costs) / max(targeted.cost - oracle, 1e-12)
     exact = np.ones(len(gains))
     return Routing(
-        "RoutedLP", mix_text(pool, best), _statistics.mean(gains), _statistics.mean(shares), None,
+        "RoutedLP", mix_text(pool, best, table.units), _statistics.mean(gains), _statistics.mean(shares), None,
         (
             _RoutingRow("RoutedLP", _statistics.mean(losses), _statistics.mean(runs["spent"])),
             _RoutingRow(
@@ -365,7 +379,7 @@ def _budgeted_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Flo
         ),
         np.zeros(0), np.zeros((len(gains), 0)), Routed().risk, 0,
         float(request.amounts[0]) if request.amounts else None, len(pool.feature_names), request.target,
-        quality=tuple((float(cost), float(loss)) for cost, loss in runs["quality"]),
+        units=table.units, quality=tuple((float(cost), float(loss)) for cost, loss in runs["quality"]),
     )  # fmt: skip
 
 

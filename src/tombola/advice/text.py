@@ -19,6 +19,7 @@ from tombola.engine.loop import LOSS, SPENT
 from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
 from tombola.pool import Pool
+from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.advice.report import CompareReport
@@ -72,31 +73,32 @@ def summarise(report: "CompareReport") -> Summary:
 
 def _best_text(report: "CompareReport") -> str:
     """Describe the best action or mix; exact, since the whole table is known."""
-    pool, table, budget, best = report.pool, report.table, report.budget, report.best_mix
+    pool, units, budget, best = report.pool, report.units, report.budget, report.best_mix
     if budget is not None and best is not None:
         which = "Cheapest fixed mix that reaches the target" if budget.target is not None else "Best fixed mix"
-        price = _price_text(pool, budget, best)
-        return f"{which} (exact): {mix_text(pool, best)}. {price} Learners are for new lists."
-    quantity = report.quantity
+        price = _price_text(pool, budget, best, units)
+        return f"{which} (exact): {mix_text(pool, best, units)}. {price} Learners are for new lists."
     loss = float(pool.means[pool.best])
-    text = f"Best action in this table (exact): {pool.actions[pool.best]}, mean {quantity} {table.value(loss):.4g}"
+    text = (
+        f"Best action in this table (exact): {pool.actions[pool.best]}, mean {units.quantity} {units.number(loss):.4g}"
+    )
     if pool.k > 1:
         second = min((action for action in range(pool.k) if action != pool.best), key=lambda a: float(pool.means[a]))
-        gap = table.gap(float(pool.means[second]) - loss)
-        text += f"; next: {pool.actions[second]}, {'-' if table.kind == 'scores' else '+'}{gap:.4g}"
+        gap = units.gap(float(pool.means[second]) - loss)
+        text += f"; next: {pool.actions[second]}, {'-' if units.scores else '+'}{gap:.4g}"
     return f"{text}. Learners are for new lists."
 
 
 def _advice_text(report: "CompareReport") -> str:
     advice = report.advice
     if advice.fixed_action:
-        difference = _loss_difference(_negative(advice.gain), f"than a {RANDOM_ACTION}")
+        difference = _difference(_negative(advice.gain), f"than a {RANDOM_ACTION}", report.units)
         return (
             f"Advice for a new list: play one fixed action. No learner is significantly better than a {RANDOM_ACTION}; "
             f"the best, {advice.learner}, has {difference}."
         )
     tied = f" (tied: {join_names(advice.tied, limit=None)})" if advice.tied else ""
-    lead = f": {format_estimate(advice.lead)} less total loss than {advice.next}" if advice.lead is not None else ""
+    lead = "" if advice.lead is None else f": {_lead_text(report, advice.lead, advice.next)}"
     reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
     return f"Advice for a new list like this one: use {advice.learner}{tied}{lead}{reason}."
 
@@ -106,21 +108,21 @@ def _gain_text(report: "CompareReport") -> str:
         return _target_gain_text(report)
     advice = report.advice
     known = "the best fixed mix within the budget" if report.runs.amounts else "the best action, known in advance"
-    regret = _loss_difference(advice.regret, f"than {known}")
+    regret = _difference(advice.regret, f"than {known}", report.units)
     start = f"Over {report.pool.rows:,} rows {advice.learner} has"
     if advice.gain is None or advice.fixed_action:
         return f"{start} {regret}."
-    return f"{start} {_loss_difference(_negative(advice.gain), f'than a {RANDOM_ACTION}')}, and {regret}."
+    return f"{start} {_difference(_negative(advice.gain), f'than a {RANDOM_ACTION}', report.units)}, and {regret}."
 
 
 def _target_gain_text(report: "CompareReport") -> str:
     runs, advice, rows = report.runs, report.advice, report.pool.rows
     end = runs.cell(advice.learner, advice.order).sums[:, -1]
-    loss, spent = _statistics.mean(end[:, LOSS] / rows), _statistics.mean(end[:, SPENT])
+    loss, spent = mean_in_units(_statistics.mean(end[:, LOSS] / rows), report.units), _statistics.mean(end[:, SPENT])
     cheapest = rows * runs.target_regrets[rows].cost
     share = f", {_percent(spent.value / cheapest)} of the cheapest mix" if cheapest > 0 else ""
     return (
-        f"On a new list {advice.learner} has a mean loss of {format_estimate(loss)} and costs "
+        f"On a new list {advice.learner} has a mean {report.quantity} of {format_estimate(loss)} and costs "
         f"{format_estimate(spent)}{share}. The target is aimed at, not guaranteed."
     )
 
@@ -132,7 +134,8 @@ def _precision_text(report: "CompareReport") -> str:
     text = f"Means over {count} repetitions; ± is half the 95 % interval; differences are paired (same orders)."
     # A regret above the number of rows is impossible, so such a bound says nothing.
     if report.bound is not None and report.bound < report.pool.rows:
-        text += f" Proved for every table in random order: expected regret at most {format_number(report.bound)}."
+        bound = format_number(report.regret_scale * report.bound)
+        text += f" Proved for every table in random order: expected regret at most {bound}."
     return text
 
 
@@ -170,7 +173,7 @@ def _session_command(report: "CompareReport") -> str:
     fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= _MAX_ACTIONS_LENGTH]
     actions = ",".join([*(fitting or names[:1]), *["..."] * (len(fitting or names[:1]) < len(names))])
     learner = _learner_text(report.request.recipes[advice.learner])
-    words = ["--actions", actions, "--learner", learner, "--seed", "1", "--file", "my.run"]
+    words = ["--actions", actions, *_outcome_options(report), "--learner", learner, "--seed", "1", "--file", "my.run"]
     return f"tombola session start ids.csv {shlex.join(words)}"
 
 
@@ -196,16 +199,17 @@ def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) ->
     if not test.refuted:
         return f"Order test: no evidence against random order (level {_percent(level)}). Shuffle the list to be sure."
     return (
-        f"Order test: not in random order. The losses of {actions[test.column]} drift, detected after "
+        f"Order test: not in random order. The values of {actions[test.column]} drift, detected after "
         f"{test.values:,} rows (p-value at most {max(test.p_value, 1e-99):.0e}). Results in random order hold only if "
         "you shuffle the rows first."
     )
 
 
-def mix_text(pool: Pool, best: Optimum) -> str:
+def mix_text(pool: Pool, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     """Describe a mix: share of each action, mean loss, costs over all rows.
 
     best: the mix, from `optimum`.
+    units: of the table.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> mix_text(pool, optimum(pool, Budget(5.0, null="add")))
@@ -217,32 +221,34 @@ def mix_text(pool: Pool, best: Optimum) -> str:
     shares[0] += " of the rows"
     costs = [format_number(cost) for cost in (pool.rows * best.cost).tolist()]
     shares_text = join_names(shares, limit=None, length=200, last=" and ")
-    return f"{shares_text}; mean loss {1 - best.value:.4g}, cost {join_names(costs, limit=None, last=' and ')}"
+    mean = f"mean {units.quantity} {units.number(1 - best.value):.4g}"
+    return f"{shares_text}; {mean}, cost {join_names(costs, limit=None, last=' and ')}"
 
 
-def _price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
+def _price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     """Describe the value of a tenth more budget, or a stricter target's cost.
 
     budget: with amounts, or with a target.
     best: best fixed mix within the budget, from `optimum`.
+    units: of the table.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> _price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))
-    'A tenth more budget (0.5) saves 0.3571 losses.'
+    'A tenth more budget (0.5) brings 0.3571 less total loss.'
     >>> _price_text(pool, Budget(50.0, null="add"), optimum(pool, Budget(50.0, null="add")))
     'More budget saves nothing: the best action is affordable on every row.'
     """
     if budget.target is not None:
-        return _target_price_text(pool, budget, best)
-    parts, amounts = [], budget.per_resource
+        return _target_price_text(pool, budget, best, units)
+    parts, amounts, change = [], budget.per_resource, "more" if units.scores else "less"
     for resource, amount in enumerate(amounts):
         of_resource = f" of resource {resource + 1}" if amounts.size > 1 else ""
         saved = _losses_saved(pool, budget, best, resource)
         if amount == 0 and best.prices[resource] > 0:
-            parts.append(f"Any budget{of_resource} above 0 could save losses.")
+            parts.append(f"Any budget{of_resource} above 0 could bring {change} total {units.quantity}.")
         elif saved > 0:
-            tenth = format_number(amount / 10)
-            parts.append(f"A tenth more budget{of_resource} ({tenth}) saves {format_number(saved)} losses.")
+            tenth, gain = format_number(amount / 10), format_number(units.gap(saved))
+            parts.append(f"A tenth more budget{of_resource} ({tenth}) brings {gain} {change} total {units.quantity}.")
     if not parts and _losses_saved(pool, budget, best, None) > 0:
         return "A tenth more of one resource alone saves nothing."
     return " ".join(parts) or "More budget saves nothing: the best action is affordable on every row."
@@ -260,8 +266,8 @@ def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | Non
     return saved if saved > _LP_TOLERANCE * pool.rows else 0.0
 
 
-def _target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
-    """Describe the cost of one loss less, and of a target that is a tenth stricter.
+def _target_price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
+    """Describe the cost of one row better, and of a target that is a tenth stricter.
 
     budget: with a target.
     best: cheapest mix that reaches the target, from `optimum`.
@@ -270,7 +276,7 @@ def _target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     >>> for target in (0.3, 0.1, 0.7):
     ...     budget = Budget(target=target, null="add")
     ...     print(_target_price_text(pool, budget, optimum(pool, budget)))
-    One loss less costs 1.4; a target a tenth stricter (0.27) costs 0.42 more.
+    One row better (by 1 loss) costs 1.4; a target a tenth stricter (0.27) costs 0.42 more.
     No mix reaches a target a tenth stricter (0.09).
     A target a tenth stricter (0.63) costs nothing more.
     """
@@ -278,9 +284,10 @@ def _target_price_text(pool: Pool, budget: Budget, best: Optimum) -> str:
     if budget.target == 0:
         return "No target is stricter."
     stricter = 0.9 * budget.target
-    name = f"a target a tenth stricter ({format_number(stricter)})"
+    name = f"a target a tenth stricter ({format_number(units.number(stricter))})"
     one_less, more = (_extra_cost(pool, budget, best, target) for target in (budget.target - 1 / pool.rows, stricter))
-    parts = [f"one loss less costs {format_number(one_less)}"] if one_less else []
+    row = f"one row better (by {format_number(units.gap(1.0))} {units.quantity})"
+    parts = [f"{row} costs {format_number(one_less)}"] if one_less else []
     if more is None:
         within = " within the budget" if budget.amounts is not None else ""
         parts.append(f"no mix reaches {name}{within}")
@@ -301,11 +308,30 @@ def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> flo
     return pool.rows * max(0.0, float(cost - best.cost[0]))
 
 
-def _loss_difference(estimate: Estimate, than: str) -> str:
-    """Return "3.0 ± 1.0 more total loss than ...", or "less" if negative."""
-    if estimate.value >= 0:
-        return f"{format_estimate(estimate)} more total loss {than}"
-    return f"{format_estimate(_negative(estimate))} less total loss {than}"
+def mean_in_units(mean_loss: Estimate, units: Units) -> Estimate:
+    """Convert the estimate of a mean loss to the unit of a table."""
+    return mean_loss.linear(-units.gap(1.0) if units.scores else units.gap(1.0), units.number(0.0))
+
+
+def _difference(losses: Estimate, than: str, units: Units) -> str:
+    """Return "3.0 ± 1.0 more total loss than ..."; for scores, "less total score"."""
+    change = "more" if (losses.value >= 0) != units.scores else "less"
+    size = losses if losses.value >= 0 else _negative(losses)
+    return f"{format_estimate(size.linear(units.gap(1.0)))} {change} total {units.quantity} {than}"
+
+
+def _lead_text(report: "CompareReport", lead: Estimate, other: str) -> str:
+    """Return the lead of the advised learner; with a target it is one of costs."""
+    if report.request.target is not None:
+        return f"{format_estimate(lead)} less regret than {other}"
+    return _difference(_negative(lead), f"than {other}", report.units)
+
+
+def _outcome_options(report: "CompareReport") -> list[str]:
+    """Return direction and range of outcomes as options of `session start`."""
+    low, high = report.table.range
+    limits = [] if (low, high) == (0.0, 1.0) else ["--range", f"{low:g},{high:g}"]
+    return [f"--{report.table.kind}", *limits]
 
 
 def _negative(estimate: Estimate | None) -> Estimate:

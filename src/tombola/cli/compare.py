@@ -23,7 +23,7 @@ def compare(
     table: TableArgument,
     table_options: TableOptions,
     feedback: Annotated[
-        str, typer.Option(help="bandit: the learner sees the loss of the played action; full: the whole row.")
+        str, typer.Option(help="bandit: the learner sees the outcome of the played action; full: the whole row.")
     ] = "bandit",
     learners: Annotated[
         str,
@@ -151,12 +151,12 @@ def _show_rankings(report: "CompareReport") -> None:
 
     for order, rows in report.rankings.items():
         costs = ("costs",) if rows[0].spent else ()
-        table = new_table("", f"{order} order", "mean\nloss", "regret", "switches", *costs, "above first")
+        table = new_table("", f"{order} order", f"mean\n{report.quantity}", "regret", "switches", *costs, "above first")
         table.padding, table.columns[1].no_wrap = (0, 0, 0, 1), True
         for column in (table.columns[0], *table.columns[2:]):
             column.justify = "right"
         for row in rows:
-            cells = ranking_cells(row)
+            cells = ranking_cells(row, report)
             spent = (cells["spent"],) if costs else ()
             table.add_row(
                 cells["rank"], escape_control(cells["learner"]), cells["mean_loss"], cells["regret"], cells["switches"],
@@ -166,14 +166,14 @@ def _show_rankings(report: "CompareReport") -> None:
 
 
 def _show_routing(routing: "Routing") -> None:
-    """Print the mean losses of routing by features and of its references."""
+    """Print the means of routing by features and of its references."""
     costs = ("costs",) if routing.rows[0].spent is not None else ()
-    table = new_table("routing by features", "mean\nloss", *costs)
+    table = new_table("routing by features", f"mean\n{routing.units.quantity}", *costs)
     for column in table.columns[1:]:
         column.justify = "right"
     for row in routing.rows:
         spent = () if row.spent is None else (f"{row.spent.value:,.4g}",)
-        table.add_row(escape_control(row.name), f"{row.mean_loss.value:.4f}", *spent)
+        table.add_row(escape_control(row.name), f"{routing.mean(row).value:.4f}", *spent)
     show(table)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tombola._formatting import escape_control
+from tombola._formatting import escape_control, plural
 from tombola.cli.options import CORES, By, Json, ReissueAfter, Seeds, Token, Url, Workers, split_commas
 from tombola.cli.printing import new_table, print_error, show
 from tombola.cli.race_options import MakeSettings, MaxCost, Question, RankOf, with_race_options
@@ -646,7 +646,9 @@ def _show_run_times(times: "list[RunTimes]") -> None:
         counts = (f"{one.calls:,}", f"{one.seconds:,.4g}", f"{one.timeouts:,}", f"{one.failures:,}", par10)
         table.add_row(escape_control(one.name), *counts)
     show(table)
-    show("PAR10: mean seconds; a timeout or failure counts ten time limits. Candidates were run on different rows.")
+    show("PAR10: mean seconds; a timeout or failure counts ten time limits.")
+    if len({one.calls for one in times}) > 1:
+        show("Candidates with fewer calls were dropped earlier: compare PAR10 where the calls are equal.")
 
 
 def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
@@ -684,7 +686,8 @@ def _levels(text: str) -> tuple[float, ...]:
 def _show_plans(name: str, plans: "list[Plan]") -> None:
     first = plans[0]
     show(name)
-    show(f"{first.rows:,} rows, {len(first.settings.candidates)} candidates, {len(first.outcomes):,} simulated races")
+    races = plural(len(first.outcomes), "simulated race")
+    show(f"{plural(first.rows, 'row')}, {len(first.settings.candidates)} candidates, {races}")
     table = new_table("", "calls", "90 % range", "of all", "decided", "wrong")
     for column in table.columns[1:]:
         column.justify = "right"

@@ -48,6 +48,9 @@ def rank(
     metric_range: Annotated[
         list[str] | None, typer.Option(help="Several metrics: smallest and largest value of one, as price=0,10.")
     ] = None,
+    missing: Annotated[
+        str, typer.Option(help="keep: use complete rows only; worst: a missing answer is the worst one.")
+    ] = "keep",
     pair: Annotated[str, typer.Option(help="Two candidates to compare, with a comma between.")] = "",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
@@ -66,6 +69,7 @@ def rank(
     files = _metric_files(tables)
     check_page(out, *(files.values() if files else tables))
     settings: dict[str, Any] = {"reading": _READINGS[this_list, beyond_this_list], "level": level, "in_order": in_order}
+    settings["missing"] = missing
     if files or len(parse_names(metric)) > 1:
         read = (
             _read_metric_tables(files, table_options, clusters)
@@ -104,12 +108,15 @@ def _read_table(table: str, table_options: TableOptions, clusters: str) -> dict[
     from tombola.readers.costs import AS_REQUESTED
     from tombola.readers.options import ReadOptions
     from tombola.readers.table import parse_table
+    from tombola.readers.wide import NOT_SELECTED
 
     options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
     if clusters:
         options["ignore"] = [*options.get("ignore", ()), clusters]
     parsed = parse_table(table, ReadOptions(**options))
-    left_out = [f"{name} ({reason})" for name, reason in parsed.ignored.items() if reason != AS_REQUESTED]
+    # Columns that the user left out need no note.
+    given = {AS_REQUESTED, NOT_SELECTED}
+    left_out = [f"{name} ({reason})" for name, reason in parsed.ignored.items() if reason not in given]
     if left_out:
         # A column that is not ranked must not go unnoticed; standard output may be JSON.
         print_error(f"note: not ranked: {', '.join(left_out)}; name the candidates with --actions")

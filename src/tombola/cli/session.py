@@ -1,6 +1,8 @@
 """Commands of `tombola session`: parse options, call `SessionFile`, print."""
 
 import json
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +14,6 @@ from tombola.cli.printing import new_table, show
 
 if TYPE_CHECKING:
     from tombola.cli.remote import RemoteSession
-    from tombola.persistence.session_csv import OutcomeUnit
-    from tombola.persistence.session_events import Losses
     from tombola.persistence.session_file import Assignment, SessionFile
     from tombola.persistence.session_status import Status
     from tombola.readers.names import Kind
@@ -116,7 +116,10 @@ def start(
                 show(f"spends at most {', '.join(f'{amount:g}' for amount in budget)}", soft=True)
             for note in (*listed.notes, *(() if encoded is None else encoded.notes)):
                 show(f"note: {note}", soft=True)
-            show(f"ids: column {listed.id_column}", soft=True)
+            others = [name for name in listed.columns if name != listed.id_column]
+            change = f" (another one: --id {shlex.quote(others[0])})" if others and not id_column else ""
+            show(f"ids: column {listed.id_column}{change}", soft=True)
+            show(_outcome_note(session))
             if session.feedback_model.full_feedback:
                 show("Record an outcome for every action of a row: this learner compares them.")
             show("The list for the first day:")
@@ -214,8 +217,8 @@ def record(
                 own_columns=session.columns,
             )
         else:
-            value = _loss("session record", session, loss, score, limits)
-            outcomes = [Outcome(ticket or 0, value, None, cost or None)]
+            value, units = _loss("session record", session, loss, score, limits)
+            outcomes = [Outcome(ticket or 0, value, None, cost or None, units=units)]
         new = session.record_all(outcomes)
     if as_json:
         typer.echo(json.dumps({"recorded": new, "already_recorded": len(outcomes) - new}))
@@ -241,11 +244,13 @@ def amend(
     The old one stays in the log.
     """
     with _open_at(file, url, token) as session:
-        before = session.amend(ticket, loss=_loss("session amend", session, loss, score, limits))
+        value, units = _loss("session amend", session, loss, score, limits)
+        before = session.amend(ticket, loss=value)
     if as_json:
-        typer.echo(json.dumps({"ticket": ticket, "loss before": before}))
+        numbers = [units.number(one) for one in before] if isinstance(before, Sequence) else units.number(before)
+        typer.echo(json.dumps({"ticket": ticket, f"{units.quantity} before": numbers}))
     else:
-        show(f"ticket {ticket} amended; its loss was {_format_losses(before)} before")
+        show(f"ticket {ticket} amended; its {units.quantity} was {units.text(before)} before")
 
 
 @app.command()
@@ -292,11 +297,10 @@ def status(
 ) -> None:
     """Print in plain words how it goes and how sure that is, then the details."""
     from tombola.cli.session_text import status_lines
-    from tombola.readers.units import Units
 
     with _open(file) as session:
-        now, units = session.status(), Units(*session.range, scores=session.kind == "scores")
-    lines = status_lines(now, units, str(file))
+        now = session.status()
+    lines = status_lines(now, str(file))
     if as_json:
         typer.echo(json.dumps({**now.to_json(), "text": lines}))
     else:
@@ -304,7 +308,7 @@ def status(
             # Commands to copy are indented; they stay whole.
             show(line, soft=line.startswith("  "))
         show("")
-        _print_status(now, units)
+        _print_status(now)
 
 
 @app.command()
@@ -374,14 +378,14 @@ def _limits(text: str, default: tuple[float, float]) -> tuple[float, float]:
     return parse_range(text) if text else default
 
 
-def _column_unit(session: "SessionFile | RemoteSession", name: str, given: "Kind | None", limits: str) -> "OutcomeUnit":
+def _column_unit(session: "SessionFile | RemoteSession", name: str, given: "Kind | None", limits: str) -> "Units":
     """Return the unit of a column of outcomes.
 
     Raises if its direction is not stated, or stated twice.
     """
     from tombola.errors import TableError
-    from tombola.persistence.session_csv import OutcomeUnit
     from tombola.readers.names import direction_of
+    from tombola.readers.units import Units
 
     by_name = direction_of([name])[0]
     stated = [kind for kind in (given, session.kind, by_name) if kind is not None]
@@ -399,7 +403,15 @@ def _column_unit(session: "SessionFile | RemoteSession", name: str, given: "Kind
             else f"session record: expected {session.kind}, as stated when the session was started, got a column "
             f"called {name!r}; rename it to outcome if it has {session.kind}."
         )
-    return OutcomeUnit(stated[0], *_limits(limits, session.range))
+    return Units(*_limits(limits, session.range), scores=stated[0] == "scores")
+
+
+def _outcome_note(session: "SessionFile") -> str:
+    low, high = session.range
+    if session.kind is None:
+        return "Outcomes: losses from 0 to 1 in status and pages; start with --scores if higher is better."
+    better = "higher" if session.units.scores else "lower"
+    return f"Outcomes: {session.kind} from {low:g} to {high:g}, {better} is better."
 
 
 def _missing_direction(session: "SessionFile | RemoteSession") -> str:
@@ -408,18 +420,21 @@ def _missing_direction(session: "SessionFile | RemoteSession") -> str:
 
 def _loss(
     owner: str, session: "SessionFile | RemoteSession", loss: str, score: str, limits: str
-) -> "float | list[float]":
-    """Return the loss of --loss or --score in [0, 1]; a list with full feedback."""
+) -> "tuple[float | list[float], Units]":
+    """Return the loss of --loss or --score in [0, 1] and its unit.
+
+    With full feedback the loss is a list.
+    """
     from tombola.errors import FeedbackError
-    from tombola.persistence.session_csv import OutcomeUnit
+    from tombola.readers.units import Units
 
     if bool(loss) == bool(score):
         given = "both" if loss else "neither"
         raise FeedbackError(f"{owner}: expected a loss or a score, got {given}; write --loss 0.25, or --score 0.75.")
-    unit = OutcomeUnit("scores" if score else "losses", *_limits(limits, session.range))
+    unit = Units(*_limits(limits, session.range), scores=bool(score))
     full = session.feedback_model.full_feedback
     cells = [cell.strip() for cell in (loss or score).split(",")] if full else [loss or score]
-    found = [unit.loss(cell) for cell in cells]
+    found = [unit.parse(cell) for cell in cells]
     wrong = next((cell for cell, value in zip(cells, found, strict=True) if value is None), None)
     if wrong is not None:
         raise FeedbackError(
@@ -427,14 +442,11 @@ def _loss(
             "give the range of the numbers with --range LOW,HIGH."
         )
     numbers = [value for value in found if value is not None]
-    return numbers if full else numbers[0]
+    return (numbers if full else numbers[0]), unit
 
 
-def _format_losses(losses: "Losses") -> str:
-    return ", ".join(f"{loss:g}" for loss in losses) if isinstance(losses, tuple) else f"{losses:g}"
-
-
-def _print_status(now: "Status", units: "Units") -> None:
+def _print_status(now: "Status") -> None:
+    units = now.units
     counts = f"{now.answered} answered, {len(now.pending)} pending"
     counts += f", {now.cancelled} cancelled" if now.cancelled else ""
     counts += f", {now.amended} amended" if now.amended else ""

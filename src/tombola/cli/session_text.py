@@ -12,19 +12,18 @@ if TYPE_CHECKING:
     from tombola.readers.units import Units
 
 
-def status_lines(now: "Status", units: "Units", file: str) -> list[str]:
+def status_lines(now: "Status", file: str) -> list[str]:
     """Return the status of a session as sentences, one per line.
 
     A command to copy is on a line of its own, indented.
 
     now: the status.
-    units: the unit of the outcomes, for means and differences.
     file: path of the session file, for the commands.
     """
     return [
         *_progress(now),
-        *_leader(now, units),
-        *_confidence(now, units),
+        *_leader(now),
+        *_confidence(now),
         *_pending(now, file),
         *_next_step(now, file),
     ]
@@ -40,29 +39,28 @@ def _progress(now: "Status") -> list[str]:
     return ["Done: " + ", ".join(parts) + "."]
 
 
-def _leader(now: "Status", units: "Units") -> list[str]:
+def _leader(now: "Status") -> list[str]:
     known = sorted((action for action in now.actions if action.known), key=lambda action: action.mean)
     leader = next((action for action in known if action.name == now.best), None)
     if leader is None:
         return ["Ahead: no action yet; record outcomes first."]
     others = [action for action in known if action.name != leader.name]
-    behind = f"; next: {_mean_text(others[0], units)}" if others else "; the other actions have no outcome yet"
-    return [f"Ahead: {_mean_text(leader, units)}{behind if len(now.actions) > 1 else ''}."]
+    behind = f"; next: {_mean_text(others[0], now.units)}" if others else "; the other actions have no outcome yet"
+    return [f"Ahead: {_mean_text(leader, now.units)}{behind if len(now.actions) > 1 else ''}."]
 
 
 def _mean_text(action: "ActionStatus", units: "Units") -> str:
-    word = "score" if units.scores else "loss"
     outcomes = "1 outcome" if action.known == 1 else f"{action.known:,} outcomes"
-    return f"{action.name}, mean {word} {format_number(units.number(action.mean))} in {outcomes}"
+    return f"{action.name}, mean {units.quantity} {format_number(units.number(action.mean))} in {outcomes}"
 
 
-def _confidence(now: "Status", units: "Units") -> list[str]:
+def _confidence(now: "Status") -> list[str]:
     share = f"{100 * (1 - now.level):g} %"
     if not now.answered or len(now.actions) < 2:
         return []
     if now.within <= 0.0:
         return [f"Sure: at {share} confidence {now.best} is the best action on this list."]
-    gap = format_number(units.gap(now.within))
+    gap = format_number(now.units.gap(now.within))
     return [f"Not sure yet: at {share} confidence another action may be better than {now.best} by up to {gap} per row."]
 
 

@@ -156,6 +156,8 @@ class Learner(ABC):
 
         None means that no bound is proved for these arguments.
 
+        An override lists the parameters it needs, in any order: they are passed by name.
+
         actions, horizon: number of actions and of rounds.
         delay: constant delay of the feedback, in rounds.
         """
@@ -207,6 +209,29 @@ def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
         if key in _KERNEL_PARAMETERS
         else kernel
     )
+
+
+def bound_of(learner: Any, *, actions: int, horizon: int, delay: int = 0) -> float | None:
+    """Return `learner.bound`, whose parameters are matched by name, in any order.
+
+    Raises LearnerError for other parameters: k and T in the wrong places would give a wrong bound without a sign.
+
+    actions, horizon: number of actions and of rounds.
+    delay: constant delay of the feedback, in rounds.
+    """
+    given = {"actions": actions, "horizon": horizon, "delay": delay}
+    parameters = inspect.signature(learner.bound).parameters.values()
+    names = {p.name for p in parameters if p.name in given or p.default is p.empty}
+    if unknown := sorted(names - given.keys()):
+        raise LearnerError(
+            f"{type(learner).__name__}.bound: expected parameters among {', '.join(given)}, got {', '.join(unknown)}; "
+            "arguments are passed by name, write for example def bound(self, actions, horizon, delay=0)."
+        )
+    # A bound without the parameter `delay` holds without delay only.
+    if delay and "delay" not in names:
+        return None
+    found: float | None = learner.bound(**{name: given[name] for name in names})
+    return found
 
 
 @lru_cache(maxsize=1024)

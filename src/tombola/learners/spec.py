@@ -165,7 +165,7 @@ def has_bound(kind: Any) -> bool:
         if issubclass(kind, learners.BudgetedBase):
             terms = BudgetTerms(2, 1, 1024, 0.5, 0, np.full((2, 1), np.nan))
             return learner.bound(terms, 0.05) is not None
-        return learner.bound(2, 1024) is not None
+        return learners.base.bound_of(learner, actions=2, horizon=1024) is not None
     return False
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.session_events import Outcome
 from tombola.readers.cells import CellTable, read_cells
-from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, parse_cell
-from tombola.readers.names import Kind
+from tombola.readers.columns import parse_cell
+from tombola.readers.units import Units
 
 if TYPE_CHECKING:
     from tombola.persistence.session_file import Assignment, SessionFile
@@ -51,37 +51,6 @@ def cost_columns(budget: Budget | None) -> tuple[str, ...]:
     return ("cost",) if resources == 1 else tuple(f"cost:{number}" for number in range(1, resources + 1))
 
 
-class OutcomeUnit(NamedTuple):
-    """Unit of outcomes in a table: direction, smallest and largest value.
-
-    kind: "losses" (lower is better) or "scores" (higher is better).
-    low, high: smallest and largest possible value; for scores, `high` is loss 0.
-
-    >>> OutcomeUnit("scores", 0, 10).loss("7,5"), OutcomeUnit("scores").loss("yes"), OutcomeUnit("losses").loss("?!")
-    (0.25, 0.0, None)
-    """
-
-    kind: Kind
-    low: float = 0.0
-    high: float = 1.0
-
-    def loss(self, text: str) -> float | None:
-        """Convert the text of a cell to a loss in [0, 1]; None if it is not a value.
-
-        Yes and no stand for the largest and the smallest value. A decimal comma is read.
-        """
-        word = BOOLEANS.get(text.strip().lower())
-        number, notation = parse_cell(text)
-        if word is not None:
-            number = self.low + word * (self.high - self.low)
-        # 1,234 may also be 1234: it is a value only if that is too large.
-        if notation == AMBIGUOUS_COMMA and float(text.replace(",", "")) <= self.high:
-            return None
-        if number is None or not self.low <= number <= self.high:
-            return None
-        return (self.high - number if self.kind == "scores" else number - self.low) / (self.high - self.low)
-
-
 def read_outcomes(
     path: Path,
     actions: tuple[str, ...] | None,
@@ -89,7 +58,7 @@ def read_outcomes(
     *,
     assignment: "Callable[[int], Assignment] | None" = None,
     costs: tuple[str, ...] = (),
-    unit: "Callable[[str], OutcomeUnit] | None" = None,
+    unit: Callable[[str], Units] | None = None,
     outcome: str = "",
     id_column: str = "id",
     own_columns: Sequence[str] = (),
@@ -138,7 +107,7 @@ def read_outcomes(
             _check_agreement(source, {field: row[at] for field, at in checked.items()}, assignment, round_)
         losses = [_loss(source, table.names[place], one, row[place]) for place, one in zip(places, units, strict=True)]
         cost = [row[place] for place in cost_places] or None
-        outcomes.append(Outcome(round_, losses if actions is not None else losses[0], None, cost, source))
+        outcomes.append(Outcome(round_, losses if actions is not None else losses[0], None, cost, source, units[0]))
     return outcomes
 
 
@@ -245,23 +214,28 @@ def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterat
 
 def _column_types(file: "SessionFile") -> dict[str, str]:
     """Return the names of the columns of `export_tickets` with their Arrow types."""
-    types = {"ticket": "int64", "id": "string", "action": "string", "probability": "float64", "loss": "float64"}
+    types = {"ticket": "int64", "id": "string", "action": "string", "probability": "float64"}
+    types |= {file.units.quantity: "float64"}
     types |= {"amended": "bool_", "cancelled": "bool_"}
     types |= dict.fromkeys(_DECISION_COLUMNS, "float64") if file.feedback_model.n_decision else {}
     listed = file.names[: file.feedback_model.n_listed_actions] if file.feedback_model.full_feedback else ()
-    return types | dict.fromkeys([*cost_columns(file.budget), *(f"loss:{name}" for name in listed)], "float64")
+    return types | dict.fromkeys(
+        [*cost_columns(file.budget), *(f"{file.units.quantity}:{name}" for name in listed)], "float64"
+    )
 
 
 def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
     """Yield the columns of `export_tickets`, TICKETS_PER_CHUNK tickets at a time.
 
-    They are in the order of `_column_types`. Unknown values are None.
+    They are in the order of `_column_types`, outcomes in the unit of the session. Unknown values are None.
     """
     view = file.view()
     # Index of each ticket among the answered ones, -1 if it has no outcome.
     index = np.full(view.round, -1)
     index[view.answered_rounds - 1] = np.arange(view.answered)
-    numbers = [view.losses, *view.costs, *(view.rows.T if view.feedback_model.full_feedback else ())]
+    in_units = np.vectorize(file.units.number, otypes=[np.float64])
+    rows = [in_units(losses) for losses in (view.losses, *(view.rows.T if view.feedback_model.full_feedback else ()))]
+    numbers = [rows[0], *view.costs, *rows[1:]]
     actions, probabilities = view.actions, view.probabilities
     with closing(file.each_id()) as ids:
         for first in range(0, view.round, _TICKETS_PER_CHUNK):
@@ -372,12 +346,12 @@ def _outcome_place(table: CellTable, header: list[str], outcome: str, own_column
     return (filled or found)[0]
 
 
-def _default_unit(name: str) -> OutcomeUnit:
-    return OutcomeUnit("scores" if name.lower() == "score" else "losses")
+def _default_unit(name: str) -> Units:
+    return Units(scores=name.lower() == "score")
 
 
-def _loss(source: str, name: str, unit: OutcomeUnit, cell: str) -> float:
-    loss = unit.loss(cell)
+def _loss(source: str, name: str, unit: Units, cell: str) -> float:
+    loss = unit.parse(cell)
     if loss is None:
         raise TableError(
             f"{source}: expected yes, no or a number from {unit.low:g} to {unit.high:g} in column {name}, got "

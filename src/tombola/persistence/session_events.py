@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tombola.engine.tickets import ACTION, PROBABILITY, Ticket
 from tombola.errors import FeedbackError
+from tombola.readers.units import Units
 
 if TYPE_CHECKING:
     from tombola.session import Session
@@ -32,6 +33,7 @@ class Outcome(NamedTuple):
     loss, reward: one of them (reward = 1 - loss), in [0, 1]: one number, or one per action with full feedback.
     cost: under a budget, one number per resource; None if it is on the price list, or without a budget.
     source: names the line of a table in error messages; "" without a table.
+    units: of the outcome, for error messages; None: those of the session.
     """
 
     round: int
@@ -39,6 +41,7 @@ class Outcome(NamedTuple):
     reward: Any = None
     cost: Any = None
     source: str = ""
+    units: Units | None = None
 
 
 class ReplayError(ValueError):

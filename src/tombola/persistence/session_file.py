@@ -59,6 +59,7 @@ from tombola.persistence.session_events import (
 from tombola.policies.certificate import certify_session
 from tombola.policies.live import RouterState
 from tombola.readers.names import Kind
+from tombola.readers.units import Units
 from tombola.rng import RngStreams
 from tombola.session import Session
 
@@ -143,6 +144,7 @@ class SessionFile(ProcessBound):
         kind, low, high = log.about["outcome"]
         self.kind: Kind | None = kind if kind in ("losses", "scores") else None
         self.range = float(low), float(high)
+        self.units = Units(*self.range, scores=self.kind == "scores")
         budget = log.about.get("budget")
         self.budget = None if budget is None else Budget(*budget)
         # Set by commands: short logs are replayed without loading the compiler.
@@ -187,8 +189,8 @@ class SessionFile(ProcessBound):
         - `feature_names`: their names, for reports; None: default names.
         - `columns`: the list's own columns, one text per row, for the daily list; None: only the ids.
         - `id_column`: the name of the column of ids.
-        - `kind`: "losses" or "scores": the direction of outcomes on the command line; None: not fixed.
-        - `range`: the smallest and the largest possible outcome on the command line.
+        - `kind`: "losses" or "scores": the direction of outcomes in tables, texts and pages; None: losses in texts.
+        - `range`: the smallest and the largest possible outcome in tables, texts and pages.
         - `delimiter`: separates the columns of the daily list.
         """
         _validate.not_text("SessionFile.start", "ids", ids)
@@ -435,7 +437,7 @@ class SessionFile(ProcessBound):
         with self._reading() as session:
             pending = self._assignments(self._pending(session))
             status = status_of(self._view(session), pending, level, session.balance, session.mix)
-            return replace(status, router=_router_text(session, level))
+            return replace(status, router=_router_text(session, level), units=self.units)
 
     def view(self) -> "TicketView":
         """Return a read-only snapshot of all tickets and outcomes."""
@@ -486,7 +488,7 @@ class SessionFile(ProcessBound):
         """
         from tombola.persistence.session_page import plot_view
 
-        return plot_view(self.view(), curve, axes=ax, size=size)
+        return plot_view(self.view(), curve, axes=ax, size=size, units=self.units)
 
     def __repr__(self) -> str:
         return short_repr(f"SessionFile({self.path.name!r}, {short_learner(self.learner)}, {self.horizon} rows)")
@@ -506,12 +508,14 @@ class SessionFile(ProcessBound):
                 action.name,
                 f"{action.plays:,}",
                 f"{action.known:,}",
-                format_number(action.mean) if action.known else "–",
-                f"{action.low:.3g} to {action.high:.3g}",
+                format_number(self.units.number(action.mean)) if action.known else "–",
+                "{:.3g} to {:.3g}".format(*self.units.interval(action.low, action.high)),
             )
             for action in now.actions
         ]
-        table = HtmlTable(("action", "plays", "answered", "mean loss", f"{1 - now.level:.0%} interval"), rows)
+        table = HtmlTable(
+            ("action", "plays", "answered", f"mean {self.units.quantity}", f"{1 - now.level:.0%} interval"), rows
+        )
         notes = [now.balance_text, f"{now.estimate[0].upper()}{now.estimate[1:]}." if now.answered else ""]
         return html_block(f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes)
 
@@ -685,13 +689,20 @@ class SessionFile(ProcessBound):
             session._live.learn(session.book.cells, round_, round_, encoded)
             return True
         if before != encoded:
-            first, now = self.feedback_model.decode(before), self.feedback_model.decode(encoded)
+            first, now = (self._outcome_text(found, outcome.units or self.units) for found in (before, encoded))
             advice = "amend it if it was wrong" if self.feedback_model.supports_amend else "record the next outcome"
             raise ConflictError(
-                f"SessionFile.record: ticket {round_} has been answered with {first!r}, got {now!r} now, "
+                f"SessionFile.record: ticket {round_} has been answered with {first}, got {now} now, "
                 f"and the first answer stands; {advice}."
             )
         return False
+
+    def _outcome_text(self, encoded: tuple[float, ...], units: Units) -> str:
+        """Return an outcome in the unit of the user, such as "score 7.5, cost 0.02"."""
+        decoded = self.feedback_model.decode(encoded)
+        losses, costs = (decoded, ()) if self.budget is None else decoded
+        cost = f", cost {', '.join(f'{amount:g}' for amount in costs)}" if costs else ""
+        return f"{units.quantity} {units.text(losses)}{cost}"
 
     def _issued(self, session: Session, owner: str, round_: Any) -> int:
         """Return the number of an issued ticket."""

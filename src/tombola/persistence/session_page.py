@@ -28,14 +28,14 @@ _LISTED_ACTIONS = 8
 def session_page(file: "SessionFile") -> str:
     """Return the self-contained HTML page of a session file."""
     now, view = file.status(), file.view()
-    units = Units(*file.range, scores=file.kind == "scores")
+    units = file.units
     charts = (_share_chart(view), _loss_chart(view, units)) if now.answered else ()
     low, high = _interval_range(now, units)
     return render(
         "run.html",
         title=f"A session of {now.rows:,} rows",
         lead=f"{now.learner}, seed {now.seed}: rows in random order, one action per row.",
-        headline=_headline(now, units),
+        headline=_headline(now),
         quantity=units.quantity,
         plan=now.mix_text or now.router,
         cards=_cards(now, units),
@@ -49,14 +49,9 @@ def session_page(file: "SessionFile") -> str:
     )
 
 
-def _headline(now: "Status", units: Units) -> str:
+def _headline(now: "Status") -> str:
     if not now.answered:
         return "No outcome is known yet."
-    if units != UNIT_LOSSES:
-        gap, share = f"{units.gap(now.within):.4g}", f"{1 - now.level:.4g}"
-        return (
-            f"With probability {share} no action is better than {now.best} by more than {gap} in mean {units.quantity}."
-        )
     return f"{now.estimate[0].upper()}{now.estimate[1:]}."
 
 
@@ -127,6 +122,7 @@ def plot_view(
     *,
     axes: "Axes | None" = None,
     size: tuple[float, float] | None = None,
+    units: Units = UNIT_LOSSES,
 ) -> "Figure":
     """Draw the share of each action, or the mean loss, over the rounds so far.
 
@@ -136,14 +132,14 @@ def plot_view(
     curve: "shares" or "loss".
     axes: where to draw; None: a new figure.
     size: of a new figure, in inches; None: the default.
+    units: of the outcomes.
     """
-    charts = {"shares": _share_chart, "loss": _loss_chart}
-    if curve not in charts:
+    if curve not in ("shares", "loss"):
         raise ParameterError(f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them.")
     if not view.round or (curve == "loss" and not view.answered):
         count = "ticket" if curve == "shares" else "outcome"
         raise ParameterError(f"plot: expected a session with at least one {count}, got none; plot it later.")
-    return draw_chart(charts[curve](view), axes=axes, size=size)
+    return draw_chart(_share_chart(view) if curve == "shares" else _loss_chart(view, units), axes=axes, size=size)
 
 
 def _share_chart(view: "TicketView") -> Chart:
@@ -161,7 +157,7 @@ def _share_chart(view: "TicketView") -> Chart:
     return Chart(title, "round", "share", tuple(bands), log_x=False, log_y=False, alt=title)
 
 
-def _loss_chart(view: "TicketView", units: Units = UNIT_LOSSES) -> Chart:
+def _loss_chart(view: "TicketView", units: Units) -> Chart:
     """Return the chart of the mean loss of the answered rounds, over rounds.
 
     view: tickets and outcomes; at least one outcome.

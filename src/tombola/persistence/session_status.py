@@ -13,6 +13,7 @@ from tombola.budget.budget import Balance
 from tombola.confidence.certificate import Certificate
 from tombola.confidence.monitors import RowMonitor, certify
 from tombola.engine.tickets import ACTION, ANSWER_INDEX, OUTCOME_START, PROBABILITY, Ticket
+from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.persistence.session_file import Assignment
@@ -190,6 +191,7 @@ class Status:
     mix: under a budget, the shares of the current plan by action.
     left_out: tickets of the null action, which leaves a row alone.
     target: mean loss to reach under a budget; None without a target.
+    units: of the outcomes, for texts and JSON; the fields themselves are losses.
     router: sentence about a router and its guard, which limits the rows that routing may cost; "" without a router.
     """
 
@@ -213,6 +215,7 @@ class Status:
     mix: tuple[tuple[str, float], ...]
     left_out: int
     target: float | None = None
+    units: Units = UNIT_LOSSES
     router: str = ""
 
     @property
@@ -229,7 +232,8 @@ class Status:
         """The mean loss so far and the target; empty without a target."""
         if self.target is None or not self.answered:
             return ""
-        return f"mean loss {self.loss / self.answered:.4g} so far, target {self.target:g} over all rows"
+        mean, target = self.units.number(self.loss / self.answered), self.units.number(self.target)
+        return f"mean {self.units.quantity} {mean:.4g} so far, target {target:.4g} over all rows"
 
     @property
     def mix_text(self) -> str:
@@ -240,12 +244,13 @@ class Status:
     @property
     def estimate(self) -> str:
         """The best action with its bounds, in one sentence."""
-        open_ = " and cancelled" if self.cancelled else ""
-        more = f", {self.worst_regret:.4g} if all pending{open_} ones fail" if self.pending else ""
+        open_, units = " and cancelled" if self.cancelled else "", self.units
+        within, regret, worst = (units.gap(number) for number in (self.within, self.regret, self.worst_regret))
+        more = f", {worst:.4g} if all pending{open_} ones fail" if self.pending else ""
         return (
-            f"with probability {1 - self.level:g}, the mean loss of {self.best} is within {self.within:.4g} of the "
-            f"best action's; the rows answered so far have lost at most {self.regret:.4g} more than the best action at "
-            f"its mean loss{more}"
+            f"with probability {1 - self.level:g}, the mean {units.quantity} of {self.best} is within {within:.4g} of "
+            f"the best action's; in the rows answered so far the learner lost at most {regret:.4g} in all against the "
+            f"best action at its mean {units.quantity}{more}"
         )
 
     @property
@@ -254,15 +259,30 @@ class Status:
         if not any(action.used < action.known for action in self.actions):
             return ""
         open_ = "pending or cancelled" if self.cancelled else "pending"
-        return f"the intervals use an action's losses up to its first {open_} ticket" + (
+        return f"the intervals use an action's outcomes up to its first {open_} ticket" + (
             ": record that one first" if self.pending else ""
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; unknown values are None."""
-        actions = [{name: _known(value) for name, value in action._asdict().items()} for action in self.actions]
+        """Return plain data in the unit of the outcomes; unknown values are None.
+
+        The total of the answered tickets is called "loss" or "score". `within`, `regret` and `worst_regret` are
+        differences in the same unit.
+        """
+        units, fields = self.units, dict(vars(self))
+        total = fields.pop("loss")
+        quantity = fields.pop("units").quantity
+        actions = []
+        for action in self.actions:
+            low, high = units.interval(action.low, action.high)
+            found = action._replace(mean=units.number(action.mean), low=low, high=high)
+            actions.append({name: _known(value) for name, value in found._asdict().items()})
         return {
-            **vars(self),
+            **fields,
+            **{name: units.gap(fields[name]) for name in ("within", "regret", "worst_regret")},
+            quantity: self.answered * units.number(total / max(self.answered, 1)),
+            "quantity": quantity,
+            "target": None if self.target is None else units.number(self.target),
             "balance": {**vars(self.balance), "left": self.balance.left},
             "mix": dict(self.mix),
             "actions": actions,

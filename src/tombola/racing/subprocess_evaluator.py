@@ -71,6 +71,11 @@ class SubprocessEvaluator:
 
     def check(self) -> None:
         """Raise ParameterError if a command cannot run, before the first call is made."""
+        if self.cap is not None and self.timeout is not None and self.timeout < self.cap:
+            raise ParameterError(
+                f"--timeout: expected at least the {self.cap:g} seconds of --cap, got {self.timeout:g}; leave out "
+                "--timeout: with --loss seconds a run ends at --cap and counts as a timeout."
+            )
         for name, command in self.commands.items():
             words = self.command_line(command, "")
             if _ROW not in command:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tombola._formatting import plural
 from tombola._types import Floats
 from tombola.racing.bets import MAX_LOSS_SHARE, ROUNDING_SLACK
 from tombola.racing.elimination import Elimination
@@ -364,7 +365,9 @@ def _gate_text(result: Result, gate: Gate) -> str:
     for c, name in enumerate(result.candidates):
         if name != base:
             decision = gate.decisions.get(c)
-            words = f"is {true}" if decision else f"is {false}" if decision is False else f"may be {true} or not"
+            words = (
+                f"is {true}" if decision else f"is {false}" if decision is False else f"is undecided: {true}, or not"
+            )
             parts.append(f"{name} {words} ({_difference(gate, c, result.settings.units)})")
     return f"{', '.join(parts)}{_scope(result)}{_confidence(result)}"
 
@@ -374,9 +377,9 @@ def _difference(gate: Gate, candidate: int, units: Units) -> str:
     if rows == 0:
         return "no row yet"
     if abs(advantage) <= ROUNDING_SLACK:
-        return f"the same mean {units.quantity} on {rows:,} rows"
+        return f"the same mean {units.quantity} on {plural(rows, 'row')}"
     more = "higher" if (advantage > 0) == units.scores else "lower"
-    return f"mean {units.quantity} {more} by {units.gap(abs(advantage)):.3g} on {rows:,} rows"
+    return f"mean {units.quantity} {more} by {units.gap(abs(advantage)):.3g} on {plural(rows, 'row')}"
 
 
 def _lead(result: Result) -> str:
@@ -396,7 +399,11 @@ def _candidates(result: Result) -> str:
 
 def _scope(result: Result) -> str:
     rows = result.rule.rows
-    return f" on these {rows:,} rows" if math.isfinite(result.rule.population) else " on rows like these"
+    return (
+        f" on {'this row' if rows == 1 else f'these {rows:,} rows'}"
+        if math.isfinite(result.rule.population)
+        else " on rows like these"
+    )
 
 
 def _confidence(result: Result) -> str:
@@ -409,13 +416,13 @@ def _effort(race: "Race") -> str:
     calls, saved = race.calls_made, race.calls_saved
     all_calls = calls + saved
     # Calls that are not made yet are saved only once the race is over.
-    made, rest = f"{calls:,}", f", {saved:,} saved ({saved / max(all_calls, 1):.0%})"
+    made, rest = plural(calls, "call"), f", {saved:,} saved ({saved / max(all_calls, 1):.0%})"
     if not race.done:
-        made, rest = f"{calls:,} of {all_calls:,}", ""
+        made, rest = f"{calls:,} of {plural(all_calls, 'call')}", ""
     on_file = f", {race.calls_on_file:,} on file" if race.calls_on_file else ""
     spent = f", cost {race.cost:.6g}" if race.cost else ""
     failed = f", {race.failures:,} failed" if race.failures else ""
-    return f"{race.rows_counted:,} rows, {made} calls{failed}{spent}{on_file}{rest}"
+    return f"{plural(race.rows_counted, 'row')}, {made}{failed}{spent}{on_file}{rest}"
 
 
 def _join(names: tuple[str, ...], most: int = _MAX_NAMES, last: str = " and ") -> str:

@@ -37,6 +37,7 @@ def rank(
     limits: Limits | Mapping[str, Limits] | None = None,
     clusters: Any = None,
     in_order: bool = False,
+    missing: Literal["keep", "worst"] = "keep",
     seed: int = 0,
 ) -> Any:
     """Rank the candidates of a table, with the ranks that each of them may have.
@@ -54,6 +55,7 @@ def rank(
     in_order: the rows are listed in the random order in which they are answered. Then the level holds over all looks
         at the growing table, and the rows before the first incomplete one count. Else the rows answered must be a
         random part of the list, and the level holds for one look.
+    missing: "keep" uses complete rows only; "worst" counts a missing answer, such as a timeout, as the worst one.
     seed: fixes the order in which rows are bet on, if they are not in order.
 
     Returns a `Ranking`, or a `MetricsRanking` for several metrics. ParameterError if table or options do not fit.
@@ -69,7 +71,8 @@ def rank(
     """
     level = _validate.real("rank", "level", level, above=0, below=1)
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
-        options = {"names": names, "reading": reading, "clusters": clusters, "in_order": in_order, "seed": seed}
+        options = {"names": names, "reading": reading, "clusters": clusters, "in_order": in_order}
+        options |= {"missing": missing, "seed": seed}
         return _rank_metrics(table, kind, limits, level, options)
     if isinstance(kind, Mapping) or isinstance(limits, Mapping):
         raise ParameterError(
@@ -78,6 +81,10 @@ def rank(
     values, labels, kind = _values(table, names, kind)
     low, high = limits or (0.0, 1.0)
     losses = _losses(values, kind, low, high)
+    if missing not in ("keep", "worst"):
+        raise ParameterError(f"rank: expected missing='keep' or 'worst', got {missing!r}; write one of them.")
+    if missing == "worst":
+        losses = np.nan_to_num(losses, nan=1.0)
     population = losses.shape[0]
     units, scale = _units(losses, clusters)
     readings = tuple(_in_row_units(one, scale) for one in _readings(units, reading, level, seed, in_order=in_order))
@@ -90,6 +97,7 @@ def rank(
         readings,
         0 if clusters is None else units.shape[0],
         (low, high),
+        population - len(answered),
     )
 
 

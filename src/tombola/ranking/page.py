@@ -25,7 +25,7 @@ def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
     first = next(iter(metrics.values()))
     lead = f"{len(first.names)} candidates, {first.population:,} rows"
     if len(metrics) == 1:
-        lead += f", read as {first.kind} ({_better(first)})."
+        lead += f", read as {first.kind} ({_better(first)}). {first.missing_text}".rstrip()
     else:
         lead += f", {len(metrics)} metrics: {', '.join(f'{name} ({_better(one)})' for name, one in metrics.items())}."
     sections = [_section(one, reading, name) for name, one in metrics.items() for reading in one.readings]

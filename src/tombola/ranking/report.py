@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tombola._formatting import option_text, plural
 from tombola._types import Floats
 from tombola.errors import ParameterError
 
@@ -97,6 +98,18 @@ class Ranking:
     readings: tuple[Reading, ...]
     clusters: int = 0
     scale: tuple[float, float] = (0.0, 1.0)
+    n_incomplete: int = 0  # rows with a missing answer, which are not used
+
+    @property
+    def missing_text(self) -> str:
+        """A sentence about rows with a missing answer; empty without any."""
+        if not self.n_incomplete:
+            return ""
+        return (
+            f"{plural(self.n_incomplete, 'row')} of {self.population:,} with a missing answer not used: the ranks hold "
+            f"if the other rows are a random part of the list ({option_text('missing', 'worst')} counts a missing "
+            "answer as the worst one)."
+        )
 
     def reading(self, name: str | None = None) -> Reading:
         """Return the reading of this name; ParameterError if there is none.
@@ -225,6 +238,7 @@ class Ranking:
         return {
             "kind": self.kind,
             "rows": self.population,
+            "rows_not_used": self.n_incomplete,
             "clusters": self.clusters or None,
             "readings": [self._reading_json(one) for one in self.readings],
         }
@@ -270,7 +284,7 @@ class Ranking:
 
     def __str__(self) -> str:
         better = "higher is better" if self.kind == "scores" else "lower is better"
-        parts = [f"Read as {self.kind}: {better}."]
+        parts = [f"Read as {self.kind}: {better}.", *filter(None, [self.missing_text])]
         for one in self.readings:
             parts += ["", one.sentence(), *self.lines(one, _MAX_SHOWN)]
         return "\n".join(parts)

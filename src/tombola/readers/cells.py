@@ -143,6 +143,8 @@ def id_place(table: CellTable, id_column: str | None) -> int:
         found = [place for place, name in enumerate(lower) if name in IDS]
         found = found or [place for place, name in enumerate(lower) if has_id_word(name)]
         found = found or [place for place, name in enumerate(lower) if name and is_id_name(name)]
+        if len(found) > 1:  # the only one that identifies every row
+            found = [at for at in found if len({row[at] for row in table.rows} - {""}) == len(table.rows)] or found
     if len(found) != 1:
         expected = f"a column called {id_column}" if id_column is not None else "one column with the ids"
         example = next((table.names[place] for place in found), table.names[0])

@@ -20,11 +20,16 @@ from tombola.readers.names import matching
 MISSING = frozenset(
     {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "?", "-", "--", ".", "<na>"}
 )
+# Texts of a run without an answer in time, in lower case; they are missing cells. So is >60, a limit that was reached.
+_TIMEOUTS = frozenset({"timeout", "time out", "timed out", "time-out", "t/o", "tle", "memout"})
+_BEYOND_LIMIT = re.compile(r">=?\s*\d+(?:[.,]\d+)?\s*s?")
 # Words that count as numbers, in lower case -> number.
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 # Notations of a number. AMBIGUOUS_COMMA: 1,234 has a decimal comma or a thousands separator. AMBIGUOUS_POINT: 1.234
 # is ambiguous in the same way where a comma is decimal.
-PLAIN, PERCENT, WORD, COMMA = "plain", "percent", "word", "decimal comma"
+PLAIN, PERCENT, WORD, COMMA, TIMEOUT = "plain", "percent", "word", "decimal comma", "timeout"
+# Start of the note on timeouts.
+TIMEOUT_NOTE = "timeouts such as"
 # Notations that need the decimal mark to be known.
 AMBIGUOUS_COMMA, AMBIGUOUS_POINT = "comma", "point"
 _AMBIGUOUS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -181,14 +186,16 @@ def parse_cell(cell: Any) -> _ParsedCell:
 
     >>> [parse_cell(cell).number for cell in (" 0.5 ", "True", "NA", "12.5%", "0,5", "good", "1_000")]
     [0.5, 1.0, nan, 0.125, 0.5, None, None]
-    >>> parse_cell("1,234").notation
-    'comma'
+    >>> parse_cell("1,234").notation, parse_cell(">60").notation
+    ('comma', 'timeout')
     """
     if not isinstance(cell, str):
         return _ParsedCell(_to_float(cell))
     text = cell.strip().lower()
     if text in MISSING:
         return _ParsedCell(math.nan)
+    if text in _TIMEOUTS or cell.strip() == "TO" or _BEYOND_LIMIT.fullmatch(text):
+        return _ParsedCell(math.nan, TIMEOUT)
     if text in BOOLEANS:
         return _ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else WORD)
     if text.endswith("%"):
@@ -225,7 +232,7 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
             first_invalid = first_invalid or CellRef(row, str(cell))
         elif math.isnan(value):
             first_missing = first_missing or CellRef(row, "" if cell is None else str(cell))
-        elif notation not in notations:
+        if value is not None and (notation == TIMEOUT or not math.isnan(value)) and notation not in notations:
             notations[notation] = CellRef(row, str(cell).strip())
         numbers.append(math.nan if value is None else value)
         if keep_texts:
@@ -267,7 +274,9 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
         for notation, cell in column.notations.items():
             examples.setdefault(COMMA if notation == AMBIGUOUS_COMMA else notation, (column, cell))
     return [
-        f"{notation}: {cell.text!r} in column {column.name!r} was read as {column.numbers[cell.row]:g}"
+        f"{TIMEOUT_NOTE} {cell.text!r} in column {column.name!r} are missing cells"
+        if notation == TIMEOUT
+        else f"{notation}: {cell.text!r} in column {column.name!r} was read as {column.numbers[cell.row]:g}"
         for notation, (column, cell) in examples.items()
         if notation not in (PLAIN, AMBIGUOUS_POINT)
     ]

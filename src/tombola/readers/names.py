@@ -31,6 +31,8 @@ _WEAK_IDS = (
     "index", "idx", "key", "uuid", "guid", "no", "nr", "#", "name", "instance", "question", "prompt", "item",
     "example", "sample", "task", "query", "case", "customer", "user", "unnamed: 0",
 )  # fmt: skip
+# Last words of names for ids, such as "Customer No".
+_NUMBER_WORDS = frozenset({"no", "nr", "number", "key", "uuid", "guid", "#"})
 _LOSS = frozenset({
     "loss", "losses", "error", "errors", "err", "regret", "penalty", "wrong", "mse", "rmse", "mae", "brier",
     "perplexity", "ppl", "wer", "cer", "failed", "failures", "mistakes",
@@ -99,12 +101,13 @@ def is_id_name(name: str) -> bool:
 
 
 def has_id_word(name: str) -> bool:
-    """Return whether the first or last word of a name is id.
+    """Return whether a name starts or ends with id, or ends with a word for a number.
 
-    >>> has_id_word("Customer ID"), has_id_word("name")
-    (True, False)
+    >>> has_id_word("Customer ID"), has_id_word("Customer No"), has_id_word("name")
+    (True, True, False)
     """
-    return "id" in _end_words(name)
+    words = _words(name)
+    return "id" in _end_words(name) or (len(words) > 1 and words[-1] in _NUMBER_WORDS)
 
 
 def is_group_name(name: str) -> bool:

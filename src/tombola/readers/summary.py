@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tombola._formatting import join_names, option_text, truncate
 from tombola.errors import TableError
+from tombola.readers.columns import TIMEOUT_NOTE
 from tombola.readers.groups import GroupRow, group_rows
 from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable, ReadOptions
@@ -46,7 +47,12 @@ class TableSummary(NamedTuple):
     @property
     def is_unfinished(self) -> bool:
         """Whether so many rows are incomplete that the table looks half finished."""
-        return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values)
+        return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values) and not self.has_timeouts
+
+    @property
+    def has_timeouts(self) -> bool:
+        """Whether cells state a timeout, such as TO or >60; they count as missing."""
+        return any(note.startswith(TIMEOUT_NOTE) for note in self.parsed.notes)
 
     def facts(self) -> list[tuple[str, str]]:
         """Return detected columns and missing values as pairs (heading, text)."""
@@ -110,7 +116,7 @@ class TableSummary(NamedTuple):
 
         Both directions are offered if the names state none. A half-finished table is continued as a race.
 
-        command: command line of compare on this table; the options it needs are appended.
+        command: command line of compare on this table; the options it needs and lacks are appended.
         source: path of the table, for the command of a race.
         """
         kinds: tuple[Kind, ...] = (self.parsed.kind,) if self.parsed.kind else ("scores", "losses")
@@ -120,9 +126,9 @@ class TableSummary(NamedTuple):
             purposes = [purpose] if len(kinds) == 1 else [f"{purpose}, {one}" for one in directions]
             return [(text, self._race_command(source, kind)) for text, kind in zip(purposes, kinds, strict=True)]
         purposes = ["compare the learners"] if len(kinds) == 1 else directions
-        return [
-            (text, " ".join([command, *self.needed_options(kind)])) for text, kind in zip(purposes, kinds, strict=True)
-        ]
+        words = command.split()
+        needed = [[one for one in self.needed_options(kind) if one.split()[0] not in words] for kind in kinds]
+        return [(text, " ".join([command, *options])) for text, options in zip(purposes, needed, strict=True)]
 
     def _race_command(self, source: str, kind: Kind) -> str:
         """Return the command that continues a half-finished table as a race.
@@ -147,13 +153,13 @@ class TableSummary(NamedTuple):
         needed = [] if self.parsed.kind else [option_text("kind", kind)]
         low, high = self._value_range()
         if low < 0 or high > 1:
-            # Scores have a known range; times and prices are open above.
-            scores = kind == "scores"
+            # Scores have a known range, and so have times with a limit; other times and prices are open above.
+            bounded = kind == "scores" or self.has_timeouts
             needed.append(
-                option_text("range", suggested_range(low, high)) if scores else option_text("rescale", on=True)
+                option_text("range", suggested_range(low, high)) if bounded else option_text("rescale", on=True)
             )
         if self._n_incomplete:
-            needed.append(option_text("missing", "drop"))
+            needed.append(option_text("missing", "worst" if self.has_timeouts else "drop"))
         return needed
 
     def _value_range(self) -> tuple[float, float]:
@@ -175,6 +181,8 @@ class TableSummary(NamedTuple):
         text = f"{self.n_missing:,} cells ({self.n_missing / self.parsed.values.size:.0%})"
         if self.n_missing:
             text += f", the first in {self._first_missing()}"
+        if self.has_timeouts:
+            return f"{text}; with {option_text('missing', 'worst')} a timeout counts as the largest value of the range"
         if self.is_unfinished:
             return f"{text}; {incomplete:,} of {rows:,} rows are incomplete: a half-finished table"
         return f"{text}; without the {incomplete:,} incomplete rows the answer is about the other {rows - incomplete:,}"

@@ -10,8 +10,10 @@ from tombola._formatting import join_names, option_text
 from tombola._types import Rounds
 from tombola.errors import TableError
 from tombola.pool import Pool
+from tombola.readers.columns import TIMEOUT_NOTE
 from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable
+from tombola.readers.units import Units
 
 # Numbers examined at a time, so that a memory-mapped table is never loaded as a whole.
 _CHUNK_SIZE = 1 << 20
@@ -32,7 +34,7 @@ class Table(NamedTuple):
     strata: the group of each row, if the option `by` names their column.
 
     >>> table = Table(Pool([[0.2, 0.5]]), None, [], "scores", "accuracy", (0.0, 100.0))
-    >>> table.direction, table.value(0.2), table.gap(0.05)
+    >>> table.direction, table.units.number(0.2), table.units.gap(0.05)
     ('read as scores (accuracy): higher is better', 80.0, 5.0)
     """
 
@@ -50,19 +52,10 @@ class Table(NamedTuple):
         return direction_text(self.kind, self.unit)
 
     @property
-    def quantity(self) -> str:
-        """The word for the numbers, such as accuracy, score or loss."""
+    def units(self) -> Units:
+        """The unit of the numbers; losses from 0 to 1 are called loss."""
         plain = self.kind == "losses" and self.range == (0.0, 1.0)
-        return "loss" if plain else self.unit or ("score" if self.kind == "scores" else "loss")
-
-    def value(self, loss: float) -> float:
-        """Convert a loss in [0, 1] to a number in the unit of the table."""
-        low, high = self.range
-        return high - self.gap(loss) if self.kind == "scores" else low + self.gap(loss)
-
-    def gap(self, loss_difference: float) -> float:
-        """Convert a difference of losses to a difference in the unit of the table."""
-        return loss_difference * (self.range[1] - self.range[0])
+        return Units(*self.range, scores=self.kind == "scores", unit="" if plain else self.unit)
 
 
 def direction_text(kind: Kind, unit: str = "") -> str:
@@ -99,7 +92,7 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
         feature_names=parsed.feature_names or None,
     )  # fmt: skip
     table = Table(pool, _delays(parsed), [], kind, parsed.unit, (low, high), parsed.strata)
-    mean = f"mean {table.quantity} {table.value(float(pool.means[pool.best])):.4g}"
+    mean = f"mean {table.units.quantity} {table.units.number(float(pool.means[pool.best])):.4g}"
     best = f"best fixed action: {pool.actions[pool.best]}, {mean}"
     return table._replace(notes=[direction_text(kind, parsed.unit), *parsed.notes, *notes, best])
 
@@ -156,7 +149,11 @@ def _missing_error(
     count, rows = int(incomplete.sum()), len(incomplete)
     place = parsed.first_missing if without_value.any() and parsed.first_missing else None
     place = place or f"row {int(np.argmax(incomplete))}, got none"
-    if count <= MAX_DROPPED_SHARE * rows:
+    if any(note.startswith(TIMEOUT_NOTE) for note in parsed.notes):
+        # Dropping the rows that a candidate cannot solve would favour it.
+        worst, limit = option_text("missing", "worst"), option_text("range", (0.0, 60.0))
+        advice = f"with timeouts write {worst} and the time limit, such as {limit}: each counts as the limit"
+    elif count <= MAX_DROPPED_SHARE * rows:
         advice = f"write {option_text('missing', 'drop')}, and the answer is about the other {rows - count:,} rows"
     else:
         advice = "fill them in, or finish the table with a race, which needs few of its cells"

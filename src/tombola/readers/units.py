@@ -1,8 +1,10 @@
 """Conversion between the units of a table and losses in [0, 1]."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tombola.errors import TableError
+from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, parse_cell
 
 
 class Units(NamedTuple):
@@ -34,10 +36,37 @@ class Units(NamedTuple):
         """Convert a difference of losses to a difference in table units."""
         return losses * (self.high - self.low)
 
+    def parse(self, text: str) -> float | None:
+        """Convert the text of a cell to a loss in [0, 1]; None if it is not a value.
+
+        Yes and no stand for the largest and the smallest value. A decimal comma is read.
+
+        >>> Units(0, 10, scores=True).parse("7,5"), Units(scores=True).parse("yes"), Units().parse("?!")
+        (0.25, 0.0, None)
+        """
+        word = BOOLEANS.get(text.strip().lower())
+        number, notation = parse_cell(text)
+        if word is not None:
+            number = self.low + word * (self.high - self.low)
+        # 1,234 may also be 1234: it is a value only if that is too large.
+        if notation == AMBIGUOUS_COMMA and float(text.replace(",", "")) <= self.high:
+            return None
+        return None if number is None or not self.low <= number <= self.high else self.loss(number)
+
     @property
     def quantity(self) -> str:
         """The word for the numbers: the unit, such as seconds, or loss or score."""
         return self.unit or ("score" if self.scores else "loss")
+
+    def text(self, losses: float | Sequence[float]) -> str:
+        """Format a loss, or several, in table units.
+
+        >>> Units(0, 10, scores=True).text(0.25), Units().text((0.5, 1.0))
+        ('7.5', '0.5, 1')
+        """
+        several = losses if isinstance(losses, Sequence) else (losses,)
+        # Twelve digits hide the rounding of the conversion to a loss and back.
+        return ", ".join(f"{self.number(loss):.12g}" for loss in several)
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """Convert an interval of losses to table units, the smaller end first."""

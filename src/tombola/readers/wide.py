@@ -23,9 +23,11 @@ from tombola.readers.names import (
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
-_NOT_SELECTED = "not selected"
+NOT_SELECTED = "not selected"
 # Ids of a last line that sums up the others.
 _SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
+# Actions that an error message lists, as a command to copy.
+_MAX_LISTED = 20
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _ARTICLES = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": "a feature", "date": "a date"}
 
@@ -56,7 +58,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         names, name_notes = _action_names(actions)
     else:
         actions, names, name_notes = [table.by_name[name] for name in selected], list(selected), []
-        ignored.update({c.name: _NOT_SELECTED for c in free})
+        ignored.update({c.name: NOT_SELECTED for c in free})
     assigned = (
         costs.match_to_actions(table, names, actions)
         if costs.columns
@@ -176,6 +178,8 @@ def _detect_actions(table: Columns, candidates: Sequence[Column], ignored: dict[
         # Run times and prices of different actions differ by orders of magnitude.
         odd = {} if tier == ("cost",) else _odd_ranges(actions)
         ignored.update(odd)
+        if tier != ("cost",):
+            _check_one_scale(table, [column for column in actions if column.name not in odd])
         return [column for column in actions if column.name not in odd]
     # A column with a few words among numbers is more likely a damaged action than a remark.
     for name, reason in ignored.items():
@@ -215,6 +219,27 @@ def _odd_ranges(columns: Sequence[Column]) -> dict[str, str]:
     return odd
 
 
+def _check_one_scale(table: Columns, actions: Sequence[Column]) -> None:
+    """Raise TableError if one column is within [0, 1] and all others are far beyond.
+
+    It may be a share or a weight, but also a very bad or a very fast action: only the user knows.
+    """
+    ends = {c.name: (float(np.nanmin(c.numbers)), float(np.nanmax(c.numbers))) for c in actions if c.n_numbers}
+    inside = [name for name, (low, high) in ends.items() if 0 <= low and high <= 1]
+    if len(inside) != 1 or len(ends) < 4:
+        return
+    others = [name for name in ends if name != inside[0]]
+    if min(ends[name][1] for name in others) < 2:
+        return
+    (name,), largest = inside, max(ends[one][1] for one in others)
+    listed = option_text("actions", list(ends) if len(ends) <= _MAX_LISTED else ["NAME", "NAME"])
+    raise TableError(
+        f"{table.source}: expected actions on one scale, got {name!r} from {ends[name][0]:g} to {ends[name][1]:g} "
+        f"beside columns up to {largest:g}; write {option_text('ignore', name)} if it is not an action, else name all "
+        f"actions: {listed}."
+    )
+
+
 def _all_zero_or_one(column: Column) -> bool:
     numbers = column.numbers[~np.isnan(column.numbers)]
     return bool(((numbers == 0) | (numbers == 1)).all())
@@ -246,7 +271,7 @@ def _ignored_notes(ignored: Mapping[str, str]) -> list[str]:
     if not ignored:
         return []
     listing = join_names([f"{name or 'a column without a name'} ({reason})" for name, reason in ignored.items()])
-    if set(ignored.values()) <= {AS_REQUESTED, _NOT_SELECTED}:
+    if set(ignored.values()) <= {AS_REQUESTED, NOT_SELECTED}:
         return [f"ignored: {listing}"]
     return [f"ignored: {listing}; name the columns of the actions with {option_text('actions')}"]
 

@@ -200,11 +200,10 @@ async def ranking(service: "Service", request: Request, identity: Identity) -> R
     """
     hosted = service.session(request)
     now = await hosted.cached("status", hosted.file.status)
-    known = sorted(now.actions, key=lambda action: action.mean if action.known else math.inf)
-    return json_reply({
-        "actions": [action._asdict() for action in known], "best": now.best, "within": now.within,
-        "level": now.level, "estimate": now.estimate,
-    })  # fmt: skip
+    means = {action.name: action.mean if action.known else math.inf for action in now.actions}
+    found = now.to_json()
+    actions = sorted(found["actions"], key=lambda action: means[action["name"]])
+    return json_reply({"actions": actions} | {name: found[name] for name in ("best", "within", "level", "estimate")})
 
 
 async def ticket(service: "Service", request: Request, identity: Identity) -> Response:

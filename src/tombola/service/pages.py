@@ -15,7 +15,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tombola._formatting import format_number
-from tombola.persistence.session_csv import OutcomeUnit
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment, SessionFile
 from tombola.persistence.session_status import Status
@@ -182,22 +181,22 @@ async def _progress(service: "Service", request: Request, identity: Identity) ->
     return page("progress.html", **_progress_values(now, unit_of(hosted.file)))
 
 
-def unit_of(file: SessionFile) -> OutcomeUnit:
+def unit_of(file: SessionFile) -> Units:
     """Return the unit in which outcomes of a session are entered and shown.
 
     Its direction is "scores" (higher is better) if the session states none.
     """
-    return OutcomeUnit(file.kind or "scores", *file.range)
+    return Units(*file.range, scores=file.kind != "losses")
 
 
-def _buttons(service: "Service", unit: OutcomeUnit) -> list[dict[str, str]]:
+def _buttons(service: "Service", unit: Units) -> list[dict[str, str]]:
     """Return the buttons of an outcome: those of the server, or yes and no."""
     if service.outcomes:
         return [
             {"text": text, "value": value, "key": str(index), "style": ""}
             for index, (text, value) in enumerate(service.outcomes.items(), start=1)
         ]
-    if unit.kind == "losses":
+    if not unit.scores:
         # A yes would be the largest loss, which people read the other way round.
         return []
     return [
@@ -227,9 +226,8 @@ def _worker_view(file: SessionFile, worker: str) -> _WorkerView:
     )
 
 
-def _progress_values(now: Status, unit: OutcomeUnit) -> dict[str, Any]:
+def _progress_values(now: Status, units: Units) -> dict[str, Any]:
     """Return the values of the progress template; positions are per cent of the width."""
-    units = Units(unit.low, unit.high, scores=unit.kind == "scores")
 
     def share(loss: float) -> float:
         return position(1 - loss if units.scores else loss)
@@ -249,7 +247,7 @@ def _progress_values(now: Status, unit: OutcomeUnit) -> dict[str, Any]:
                 "range": " to ".join(map(format_number, units.interval(action.low, action.high))),
             }
         )
-    limits = {"low": format_number(unit.low), "high": format_number(unit.high)}
+    limits = {"low": format_number(units.low), "high": format_number(units.high)}
     return {
         "now": now,
         "strips": strips,
@@ -340,8 +338,8 @@ def _outcome(hosted: Hosted[SessionFile], fields: dict[str, str]) -> Outcome:
     return Outcome(_ticket(fields), loss, None, costs or None)
 
 
-def _loss(unit: OutcomeUnit, text: str) -> float:
-    loss = unit.loss(text)
+def _loss(unit: Units, text: str) -> float:
+    loss = unit.parse(text)
     if loss is None:
         raise parsing.invalid(
             "outcome", f"a number from {unit.low:g} to {unit.high:g}", f"{text!r:.100}", "write digits such as 0.5"

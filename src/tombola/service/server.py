@@ -64,7 +64,7 @@ def _check_outcomes(file: SessionFile, outcomes: Mapping[str, str]) -> None:
     """
     unit = unit_of(file)
     for text, value in outcomes.items():
-        if unit.loss(value) is None:
+        if unit.parse(value) is None:
             raise ParameterError(
                 f"--outcomes: expected values from {unit.low:g} to {unit.high:g} for {file.path.name}, got "
                 f"{text}={value}; write --outcomes 'sold=1,later=0.5,no=0'."

@@ -14,7 +14,7 @@ from tombola._types import Floats, RngState
 from tombola.bounds.common import capped
 from tombola.engine.state_vector import flatten, unflattener
 from tombola.errors import ParameterError
-from tombola.learners.base import Feedback, Kernels, Learner
+from tombola.learners.base import Feedback, Kernels, Learner, bound_of
 
 
 class State(NamedTuple):
@@ -86,7 +86,7 @@ class Interleaved(Learner):
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         count = min(self.delay + 1, horizon)
-        share = self.base.bound(actions, -(-horizon // count))
+        share = bound_of(self.base, actions=actions, horizon=-(-horizon // count))
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)
 
 

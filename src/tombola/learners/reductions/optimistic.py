@@ -22,7 +22,7 @@ from tombola.engine.state_vector import flatten, lazy_zeros, mix_slice, unflatte
 from tombola.errors import ParameterError
 from tombola.feedback.base import make_choose
 from tombola.learners.bandit.counts import least_tried_action, update_mean
-from tombola.learners.base import Feedback, Learner
+from tombola.learners.base import Feedback, Learner, bound_of
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.rng import choice, integers, new_rng, uniform
 
@@ -216,7 +216,7 @@ class OptimisticSimulation(Learner):
         store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        shares = [self.base.bound(actions, 2**i) for i in range(horizon.bit_length())]
+        shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
         regret = by_indices(horizon, actions) + sum(share for share in shares if share is not None)

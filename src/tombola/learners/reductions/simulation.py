@@ -16,7 +16,7 @@ from tombola.bounds.common import capped
 from tombola.engine.state_vector import lazy_zeros
 from tombola.errors import ParameterError
 from tombola.feedback import FullFeedback
-from tombola.learners.base import Feedback, Learner, MixedLearner
+from tombola.learners.base import Feedback, Learner, MixedLearner, bound_of
 from tombola.learners.full_information.follow_the_leader import FollowTheLeader
 from tombola.learners.reductions.python_learner import PythonLearner
 from tombola.learners.reductions.schedule import GrowingSchedule, LemmaSchedule, Schedule, in_any_block, in_block
@@ -183,7 +183,9 @@ class Simulation(MixedLearner):
             return None
         if isinstance(self.base, FollowTheLeader):
             return partial(bounds.follow_the_leader_iid, actions=actions)
-        values = {2**i: self.base.bound(actions, 2**i) for i in range(max(0, horizon - 1).bit_length())}
+        values = {
+            2**i: bound_of(self.base, actions=actions, horizon=2**i) for i in range(max(0, horizon - 1).bit_length())
+        }
         known = {size: value for size, value in values.items() if value is not None}
         return known.__getitem__ if len(known) == len(values) else None
 
