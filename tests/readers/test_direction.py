@@ -82,5 +82,5 @@ def test_arrays_and_contradicting_names_have_no_direction(tmp_path: Path) -> Non
 
 def test_table_converts_to_its_unit() -> None:
     table = read_table(np.array([[80.0, 60.0], [100.0, 40.0]]), kind="scores", range=(0, 100))
-    assert [table.value(mean) for mean in table.pool.means] == pytest.approx([90.0, 50.0])
-    assert table.gap(0.05) == pytest.approx(5.0)
+    assert [table.units.number(mean) for mean in table.pool.means] == pytest.approx([90.0, 50.0])
+    assert table.units.gap(0.05) == pytest.approx(5.0)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from tombola._formatting import cli_style
+from tombola.errors import TableError
+from tombola.readers import read_table
 from tombola.readers.options import ReadOptions
 from tombola.readers.summary import TableSummary, summarise_table
 
@@ -87,3 +89,25 @@ def test_file_name_states_direction(name: str, tmp_path: Path) -> None:
     summary = summary_of("a,b\n0,1\n1,1\n", tmp_path, name)
     assert summary.parsed.kind == "losses"
     assert "losses by the name of the file" in summary.parsed.notes
+
+
+def test_timeouts_are_missing_cells(tmp_path: Path) -> None:
+    """The advice is the worst value of a range, never a dropped row or column."""
+    path = tmp_path / "runtimes.csv"
+    path.write_text("instance,a,b\n" + "".join(f"i{i},{i},{cell}\n" for i, cell in enumerate(("TO", ">60", "5", "6"))))
+    summary = summarise_table(path, ReadOptions())
+    assert (summary.parsed.names, summary.n_missing, summary.is_unfinished) == (("a", "b"), 2, False)
+    assert summary.needed_options("losses")[-2:] == ["range=(0, 10)", "missing='worst'"]
+    with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
+        read_table(path, kind="losses", range=(0, 60))
+    assert read_table(path, kind="losses", range=(0, 60), missing="worst").pool.losses[:, 1].tolist() == [
+        1.0, 1.0, 5 / 60, 0.1
+    ]  # fmt: skip
+
+
+def test_column_on_another_scale_is_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("id,a,b,c,hardness\n" + "".join(f"q{i},{i},{9 - i},{i // 2},0.{i}\n" for i in range(10)))
+    with pytest.raises(TableError, match=r"'hardness' from 0 to 0\.9 beside columns up to 9; write ignore='hardness'"):
+        summarise_table(path, ReadOptions())
+    assert summarise_table(path, ReadOptions(ignore=("hardness",))).parsed.names == ("a", "b", "c")

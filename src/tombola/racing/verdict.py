@@ -365,9 +365,7 @@ def _gate_text(result: Result, gate: Gate) -> str:
     for c, name in enumerate(result.candidates):
         if name != base:
             decision = gate.decisions.get(c)
-            words = (
-                f"is {true}" if decision else f"is {false}" if decision is False else f"is undecided: {true}, or not"
-            )
+            words = {True: f"is {true}", False: f"is {false}", None: f"is undecided ({true}, or not)"}[decision]
             parts.append(f"{name} {words} ({_difference(gate, c, result.settings.units)})")
     return f"{', '.join(parts)}{_scope(result)}{_confidence(result)}"
 
@@ -398,12 +396,9 @@ def _candidates(result: Result) -> str:
 
 
 def _scope(result: Result) -> str:
-    rows = result.rule.rows
-    return (
-        f" on {'this row' if rows == 1 else f'these {rows:,} rows'}"
-        if math.isfinite(result.rule.population)
-        else " on rows like these"
-    )
+    if math.isinf(result.rule.population):
+        return " on rows like these"
+    return " on this row" if result.rule.rows == 1 else f" on these {result.rule.rows:,} rows"
 
 
 def _confidence(result: Result) -> str:
