@@ -1,5 +1,6 @@
 """Top: naive twin, expected wealth over all orders, injected faults."""
 
+import math
 from itertools import permutations
 from typing import Any
 from unittest import mock
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from naive import race as naive
 from race_cases import BITS, all_pools, loss_tables, play_table
 from tombola.racing import top
+from tombola.racing.bets import bet
 from tombola.racing.top import Top
 from tombola.racing.verdict import is_wrong
 
@@ -36,7 +38,7 @@ def test_all_sets_of_active_candidates_are_listed(k: int, m: int) -> None:
     state.settled[:] = 0.0
     top._list_sets(state)
     count = int(state.deposit[0, 0])
-    assert count == len({tuple(row) for row in state.settled[:count]}) == len(list(naive.combinations(range(k), m)))
+    assert count == len({tuple(row) for row in state.settled[:count]}) == math.comb(k, m)
     assert (state.settled[:count].sum(axis=1) == m).all()
     assert not state.settled[:count, 2].any()
 
@@ -46,7 +48,8 @@ def errors(table: Any, m: int, level: float, most: int = 5000) -> tuple[float, f
     N, k = table.shape
     with mock.patch.object(top, "_MAX_SETS", most):
         rule = Top(candidates=k, rows=N, population=N, level=level, top=m)
-    totals, wrong, count, wealth = table.sum(axis=0), 0, 0, {}
+    totals, wrong, count = table.sum(axis=0), 0, 0
+    wealth: dict[Any, float] = {}
     for order in permutations(range(N)):
         rule.play(table, np.array(order, np.uint32))
         wrong, count = wrong + is_wrong(rule, totals), count + 1
@@ -82,11 +85,10 @@ def test_choice_by_current_row_is_detected(monkeypatch: pytest.MonkeyPatch) -> N
 
     def peek(state: Any, losses: Any, s: int) -> None:
         inside = state.settled[s] > 0
-        worst = max(np.flatnonzero(inside & (state.active > 0)), key=lambda c: losses[c])
-        others = np.flatnonzero(~inside & (state.active > 0))
-        best = min(others, key=lambda c: losses[c])
+        worst = max(np.flatnonzero(inside & (state.active > 0)).tolist(), key=lambda c: losses[c])
+        best = min(np.flatnonzero(~inside & (state.active > 0)).tolist(), key=lambda c: losses[c])
         lead = state.total_loss[worst] - state.total_loss[best]
-        top.bet(state, s, worst, best, lead, losses[worst] - losses[best], 0.0)
+        bet(state, s, worst, best, lead, losses[worst] - losses[best], 0.0)
 
     assert max(errors(table, 2, 1e-9)[1] for table in pools()) <= 1.0 + 1e-12
     monkeypatch.setattr(top, "_bet_against_set", peek)

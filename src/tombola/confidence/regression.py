@@ -24,16 +24,17 @@ _MAX_COMPONENTS = 12
 _SUBSPACE_ITERATIONS = 30
 # Sweeps of Jacobi's method; it converges quadratically, and 12 columns take at most 8.
 _JACOBI_SWEEPS = 12
-# Rows before the first fit, least number of rows between fits, and growth factor of the number of rows: about 5 fits
+# Rows before the first fit, least number of rows between fits, and growth factor of the number of rows: about 3 fits
 # per doubling of the rows.
-FIRST_FIT, MIN_INTERVAL, FIT_GROWTH = 6, 3, 1.15
-# Penalties of the ridge regression, in units of the prior variance of a loading; the infinite one keeps the prior.
-_PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, math.inf)
+FIRST_FIT, MIN_INTERVAL, FIT_GROWTH = 6, 5, 1.25
+# Penalties of the ridge regression, in units of the prior variance of a loading. A finer grid takes time and predicts
+# no better.
+_PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
 # Least prior scale of a loading: keeps components with equal loadings.
 _MIN_SCALE = 1e-9
 # Largest predicted deviation of a candidate from the mean of all, in standard deviations of its own: rare large ones
 # would limit the bets.
-_DEVIATION_LIMIT = 2.0
+_DEVIATION_LIMIT = 1.5
 # Time of one interpreted row with fits, in rows without: decides whether loops are compiled.
 FIT_ROUNDS = 25.0
 
@@ -53,7 +54,7 @@ class Fit(NamedTuple):
     targets, fits, errors   (N, k) workspace of the second level: losses to fit, predictions, leave-one-out errors
     scores             (N, q) workspace: components of the counted rows, rotated
     gram, axes         (q, q) workspace: Gram matrix, its eigenvectors
-    centre, values     (q,) workspace: mean components of the counted rows, eigenvalues
+    centre, values, inverse   (q,) workspace: mean components of the counted rows, eigenvalues; 1 / (those + penalty)
     cross, weights     (q, k) workspace: products of scores and targets, coefficients
     means, line        (k,) workspace: mean targets, one row
     """
@@ -76,6 +77,7 @@ class Fit(NamedTuple):
     axes: Floats
     centre: Floats
     values: Floats
+    inverse: Floats
     cross: Floats
     weights: Floats
     means: Floats
@@ -96,7 +98,8 @@ def new_fit(history: Floats, columns: int) -> Fit:
         losses=np.zeros(cells), fitted=np.zeros(k), mean_targets=np.zeros(column), mean_fits=np.zeros(column),
         mean_errors=np.zeros(column), targets=np.zeros(cells), fits=np.zeros(cells), errors=np.zeros(cells),
         scores=np.zeros((rows, q)), gram=np.zeros((q, q)), axes=np.zeros((q, q)), centre=np.zeros(q),
-        values=np.zeros(q), cross=np.zeros((q, k)), weights=np.zeros((q, k)), means=np.zeros(k), line=np.zeros(k),
+        values=np.zeros(q), inverse=np.zeros(q), cross=np.zeros((q, k)), weights=np.zeros((q, k)),
+        means=np.zeros(k), line=np.zeros(k),
     )  # fmt: skip
 
 
@@ -114,7 +117,7 @@ def next_fit(n: int) -> int:
     n: 0 before the first fit.
 
     >>> next_fit(0), next_fit(6), next_fit(100)
-    (6, 9, 114)
+    (6, 11, 125)
     """
     return max(FIRST_FIT, n + MIN_INTERVAL, int(n * FIT_GROWTH))
 
@@ -126,13 +129,19 @@ def fit_mean(fit: Any, n: int) -> None:
     """
     scale, targets = fit.scales[0], fit.mean_targets
     _find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
-    error = _ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
+    error = _ridge(
+        targets, fit.scores, fit.values, fit.inverse, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1
+    )
     _subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, 1.0)
-    other = _ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
+    other = _ridge(
+        targets, fit.scores, fit.values, fit.inverse, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1
+    )
     uses_prior = 1.0 if other < error else 0.0
     if uses_prior == 0.0:
         _subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, -1.0)
-        _ridge(targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1)
+        _ridge(
+            targets, fit.scores, fit.values, fit.inverse, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1
+        )
     predict(
         fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, uses_prior, fit.means,
         fit.mean_fits, 1,
@@ -150,7 +159,19 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
     """
     scale = fit.scales[1]
     _find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
-    _ridge(fit.targets, fit.scores, fit.values, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, count)
+    _ridge(
+        fit.targets,
+        fit.scores,
+        fit.values,
+        fit.inverse,
+        fit.cross,
+        fit.weights,
+        fit.means,
+        fit.line,
+        fit.errors,
+        n,
+        count,
+    )
     predict(
         fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, 0.0, fit.means,
         fit.fits, count,
@@ -228,8 +249,8 @@ def _subtract_prior(components: Any, order: Any, centre: Any, prior: Any, target
 
 @no_inline
 def _ridge(
-    targets: Any, scores: Any, values: Any, cross: Any, weights: Any, means: Any, line: Any, errors: Any,
-    n: int, count: int,
+    targets: Any, scores: Any, values: Any, inverse: Any, cross: Any, weights: Any, means: Any, line: Any,
+    errors: Any, n: int, count: int,
 ) -> float:  # fmt: skip
     """Regress targets on scores; return the sum of squared leave-one-out errors.
 
@@ -238,7 +259,7 @@ def _ridge(
 
     targets, scores, values: as in `Fit`.
     weights, means, errors: outputs: coefficients and means of the columns, leave-one-out errors.
-    cross, line: workspace.
+    inverse, cross, line: workspace.
     n, count: number of counted rows, and of columns.
     """
     q = values.size
@@ -255,32 +276,33 @@ def _ridge(
             for c in range(count):
                 cross[j, c] += scores[i, j] * (targets[i, c] - means[c])
     choice = math.inf
-    best = _leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, choice)
+    best = _leave_one_out(targets, scores, values, inverse, cross, weights, means, line, errors, n, count, choice)
     for p in range(len(_PENALTIES)):
         penalty = _PENALTIES[p]
-        error = _leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, penalty)
+        error = _leave_one_out(targets, scores, values, inverse, cross, weights, means, line, errors, n, count, penalty)
         if error < best - 1e-12:
             best, choice = error, penalty
-    return _leave_one_out(targets, scores, values, cross, weights, means, line, errors, n, count, choice)
+    return _leave_one_out(targets, scores, values, inverse, cross, weights, means, line, errors, n, count, choice)
 
 
 @no_inline
 def _leave_one_out(
-    targets: Any, scores: Any, values: Any, cross: Any, weights: Any, means: Any, line: Any, errors: Any,
-    n: int, count: int, penalty: float,
+    targets: Any, scores: Any, values: Any, inverse: Any, cross: Any, weights: Any, means: Any, line: Any,
+    errors: Any, n: int, count: int, penalty: float,
 ) -> float:  # fmt: skip
     """Return the sum of squared leave-one-out errors for one penalty.
 
     targets, scores, values, cross, means: as in `Fit`.
     weights, errors: outputs.
-    line: workspace.
+    inverse, line: workspace.
     n, count: number of counted rows, and of columns.
     penalty: of the ridge regression; infinite predicts a constant.
     """
     total, q = 0.0, values.size
     for j in range(q):
+        inverse[j] = 1.0 / (values[j] + penalty)
         for c in range(count):
-            weights[j, c] = cross[j, c] / (values[j] + penalty)
+            weights[j, c] = cross[j, c] * inverse[j]
     for i in range(n):
         # Leverage of a row: 1 - leverage is the factor between its residual and its leave-one-out error.
         leverage = 1.0 / n
@@ -289,12 +311,12 @@ def _leave_one_out(
         if penalty < math.inf:
             for j in range(q):
                 z = scores[i, j]
-                leverage += z * z / (values[j] + penalty)
+                leverage += z * z * inverse[j]
                 for c in range(count):
                     line[c] -= z * weights[j, c]
-        inverse = 1.0 / max(1.0 - leverage, 1e-6)
+        factor = 1.0 / max(1.0 - leverage, 1e-6)
         for c in range(count):
-            error = line[c] * inverse
+            error = line[c] * factor
             errors[i, c] = error
             total += error * error
     return total

@@ -85,6 +85,7 @@ class InformedRule:
             rule.use_predictions()
         self._losses = np.zeros(rule.candidates)
         self._kernels: dict[Any, Kernel] = {}
+        self._initial_low: Floats | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -93,7 +94,13 @@ class InformedRule:
         self.sums = _new_sums(self._side, self.fit)
         self._next_fit = self._schedule(0) if self.fit is not None else self.rule.rows
         if self.fit is not None:
-            _bound_residuals(*self._bounds())
+            state = self.rule.state
+            if self._initial_low is None:
+                arguments = (self.sums.predicted, self.sums.unknown, self.sums.left, state.active, state.residual_low)
+                with expected_rounds(self.rule.rows * self.rule.candidates, self.rule.candidates):
+                    self._kernel("bound", _bound_residuals, arguments)(*arguments)
+                self._initial_low = state.residual_low.copy()
+            state.residual_low[:] = self._initial_low
 
     def update(self, row: int, losses: Floats) -> None:
         """Process the next row of the shuffled list.
@@ -144,10 +151,6 @@ class InformedRule:
             with expected_rounds(self.rule.rows * FIT_ROUNDS, len(state.wealth)):
                 self._kernel("fit", _refit, arguments)(*arguments)
             state.fitted_rows[0] = n
-
-    def _bounds(self) -> tuple[Any, ...]:
-        state = self.rule.state
-        return self.sums.predicted, self.sums.unknown, self.sums.left, state.active, state.residual_low
 
     def _kernel(self, key: Any, function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
         if key not in self._kernels:
@@ -300,7 +303,7 @@ def _bound_residuals(predicted: Any, unknown: Any, left: Any, active: Any, resid
     """Write the smallest possible d - g over the rows left, for all pairs.
 
     d is the difference of the losses of two active candidates, g the predicted one. A minimum over the rows left now
-    also bounds the rows left later; the means are always fresh.
+    also bounds the rows left later; the means are always fresh. Values of dropped opponents are not used.
 
     predicted, unknown, left: as in `_RowSums`.
     active: shape (k,).
@@ -309,14 +312,17 @@ def _bound_residuals(predicted: Any, unknown: Any, left: Any, active: Any, resid
     k = active.size
     for b in range(k):
         for o in range(k):
-            if b != o and active[b] > 0.0 and active[o] > 0.0:
-                low = math.inf
-                for row in range(left.size):
-                    if left[row] > 0.0:
-                        # Unknown losses of b are at least 0, those of o at most 1; known ones are as predicted.
-                        value = -unknown[row, b] * predicted[row, b] - unknown[row, o] * (1.0 - predicted[row, o])
-                        low = min(low, value)
-                residual_low[b, o] = low
+            residual_low[b, o] = math.inf
+    for row in range(left.size):
+        if left[row] > 0.0:
+            for b in range(k):
+                if active[b] > 0.0:
+                    # Unknown losses of b are at least 0, those of o at most 1; known ones are as predicted. The inner
+                    # loop has no other branch, so that it is vectorised.
+                    least = -unknown[row, b] * predicted[row, b]
+                    for o in range(k):
+                        value = least - unknown[row, o] * (1.0 - predicted[row, o])
+                        residual_low[b, o] = value if value < residual_low[b, o] else residual_low[b, o]
 
 
 @no_inline

@@ -1,0 +1,80 @@
+"""Measure races with answers on file and history: python benchmarks/race_history.py FOLDER [NAMES], with NPZ tables.
+
+A random half of the columns of each table is history, the other half races. Calls as a ratio to the race without side
+information, on the same orders:
+
+incumbent   the best old candidate takes part, with its answers on file; the race without asks it too
+history     the old candidates do not take part
+noise       history of independent random numbers
+"""
+
+import argparse
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from tombola.racing.best import Best
+from tombola.racing.known import SideInformation
+from tombola.racing.predictions import InformedRule
+
+NAMES = (
+    "alpacaeval_v2", "aslib_graphs_2015", "aslib_sat12_indu", "aslib_asp_potassco", "aslib_qbf_2014", "limeqo_job",
+    "m3_forecasts", "aslib_sat11_indu", "swebench_bash",
+)  # fmt: skip
+LEVEL = 0.05
+
+
+def play(table: Any, orders: list[Any], known: Any, history: Any) -> tuple[float, int, float]:
+    """Return the mean number of calls, the wrong winners, and the microseconds per answer."""
+    N, k = table.shape
+    rule = Best(candidates=k, rows=N, population=N, level=LEVEL)
+    race: Any = rule if known is None else InformedRule(rule, SideInformation(known, history))
+    race.play(table, orders[0])
+    calls, wrong, start = [], 0, process_time()
+    for order in orders:
+        calls.append(race.play(table, order))
+        wrong += table.sum(axis=0)[rule.leader] > table.sum(axis=0).min() + 1e-9
+    return float(np.mean(calls)), int(wrong), (process_time() - start) / sum(calls) * 1e6
+
+
+def measure(losses: Any, orders: list[Any], split: int) -> dict[str, tuple[float, int, float]]:
+    """Return ratio of calls, wrong winners and microseconds per answer of each setting."""
+    rng = np.random.default_rng(split)
+    columns = rng.permutation(losses.shape[1])
+    old, new = losses[:, columns[: len(columns) // 2]], losses[:, columns[len(columns) // 2 :]]
+    best = int(np.argmin(old.mean(axis=0)))
+    both, rest = np.ascontiguousarray(np.column_stack([new, old[:, best]])), np.delete(old, best, axis=1)
+    unknown = np.full(new.shape, np.nan)
+    with_incumbent, without = play(both, orders, None, None), play(np.ascontiguousarray(new), orders, None, None)
+    new, found = np.ascontiguousarray(new), {}
+    for name, table, known, history, base in (
+        ("incumbent", both, np.column_stack([unknown, both[:, -1]]), rest, with_incumbent),
+        ("history", new, unknown, old, without),
+        ("noise", new, unknown, rng.random(old.shape), without),
+    ):
+        calls, wrong, time = play(table, orders, known, np.ascontiguousarray(history))
+        found[name] = calls / base[0], wrong, time
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Races with answers on file and history.")
+    parser.add_argument("folder", type=Path, help="where the tables are, as NPZ files with an array called loss")
+    parser.add_argument("names", nargs="*", help="which tables; nine if left out")
+    parser.add_argument("--orders", type=int, default=40, help="orders of each table")
+    parser.add_argument("--split", type=int, default=0, help="seed of the halves")
+    chosen = parser.parse_args()
+    ratios: dict[str, list[float]] = {}
+    for name in chosen.names or NAMES:
+        losses = np.load(chosen.folder / f"{name}.npz", allow_pickle=False)["loss"].astype(np.float64)
+        orders = [
+            np.random.default_rng(seed).permutation(len(losses)).astype(np.uint32) for seed in range(chosen.orders)
+        ]
+        cells = []
+        for setting, (ratio, wrong, time) in measure(losses, orders, chosen.split).items():
+            ratios.setdefault(setting, []).append(ratio)
+            cells.append(f"{setting} {ratio:.3f} (wrong {wrong}, {time:.1f} us)")
+        print(f"{name:20}" + "  ".join(cells), flush=True)
+    print("geometric means: ", {name: round(float(np.exp(np.mean(np.log(r)))), 3) for name, r in ratios.items()})
