@@ -5,7 +5,7 @@ import pytest
 
 from naive.optimum import exact, fractions, program
 from tombola.budget import Budget, optimum
-from tombola.budget.optimum import _dual_prices, best_mix, frontier, mean_costs
+from tombola.budget.optimum import best_mix, dual_prices, frontier, mean_costs
 from tombola.pool import Pool
 
 
@@ -20,7 +20,7 @@ def test_mix_and_prices_equal_exact_solver(part: int) -> None:
         mix, _ = best_mix(rewards, costs, rates)
         assert rewards @ mix == pytest.approx(float(value), abs=1e-9)
         assert (costs.T @ mix <= rates + 1e-9).all()
-        prices, m = _dual_prices(rewards, costs, rates), rates.size
+        prices, m = dual_prices(rewards, costs, rates), rates.size
         assert rates @ prices + (rewards - costs @ prices).max() == pytest.approx(float(value), abs=1e-9)
         for j in range(m):
             assert float(extremes[j]) - 1e-9 <= prices[j] <= float(extremes[m + j]) + 1e-9
@@ -28,7 +28,7 @@ def test_mix_and_prices_equal_exact_solver(part: int) -> None:
 
 def test_halved_price_would_be_detected() -> None:
     rewards, costs, rates = np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])
-    half = _dual_prices(rewards, costs, rates) / 2
+    half = dual_prices(rewards, costs, rates) / 2
     value = rewards @ best_mix(rewards, costs, rates)[0]
     assert rates @ half + (rewards - costs @ half).max() > value + 0.05
 

@@ -18,7 +18,7 @@ from tombola.advice.report import run_comparison
 from tombola.advice.request import CompareRequest
 from tombola.advice.text import _price_text
 from tombola.budget import Budget, optimum
-from tombola.budget.optimum import UnreachableError, _dual_prices, best_mix, target_as_budget
+from tombola.budget.optimum import UnreachableError, best_mix, dual_prices, target_as_budget
 from tombola.budget.target import TargetRegret, target_regret
 from tombola.cli.session import start, status
 from tombola.errors import ParameterError
@@ -55,7 +55,7 @@ def test_cheapest_mix_equals_exact_solver(part: int) -> None:
         assert losses @ mix <= target + 1e-9
         assert costs[:, 0] @ mix <= rates[0] + 1e-9
         if target > 0:
-            price = unit * _dual_prices(rewards, rows, limits)[0]
+            price = unit * dual_prices(rewards, rows, limits)[0]
             assert float(extremes[0]) - 1e-8 <= price <= float(extremes[2]) + 1e-8
         reached += 1
     assert 30 < reached < 100

@@ -11,10 +11,12 @@ from tombola import Pool, RowDelays, Session, Ticket, compare, play
 from tombola._play import resolve_budget
 from tombola._types import Floats
 from tombola.budget.budget import Budget, BudgetTerms
+from tombola.budget.optimum import dual_prices
 from tombola.checks import check_learner
 from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback import BudgetedBanditFeedback, make_feedback_model
 from tombola.learners import BudgetedBanditLearner, EmpiricalLP, OptimisticLP, ThriftyLP
+from tombola.learners.budgeted.thrifty_lp import _expected_costs, _money_prices, _worth_trying
 from twin_cases import BUDGETED_BANDIT
 
 T, K, M = 60, 3, 2
@@ -288,3 +290,37 @@ def test_every_plan_is_a_best_mix_of_the_twin(name: str, delay: int) -> None:
                 session.observe(ticket, **({"loss": loss, "cost": cost} if a < 3 else {}))
                 twin.observe(a, loss, cost)
         assert twin.checked > 20
+
+
+# the price of a trial
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(
+    ("rest", "rate", "price", "pays"),
+    [(400, 0.3, 0.5, True), (400, 0.3, 0.9, False), (400, 0.95, 0.9, True), (10, 0.3, 0.5, False)],
+    ids=["cheap", "dear", "dear with money", "late"],
+)
+def test_thrifty_lp_prices_a_trial(rest: int, rate: float, price: float, pays: bool) -> None:
+    """A trial must pay in the rounds left, at the dual price of money: each of the four changes one of these."""
+    prices = np.array([[0.0], [np.nan], [np.nan], [price]])
+    state = ThriftyLP().init(BudgetTerms(4, 1, 1000, rate, 0, prices, added=True))
+    for action, cost, losses in ((1, 0.1, 0.7), (2, 0.6, 0.4)):
+        for number in range(40):
+            loss = float(number < 40 * losses)
+            ThriftyLP.observe(state, 0, action, 1.0, loss, np.array([cost]))
+    state.following[0] = 0.0
+    assert ThriftyLP.needs_plan(state, np.ones(4))
+    costs, _ = _expected_costs(state)
+    found = _worth_trying(state, costs, np.array([rate]), float(rest), np.array([0, 1, 2]))
+    assert bool(found[3]) is pays
+
+
+def test_money_prices_of_one_resource_are_the_dual_prices() -> None:
+    """The direct formula equals that of the linear program, and no limit has price 0."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        rewards, costs = np.append(rng.random(4), 0.0), np.append(rng.random((4, 1)), [[0.0]], axis=0)
+        rate = rng.random(1)
+        assert _money_prices(rewards, costs, rate) == pytest.approx(dual_prices(rewards, costs, rate), abs=1e-7)
+    assert _money_prices(rewards, costs, np.array([np.inf])).tolist() == [0.0]

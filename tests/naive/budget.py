@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy import optimize, stats
 
 from naive.prior import beliefs
 from naive.reductions import kinds_of_rounds
@@ -276,7 +277,7 @@ class OptimisticLP(PlannedBandit):
 
 
 class ThriftyLP(PlannedBandit):
-    """Posterior means plus sqrt(d) ln(R/(k n)) / 2; mean costs with half a play at the usual cost; trials first."""
+    """Posterior means plus .4 sqrt(d) ln(R/(k n)); mean costs with one play at the usual cost; trials that pay."""
 
     def __init__(self, k: int, m: int, T: int, budget: Any) -> None:
         super().__init__(k, m, T, budget)
@@ -303,33 +304,55 @@ class ThriftyLP(PlannedBandit):
         return [sum(c[j] for _, c in self.plays[a]) / len(self.plays[a]) for j in range(self.m)]
 
     def program(self, left: list[float]) -> tuple[list[float], list[list[float]]]:
-        """Return posterior rewards with a bonus, and shrunk costs; an action to try earns most and costs nothing."""
+        """Return posterior rewards with a bonus, and shrunk costs; a new action worth a trial costs nothing."""
         prior, usual = beliefs([self.losses(a) for a in range(self.k)]), self.usual()
         rest = self.T - sum(len(plays) for plays in self.plays)
         R = min([float(rest), *[amount / u for amount, u in zip(left, usual, strict=True) if u > 0]])
         rewards, costs = [], []
         for a in range(self.k):
             seen, n = len(self.plays[a]), max(1.0, len(self.plays[a]), self.chosen[a])
-            variance = prior.doubt[a] * max(1, seen) / n
-            bonus = math.sqrt(variance) * math.log(max(1.0, R / (self.k * n))) / 2
+            doubt = prior.doubt[a] if seen else max(prior.doubt[a], prior.centre * (1 - prior.centre) / 3)
+            bonus = 0.4 * math.sqrt(doubt * max(1, seen) / n) * math.log(max(1.0, R / (self.k * n)))
             rewards.append(min(1.0, 1 - float(prior.guess[a]) + bonus))
             own = self.mean_costs(a) if seen else [0.0] * self.m
-            costs.append([(seen * own[j] + 0.5 * usual[j]) / (seen + 0.5) for j in range(self.m)])
+            costs.append([(seen * own[j] + usual[j]) / (seen + 1) for j in range(self.m)])
         costs[self.null] = [0.0] * self.m
         rewards[self.null] = 0.0 if self.added else rewards[self.null]
-        for a in self.trials(prior, R):
-            rewards[a], costs[a] = 2.0, [0.0] * self.m
+        new = [a for a in range(self.k) if not self.plays[a] and self.chosen[a] < 1]
+        new = [a for a in new if a != self.null or not self.added]
+        if not new:
+            return rewards, costs
+        tried = [a for a in range(self.k) if a not in new]
+        rates = [amount / rest for amount in left]
+        earned = [0.0 if self.added and a == self.null else min(1.0, 1 - float(prior.guess[a])) for a in tried]
+        prices, best = duals([*earned, 0.0], [*[costs[a] for a in tried], [0.0] * self.m], rates)
+        for a in new:
+            if prior.tried < 2 or self.value(a, prior, costs[a], prices, best, rest) > 0:
+                costs[a] = [0.0] * self.m
+            else:
+                rewards[a] = 0.0
         return rewards, costs
 
-    def trials(self, prior: Any, R: float) -> list[int]:
-        """Return the actions to try: all never chosen, if the best of them may repay its trial in R plays."""
-        fresh = [
-            a for a in range(self.k) if not self.plays[a] and self.chosen[a] < 1 and (a != self.null or not self.added)
-        ]
-        wide = max(prior.spread, prior.centre * (1 - prior.centre) / 3)
-        least = min((float(prior.guess[a]) for a in range(self.k) if self.plays[a]), default=0.0)
-        pays = R * math.sqrt(wide) / (prior.tried + 1) >= prior.centre - least
-        return fresh if prior.tried < 2 or pays else []
+    def value(self, a: int, prior: Any, cost: list[float], prices: list[float], best: float, rest: int) -> float:
+        """Return the largest knowledge gradient of 1, 2, 4, .. plays of a new action, net of the prices."""
+        priced = [p * c for p, c in zip(prices, cost, strict=True)]
+        unsure = 0.0 if a == self.null else sum(x * x for x in priced)
+        spread = max(prior.spread, 0.15 * prior.centre * (1 - prior.centre)) + unsure
+        short, values = best - (1 - prior.centre - sum(priced)), [-math.inf]
+        for n in (2**i for i in range(40) if 2**i < rest):
+            deviation = math.sqrt(spread**2 / (spread + (prior.noise[a] + unsure) / n))
+            gain = float(deviation * stats.norm.pdf(short / deviation) - short * stats.norm.sf(short / deviation))
+            values.append((rest - n) * gain - n * max(0.0, short))
+        return max(values)
+
+
+def duals(rewards: list[float], costs: list[list[float]], rates: list[float]) -> tuple[list[float], float]:
+    """Return the prices p >= 0 with the least rates . p + max (r - c . p), and that maximum."""
+    m = len(rates)
+    rows = [[*[-c for c in row], -1.0] for row in costs]
+    limits = [(0, None)] * m + [(None, None)]
+    found: Any = optimize.linprog([*rates, 1.0], A_ub=rows, b_ub=[-r for r in rewards], bounds=limits).x
+    return found[:m].tolist(), float(found[m])
 
 
 def softmax(values: list[float]) -> Mix:

@@ -68,7 +68,7 @@ class Optimum:
         With a target, the first price is the marginal cost of one loss less. At a kink of the value, where left and
         right derivatives differ, a price is one number between the two.
         """
-        return self.unit * _dual_prices(*self.program)
+        return self.unit * dual_prices(*self.program)
 
 
 def optimum(pool: Pool, budget: Budget) -> Optimum:
@@ -229,7 +229,7 @@ def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -
     return bool((rewards[middle] - rewards[first]) * (costs[last] - costs[first]) <= rise)
 
 
-def _dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
+def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
     """Return the dual prices of the linear program of a budget, shape (resources,).
 
     They are the p >= 0 that minimises rates . p + max_a (r_a - c_a . p).
@@ -238,7 +238,7 @@ def _dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
     costs: mean costs, shape (k, resources).
     rates: budget per round of each resource.
 
-    >>> _dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
+    >>> dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
     [0.714285714]
     """
     from scipy.optimize import linprog

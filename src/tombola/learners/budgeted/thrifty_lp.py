@@ -6,12 +6,13 @@ with the rounds left; the mix comes from the linear program of the budget left, 
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
+from tombola.budget.optimum import best_mix_one_resource, dual_prices
 from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
 from tombola.learners.budgeted.means import (
     add_costs,
@@ -26,9 +27,9 @@ from tombola.learners.budgeted.means import (
 )
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM_VARIANCE, add_loss, update_posterior
 
-# Reward above the largest possible one that is entered for an action to be tried, so that the LP prefers it to all
-# others.
-_TRIAL_REWARD = 1.0
+# Multiple of the bonus sqrt(d) ln(R/(k n)), and least spread of the means of actions never tried over the variance of a
+# coin, for the value of a trial: chosen on two tables (docs/theory/budget_bandit.md).
+_BONUS, _LEAST_SPREAD = 0.4, 0.15
 
 
 class State(NamedTuple):
@@ -74,11 +75,10 @@ class ThriftyLP(BudgetedBanditLearner):
     """Solve the LP of posterior mean rewards and costs (bandit feedback).
 
     Mean losses are shrunk to those of the other actions, as far as these are alike, and an action chosen n times is
-    taken to earn sqrt(d) ln(R/(k n)) / 2 more, where d is its posterior variance and R the number of
-    plays that rounds and money are left for. Costs are means, with half a play at the mean of all actions. An action
-    never chosen is tried at any cost, as long as that can pay: it is the best yet with the probability
-    1 / (tried + 1), then better by the spread of the means, or by c (1 - c) / 3 as a variance around their centre c if
-    that is wider, in R plays. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
+    taken to earn .4 sqrt(d) ln(R/(k n)) more, where d is its posterior variance and R the number of plays that rounds
+    and money are left for. Costs are means, with one play at the mean of all actions. An action never chosen is offered
+    to the program at no cost as long as a trial is expected to pay: its knowledge gradient, net of the dual price of
+    money, is positive. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
 
     growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved again.
 
@@ -139,9 +139,13 @@ class ThriftyLP(BudgetedBanditLearner):
         plays = min(remaining, _affordable_plays(left, mean_cost))
         rewards = np.minimum(state.ceilings, 1.0 - state.posterior_mean + _exploration_bonuses(state, plays))
         fresh = (state.seen == 0.0) & (state.chosen < 1.0) & (state.ceilings > 0.0)
-        if fresh.any() and _worth_trying(state, plays):
-            rewards[fresh] = 1.0 + _TRIAL_REWARD
-            costs[fresh] = np.nan_to_num(state.prices[fresh], nan=0.0)
+        if fresh.any():
+            paying = fresh & _worth_trying(
+                state, costs, left / remaining, remaining, np.flatnonzero(~fresh & (fits == 1.0))
+            )
+            rewards[fresh & ~paying] = 0.0
+            # The value of a trial has its cost already: were it charged twice, dear tables would never be explored.
+            costs[paying] = np.nan_to_num(state.prices[paying], nan=0.0)
         needed_loss = loss_to_reach_target(state, float(state.seen @ state.means), remaining)
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
@@ -149,12 +153,12 @@ class ThriftyLP(BudgetedBanditLearner):
 def _expected_costs(state: State) -> tuple[Floats, Floats]:
     """Return the expected costs of every action, and the average costs of those tried.
 
-    Shapes are (k, m) and (m,). A known price is the cost; else half a play at the average is added to the mean.
+    Shapes are (k, m) and (m,). A known price is the cost; else one play at the average is added to the mean.
     """
     tried = state.seen > 0.0
     mean_cost = state.costs[tried].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
     answers = state.seen[:, None]
-    costs = (answers * state.costs + 0.5 * mean_cost) / (answers + 0.5)
+    costs = (answers * state.costs + mean_cost) / (answers + 1.0)
     return np.where(np.isnan(state.prices), costs, state.prices), mean_cost
 
 
@@ -167,7 +171,11 @@ def _exploration_bonuses(state: State, plays: float) -> Floats:
     """
     answers = np.maximum(1.0, np.maximum(state.seen, state.chosen))
     logs = np.log(np.maximum(1.0, plays / (state.seen.size * answers)))
-    return np.asarray(np.sqrt(state.posterior_var * np.maximum(1.0, state.seen) / answers) * logs / 2.0)
+    coin = state.prior[CENTRE] * (1.0 - state.prior[CENTRE])
+    variances = np.where(
+        state.seen > 0.0, state.posterior_var, np.maximum(state.posterior_var, UNIFORM_VARIANCE * coin)
+    )
+    return np.asarray(_BONUS * np.sqrt(variances * np.maximum(1.0, state.seen) / answers) * logs)
 
 
 def _affordable_plays(left: Floats, mean_cost: Floats) -> float:
@@ -182,17 +190,56 @@ def _affordable_plays(left: Floats, mean_cost: Floats) -> float:
     return float((left[some] / mean_cost[some]).min()) if some.any() else math.inf
 
 
-def _worth_trying(state: State, plays: float) -> bool:
-    """Return whether trying an unseen action is expected to pay.
+def _worth_trying(state: State, costs: Floats, rates: Floats, remaining: float, known: Any) -> Any:
+    """Return for each action, if it was never tried, whether a trial is expected to pay.
 
-    True as long as fewer than two actions have answers.
+    The knowledge gradient with the best number of plays (Frazier and Powell 2010), of rewards net of the dual prices of
+    money. An unknown cost has the usual one as its standard deviation, between actions and between plays. All True as
+    long as fewer than two actions have answers. Shape (k,).
 
-    plays: number of plays that rounds and money are left for.
+    costs: expected costs, shape (k, m).
+    rates: budget per round, shape (m,).
+    remaining: number of remaining rounds.
+    known: indices of the affordable actions that were tried.
     """
-    tried = state.seen > 0.0
-    if tried.sum() < 2:
-        return True
+    from scipy.special import ndtr
+
+    if state.prior[TRIED] < 2.0:
+        return np.ones(state.seen.size, dtype=bool)
+    # An idle action keeps the program feasible where the null action itself was never tried.
+    earned = np.append(np.minimum(state.ceilings, 1.0 - state.posterior_mean)[known], 0.0)
+    spent = np.vstack([costs[known], np.zeros(rates.size)])
+    prices = _money_prices(earned, spent, rates)
+    best = float((earned - spent @ prices).max())
     centre = state.prior[CENTRE]
-    wide = max(state.prior[SPREAD], centre * (1.0 - centre) / 3.0)  # some are all alike, and then one is not
-    gain = plays * math.sqrt(wide) / (state.prior[TRIED] + 1.0)
-    return bool(gain >= centre - state.posterior_mean[tried].min())
+    net = 1.0 - centre - costs @ prices
+    unsure = np.where(np.isnan(state.prices), (costs * prices) ** 2, 0.0).sum(axis=1)
+    spread = max(state.prior[SPREAD], _LEAST_SPREAD * centre * (1.0 - centre)) + unsure
+    short, value, plays = best - net, np.full(net.size, -math.inf), 1.0
+    while plays < remaining:
+        deviation = spread / np.sqrt(spread + (state.noise_var + unsure) / plays)
+        z = -short / deviation
+        gain = deviation * (np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) + z * ndtr(z))
+        value = np.maximum(value, (remaining - plays) * gain - plays * np.maximum(0.0, short))
+        plays *= 2.0
+    return value > 0.0
+
+
+def _money_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
+    """Return the dual prices of the resources of a plan, 0 for one without limit.
+
+    As `dual_prices`, but directly for one resource, because a plan is made hundreds of times a run.
+
+    >>> _money_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
+    [0.714285714]
+    """
+    prices, limited = np.zeros(rates.size), (rates > 0.0) & np.isfinite(rates)
+    if not limited.any():
+        return prices
+    if rates.size > 1:
+        prices[limited] = dual_prices(rewards, costs[:, limited], rates[limited])
+        return prices
+    pair = np.flatnonzero(best_mix_one_resource(rewards, costs[:, 0], float(rates[0])))
+    if pair.size == 2:
+        prices[0] = (rewards[pair[1]] - rewards[pair[0]]) / (costs[pair[1], 0] - costs[pair[0], 0])
+    return prices
