@@ -277,7 +277,7 @@ class Thrifty(FrugalUCB):
     def of_two(self) -> set[int]:
         """Return the action with the smaller index of two with 20 answers each, else those wanted."""
         both = self.is_pair() and min(self.n(0), self.n(1)) >= 20
-        return self.smallest(self.indices(1.15)) if both else self.wanted
+        return self.smallest(self.indices(1.15 - 0.12 * min(1.0, self.price))) if both else self.wanted
 
     def worst(self, a: int) -> float:
         """Return the most that playing an action until the next look can cost."""

@@ -32,6 +32,8 @@ FIRST_SPREAD, TRIED_SPREAD, SPREAD_BY_PRICE = 0.15, 0.07, 0.4
 # Two actions: scale of the index that checks the worse one, answers of each before it does, and longest horizon. With
 # more rounds the value of information is as careful by itself.
 PAIR, PAIR_SCALE, PAIR_PLAYS, PAIR_HORIZON = 2, 1.15, 20.0, 5000.0
+# Less of that scale at a price of 1 or more, where a check costs two switches.
+PAIR_SCALE_BY_PRICE = 0.12
 
 
 class State(NamedTuple):
@@ -174,8 +176,8 @@ def _choose_of_two(state: State, valuable: int) -> int:
     """Return the action to play if there are two, in a short horizon.
 
     The value of information alone would give up the unlucky one too soon. A first visit lasts 20 rounds where a switch
-    has a price. After 20 answers of each, the index of FrugalUCB with scale 1.15 decides, and an action that it returns
-    to is held as long as a visit.
+    has a price. After 20 answers of each, the index of FrugalUCB with scale 1.15 - .12 min(1, price) decides, and an
+    action that it returns to is held as long as a visit.
 
     valuable: the action that `_most_valuable` returned.
     """
@@ -183,7 +185,7 @@ def _choose_of_two(state: State, valuable: int) -> int:
     if state.chosen[valuable] == 0.0:
         state.hold[0] = PAIR_PLAYS * whole
     elif min(state.seen[0], state.seen[1]) >= PAIR_PLAYS:
-        careful = most_promising(state, THRIFTY_TOLL, PAIR_SCALE)
+        careful = most_promising(state, THRIFTY_TOLL, PAIR_SCALE - PAIR_SCALE_BY_PRICE * whole)
         if careful != valuable:
             state.visit[0] = 0.0
             if careful != state.current[0]:
@@ -231,8 +233,8 @@ class Thrifty(Learner):
     So for every pool in random order without delay its regret, with the price of its switches, is at most
     `bounds.thrifty`, of order sqrt(k T) + price k ln T. The bound is T, and says nothing, below about T = 500 for two
     actions, 1,700 for five and 3,400 for ten. With two actions and at most 5,000 rounds that index with scale 1.15
-    decides once each has 20 answers, so that the unlucky one is not given up too soon. All formulas, the proof, and the
-    tables it was tuned on: docs/theory/thrifty.md.
+    (1.03 at a price of 1 or more) decides once each has 20 answers, so that the unlucky one is not given up too soon.
+    All formulas, the proof, and the tables it was tuned on: docs/theory/thrifty.md.
     `price` is the cost of a switch, in losses.
 
     >>> from tombola import instances, play
