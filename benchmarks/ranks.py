@@ -7,7 +7,7 @@ list     Rows of the list in random order, up to half of them. A claim is wrong 
 sample   Independent rows of a law in which these candidates have the same mean: rows of the pool, each permuted at
          random. A claim against the file order is wrong; `any` counts all claims, for which a method with level .05 for
          wrong ones has .10 in all.
-peer     The first for evalstats (all_pairwise with its defaults, 300 resamples), with three candidates.
+peer     Both for evalstats (all_pairwise with its defaults, 300 resamples), three candidates; samples have 200 rows.
 power    Pairs of all candidates separated beyond the list by all rows, as a share of those that one-sided paired tests
          at level / (k (k - 1) / 2) separate: exact binomial tests for losses 0 and 1, t-tests for others.
 
@@ -19,7 +19,6 @@ beyond the list. Run: `python benchmarks/ranks.py FOLDER_OF_POOLS list,sample,pe
 import math
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,8 @@ LEVEL = 0.05
 POOLS = ("swebench_bash", "alpacaeval_v2", "m3_forecasts", "aslib_sat12_indu", "routellm_gsm8k")
 LOOKS = (1, 10, 100)
 MIN_ROWS = 20  # t-tests on fewer rows are not what anyone publishes
-CANDIDATES, PEER_CANDIDATES, MAX_ROWS = 8, 3, 500
+CANDIDATES, MAX_ROWS = 8, 500
+PEER_CANDIDATES, PEER_ROWS = 3, 200  # evalstats takes up to 0.1 s for a look
 
 
 def paired_pvalues(rows: Any) -> tuple[Any, Any]:
@@ -137,15 +137,16 @@ def on_list(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = Fa
     return tally
 
 
-def on_sample(losses: Any, shuffles: int, looks: Sequence[int]) -> Tally:
+def on_sample(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = False) -> Tally:
     """Return wrong claims about rows of a law with equal means."""
-    group = closest(losses, CANDIDATES)
-    k = group.shape[1]
-    rule, tally = Ranks(k, MAX_ROWS, math.inf, LEVEL), Tally(np.tri(k, k=-1, dtype=bool), looks, test_claims)
+    group = closest(losses, PEER_CANDIDATES if peer else CANDIDATES)
+    k, n = group.shape[1], PEER_ROWS if peer else MAX_ROWS
+    rule = Ranks(k, n, math.inf, LEVEL)
+    tally = Tally(np.tri(k, k=-1, dtype=bool), looks, evalstats_claims if peer else test_claims)
     for shuffle in range(shuffles):
         rng = np.random.default_rng(shuffle)
-        rows = rng.permuted(group[rng.integers(len(group), size=MAX_ROWS)], axis=1)
-        rule.play(rows, np.arange(MAX_ROWS, dtype=np.uint32))
+        rows = rng.permuted(group[rng.integers(len(group), size=n)], axis=1)
+        rule.play(rows, np.arange(n, dtype=np.uint32))
         tally.add("ranks, every row", rule.before)
         tally.add("ranks, 1 look", close_transitively(pair_pvalues(rows, level=LEVEL).T <= LEVEL / n_pairs(k)))
         tally.look(rows)
@@ -180,9 +181,10 @@ if __name__ == "__main__":
     for pool in sys.argv[4].split(",") if len(sys.argv) > 4 else POOLS:
         losses = np.ascontiguousarray(np.load(folder / f"{pool}.npz", allow_pickle=False)["loss"], np.float64)
         print(f"{pool}: {losses.shape[0]:,} x {losses.shape[1]}", flush=True)
-        for name, measure in (("list", on_list), ("sample", on_sample), ("peer", partial(on_list, peer=True))):
-            if name in parts:
-                print(f"  {name}", flush=True)
-                measure(losses, shuffles, looks).show()
+        for name, measure in (("list", on_list), ("sample", on_sample)):
+            for part, peer in ((name, False), ("peer", True)):
+                if part in parts:
+                    print(f"  {name}, {part}" if peer else f"  {name}", flush=True)
+                    measure(losses, shuffles, looks, peer=peer).show()
         if "power" in parts:
             print(f"  power: {power(losses, min(shuffles, 10))}", flush=True)
