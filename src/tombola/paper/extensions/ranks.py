@@ -31,7 +31,7 @@ _LEVELS = (0.05, 0.2, 0.5)
 _CLUSTER_SIZE = 3
 
 # Smallest number of rows of a case that begins where another one ends.
-_FIRST_ROWS = {"two kinds of rows": 9, "pairs in thirds": 5}
+_FIRST_ROWS = {"pairs in 0/1": 9, "pairs in thirds": 5}
 
 # Matrix of claims, shape (k, k): entry (a, b) is True where a comes before b.
 Order = np.typing.NDArray[np.bool_]
@@ -175,10 +175,9 @@ class RankSets(Extension, name="ranks", expected="holds"):
             ("0/1", 2): (6, 8), ("0/1", 3): (5, 6), ("0/1", 4): (3, 4), ("thirds", 2): (4, 6), ("thirds", 3): (2, 4),
             ("clusters", 2): (4, 5), ("clusters", 3): (2, 3), ("sample", 3): (6, 6),
             ("running sample", 2): (10, 12), ("running sample", 3): (4, 6),
-            # No wrong claim about 4 candidates is possible on fewer than 9 rows; all sequences of 9 are too many.
-            ("two kinds of rows", 4): (0, 10),
-            # 37 types of rows are too many for more than 4 rows; the pairs of a wrong claim have 7.
-            ("pairs in thirds", 3): (0, 6),
+            # 37 types of rows are too many for more than 4 rows; the pairs of a wrong claim have 7. No wrong claim on
+            # 4 candidates is possible on fewer than 9 rows.
+            ("pairs in thirds", 3): (0, 6), ("pairs in 0/1", 4): (0, 10),
         }  # fmt: skip
         return [
             {"case": case, "k": k, "N": rows, "level": level}
@@ -194,13 +193,10 @@ class RankSets(Extension, name="ranks", expected="holds"):
         elif case == "running sample":
             trees = [self._tree(law, 1, rows, level, population=math.inf) for law in _laws(k)]
             probability, cases = max(tree.wrong_on_law() for tree in trees), len(trees)
-        elif case == "two kinds of rows":
-            pairs = itertools.combinations(_row_types(k, 1), 2)
-            worst = [self._tree(np.array(pair), 1, rows, level).worst_pool() for pair in pairs]
-            probability, cases = max(one for one, _ in worst), sum(count for _, count in worst)
-        elif case == "pairs in thirds":
+        elif case.startswith("pairs in "):
             # A wrong claim needs a wrong pair: add the probabilities of the pairs, each at its share of the level.
-            tree = self._tree(_row_types(2, 3), 3, rows, level / n_pairs(k))
+            steps = 3 if case.endswith("thirds") else 1
+            tree = self._tree(_row_types(2, steps), steps, rows, level / n_pairs(k))
             worst_pair, cases = tree.worst_pool()
             probability = n_pairs(k) * worst_pair
         else:
