@@ -12,7 +12,7 @@ from tombola.confidence import (
     Betting,
     RunningMean,
     Statement,
-    Strata,
+    StratifiedMean,
     differ_at_most,
     mean_above,
     parse_statement,
@@ -138,7 +138,7 @@ def test_strata_mean_and_coverage() -> None:
     parts = {"north": np.repeat([0.0, 1.0], [20, 10]), "south": np.repeat([0.0, 1.0], 15)}
     truth = (10 + 15) / 60
     for _ in range(300):
-        strata, wrong = Strata({"north": 30, "south": 30}, level=0.2), False
+        strata, wrong = StratifiedMean({"north": 30, "south": 30}, level=0.2), False
         order = rng.permutation(np.repeat(["north", "south"], 30))
         left = {name: list(rng.permutation(values)) for name, values in parts.items()}
         for start in range(0, 60, 6):
@@ -167,10 +167,10 @@ def test_rejected_batch_changes_nothing() -> None:
         ([0.5, 0.5], ["x", "z"]), ([0.5] * 4, ["y", *"xxx"]), ([0.5, 2.0], ["y", "x"]), ([0.5, 0.5], ["y"])
     ]  # fmt: skip
     for values, names in refused:
-        strata = Strata({"x": 2, "y": 5})
+        strata = StratifiedMean({"x": 2, "y": 5})
         with pytest.raises(TombolaError):
             strata.extend(values, names)
-        assert strata.interval() == Strata({"x": 2, "y": 5}).interval()
+        assert strata.interval() == StratifiedMean({"x": 2, "y": 5}).interval()
         strata.extend([0.5, 0.25], ["x", "x"])  # both rows of x are still to come
         assert math.isnan(strata.mean)  # and none of y was seen
 

@@ -8,7 +8,7 @@ import pytest
 
 from tombola.confidence import (
     Audit,
-    Strata,
+    StratifiedMean,
     differ_at_most,
     mean_above,
     mean_below,
@@ -50,8 +50,8 @@ def test_invalid_statements_are_rejected(one_sentence: Callable[[object], str]) 
         lambda: Audit([parse_statement("mean(a) > 0.5")], 10).extend({"a": [3]}),
         lambda: Audit([parse_statement("share(a > 1) > 0.5")], 10).extend({"a": ["many"]}),
         lambda: Audit([parse_statement("share(a > b) > 0.5")], 10).extend({"a": ["1"]}),
-        lambda: Strata({"x": 5}).extend([0.5], ["z"]),
-        lambda: Strata({}),
+        lambda: StratifiedMean({"x": 5}).extend([0.5], ["z"]),
+        lambda: StratifiedMean({}),
     ]
     for case in cases:
         with pytest.raises(TombolaError) as error:

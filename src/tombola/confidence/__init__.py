@@ -18,7 +18,7 @@ from tombola.confidence.statement import (
     parse_statement,
     share_at_least,
 )
-from tombola.confidence.strata import Strata
+from tombola.confidence.stratified_mean import StratifiedMean
 
 __all__ = [
     "ActionMonitor",
@@ -42,7 +42,7 @@ __all__ = [
     "SampleSize",
     "Serfling",
     "Statement",
-    "Strata",
+    "StratifiedMean",
     "certify",
     "certify_trace",
     "check_order",

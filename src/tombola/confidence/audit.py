@@ -16,7 +16,7 @@ from tombola.confidence.betting import Betting
 from tombola.confidence.e_process import EProcess
 from tombola.confidence.predicted_mean import PredictedMean
 from tombola.confidence.statement import Batch, Inequality, Statement
-from tombola.confidence.strata import Strata
+from tombola.confidence.stratified_mean import StratifiedMean
 from tombola.errors import ParameterError
 
 # Outcome of the test of one statement.
@@ -158,7 +158,7 @@ class _StratifiedInequalityTest:
 
     def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
         self.inequality, self.level, self.rows = inequality, level, 0
-        self._strata = Strata(sizes, level)
+        self._strata = StratifiedMean(sizes, level)
         self._proved_at = self._refuted_at = 0
 
     def extend(self, values: Floats, strata: Any) -> None:
@@ -399,7 +399,7 @@ class RunningMean:
     ) -> None:
         self.statement = statement
         self.points: list[Point] = []
-        self._sequence = Strata(strata, level) if strata else Betting(population=population or 0, level=level)
+        self._sequence = StratifiedMean(strata, level) if strata else Betting(population=population or 0, level=level)
 
     @property
     def thresholds(self) -> tuple[float, ...]:
@@ -419,7 +419,7 @@ class RunningMean:
         self.points.append(Point(before + len(values), *(inequality.to_units(x) for x in (mean, low, high))))
 
     def _update(self, values: Floats, strata: Any) -> tuple[float, Interval]:
-        if isinstance(self._sequence, Strata):
+        if isinstance(self._sequence, StratifiedMean):
             self._sequence.extend(values, strata)
             return self._sequence.mean, self._sequence.interval()
         self._sequence.extend(values)

@@ -12,7 +12,7 @@ from tombola.confidence.betting import Betting
 from tombola.errors import ParameterError
 
 
-class Strata:
+class StratifiedMean:
     """Confidence sequence for the mean of a list in strata of known size.
 
     Strata are groups of rows, each sampled in random order; rows may be drawn from any of them at any time.
@@ -21,7 +21,7 @@ class Strata:
     sizes: number of rows of each stratum, by name.
     level: error probability of the interval, at all times simultaneously.
 
-    >>> strata = Strata({"north": 100, "south": 300})
+    >>> strata = StratifiedMean({"north": 100, "south": 300})
     >>> strata.extend([0.0] * 60 + [1.0] * 60, ["north"] * 60 + ["south"] * 60)
     >>> strata.mean, round(strata.interval().low, 2)
     (0.75, 0.69)
@@ -29,7 +29,7 @@ class Strata:
 
     def __init__(self, sizes: Mapping[str, int], level: float = 0.05) -> None:
         if not sizes:
-            raise ParameterError("Strata: expected the size of every stratum, got none; write {'north': 400}.")
+            raise ParameterError("StratifiedMean: expected the size of every stratum, got none; write {'north': 400}.")
         self.sizes = dict(sizes)
         self._sequences = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
 
@@ -42,20 +42,21 @@ class Strata:
         numbers, names = np.asarray(values, np.float64), np.asarray(strata, dtype=object)
         if numbers.ndim != 1 or names.shape != numbers.shape:
             raise ParameterError(
-                f"Strata: expected a stratum for each of {numbers.size} values, got {names.size}; name one for each."
+                f"StratifiedMean: expected a stratum for each of {numbers.size} values, got {names.size}; name one for "
+                "each."
             )
         counts = Counter(names.tolist())
         for name, count in counts.items():
             if name not in self._sequences:
                 known = ", ".join(self.sizes)
-                raise ParameterError(f"Strata: expected a stratum of {known}, got {name!r}; give its size too.")
+                raise ParameterError(f"StratifiedMean: expected a stratum of {known}, got {name!r}; give its size too.")
             if self._sequences[name].counts[0] + count > self.sizes[name]:
                 raise ParameterError(
-                    f"Strata: expected at most {self.sizes[name]:,} rows of {name}, its given size, got more; give its "
-                    "true size."
+                    f"StratifiedMean: expected at most {self.sizes[name]:,} rows of {name}, its given size, got more; "
+                    "give its true size."
                 )
         if not ((numbers >= 0.0) & (numbers <= 1.0)).all():
-            raise ParameterError("Strata: expected values in [0, 1], got others; rescale the values.")
+            raise ParameterError("StratifiedMean: expected values in [0, 1], got others; rescale the values.")
         for name in counts:
             self._sequences[name].extend(numbers[names == name])
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from confidence_cases import enumerated_ends, sequences
-from tombola.confidence import Strata
+from tombola.confidence import StratifiedMean
 
 
 def ever_wrong(sizes: tuple[int, int], level: float, *, shrink: float = 1.0, stated_size: int = 0) -> float:
@@ -52,7 +52,7 @@ def test_strata_interval_is_weighted_mean() -> None:
     values = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.5]])
     alone = [enumerated_ends(row[None, :], 0.3 / 2) for row in values]
     for i, j in product(range(4), repeat=2):
-        strata = Strata({"x": 3, "y": 3}, level=0.3)
+        strata = StratifiedMean({"x": 3, "y": 3}, level=0.3)
         strata.extend([*values[0, :i], *values[1, :j]], ["x"] * i + ["y"] * j)
         expected = [(alone[0][end][0, i] + alone[1][end][0, j]) / 2 for end in (0, 1)]
         assert strata.interval() == pytest.approx(expected, abs=1e-12)
