@@ -1,18 +1,20 @@
-"""Exact ERM for hypothesis classes in the plane.
+"""Classes in the plane, rectangles and half-planes, searched exactly.
 
 A search takes about n^3 small steps for n different points. It is repeated only after a mistake, because a minimiser
 that labels a new row correctly is still one. It is meant for a few thousand rows.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from tombola._types import Floats, RngState
-from tombola.engine.compiler import Kernel, compile_loop
+from tombola.classification.classes.base import HypothesisClass, Ties
+from tombola.engine.compiler import compile_loop
 
 
-class PlaneERM:
+class _PlaneERM:
     """Search a class in the plane again whenever its hypothesis was wrong.
 
     search: returns a hypothesis of largest gain, for points and their gains of label 1 over label 0.
@@ -41,9 +43,200 @@ class PlaneERM:
         return self._label(self._found, row)
 
 
-def run_compiled(function: Kernel, *arguments: Floats) -> None:
-    """Compile a search kernel for these arguments, and call it.
+@dataclass(frozen=True)
+class Rectangles(HypothesisClass):
+    """Label 1 inside an axis-aligned rectangle, or nowhere.
 
-    function: the kernel; its results are written into the arguments.
+    Ties go to the first rectangle from left to right.
+
+    >>> Rectangles().vc
+    4
     """
-    compile_loop(function, arguments)(*arguments)
+
+    @property
+    def dimensions(self) -> int | None:
+        return 2
+
+    @property
+    def vc(self) -> int | None:
+        return 4
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        return np.inf if points is None else None
+
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
+        return _PlaneERM(_find_rectangle, _in_rectangle)
+
+
+def _find_rectangle(points: Floats, gains: Floats) -> Floats:
+    """Return (left, right, bottom, top) of a rectangle of largest gain.
+
+    An empty rectangle has left > right.
+
+    points: shape (n, 2).
+    gains: of label 1 over label 0 at each point, shape (n,).
+    """
+    levels, ranks = np.unique(points[:, 1], return_inverse=True)
+    found = np.array([1.0, 0.0, 1.0, 0.0])
+    arguments = (points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
+    compile_loop(_best_rectangle, arguments)(*arguments)
+    return found
+
+
+def _best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats) -> None:
+    """Search all pairs of sides by Kadane's scan; a kernel.
+
+    points, gains: sorted by x.
+    ranks, levels: rank of each y, and the distinct values of y.
+    sums: scratch space, gains by level.
+    found: output, the rectangle.
+    """
+    best = 0.0
+    for left in range(gains.size):
+        if left > 0 and points[left, 0] == points[left - 1, 0]:
+            continue
+        for level in range(sums.size):
+            sums[level] = 0.0
+        for right in range(left, gains.size):
+            sums[int(ranks[right])] += gains[right]
+            if right + 1 < gains.size and points[right + 1, 0] == points[right, 0]:
+                continue
+            total, start = 0.0, 0
+            for level in range(sums.size):
+                if total <= 0.0:
+                    total, start = 0.0, level
+                total += sums[level]
+                if total > best:
+                    best = total
+                    found[0], found[1] = points[left, 0], points[right, 0]
+                    found[2], found[3] = levels[start], levels[level]
+
+
+def _in_rectangle(found: Floats, row: Floats) -> int:
+    """Return the label of a row by a rectangle, its border included; a kernel.
+
+    found: as returned by `_find_rectangle`.
+    """
+    return int(found[0] <= row[0] <= found[1] and found[2] <= row[1] <= found[3])
+
+
+@dataclass(frozen=True)
+class Halfplanes(HypothesisClass):
+    """Label 1 on one side of a line. Ties go to the first line found.
+
+    A line through two points seen is tilted as little as you like about a point on it, so that points on the line may
+    go to either side. The search is exact as far as float64 can tell on which side of a line a point lies: always
+    for whole numbers up to 2^25.
+
+    >>> Halfplanes().vc, Halfplanes().growth(4)
+    (3, 14)
+    """
+
+    @property
+    def dimensions(self) -> int | None:
+        return 2
+
+    @property
+    def vc(self) -> int | None:
+        return 3
+
+    def growth(self, points: int) -> int | None:
+        return points * points - points + 2 if points else 1
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        return np.inf if points is None else None
+
+    def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
+        return _PlaneERM(_find_halfplane, _in_halfplane)
+
+
+def _find_halfplane(points: Floats, gains: Floats) -> Floats:
+    """Return a half-plane of largest gain: two points of its line, side, part.
+
+    A side of 0 stands for all of the plane or none of it. `_in_halfplane` evaluates the result.
+
+    points: shape (n, 2).
+    gains: of label 1 over label 0 at each point, shape (n,).
+    """
+    everything = float(gains.sum())
+    found = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0 if everything > 0 else 0.0, 0.0])
+    arguments = (points, gains, np.zeros(gains.size), found, np.array([max(everything, 0.0)]))
+    compile_loop(_best_halfplane, arguments)(*arguments)
+    return found
+
+
+def _best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, best: Floats) -> None:
+    """Search all lines through two points for the largest gain; a kernel.
+
+    points, gains: as in `_find_halfplane`.
+    along: scratch space, position of each point on the line; infinite for points off the line.
+    found: output, the half-plane.
+    best: output, its gain, shape (1,).
+    """
+    for first in range(gains.size):
+        for second in range(first + 1, gains.size):
+            x, y = points[first, 0], points[first, 1]
+            dx, dy = points[second, 0] - x, points[second, 1] - y
+            above, below = 0.0, 0.0
+            for other in range(gains.size):
+                side = dx * (points[other, 1] - y) - dy * (points[other, 0] - x)
+                along[other] = np.inf
+                if side > 0.0:
+                    above += gains[other]
+                elif side < 0.0:
+                    below += gains[other]
+                else:
+                    along[other] = dx * (points[other, 0] - x) + dy * (points[other, 1] - y)
+            for split in range(gains.size):
+                if along[split] < np.inf:
+                    ahead, behind = _gains_along_line(along, gains, split)
+                    _try_halfplane(found, best, above + ahead, (x, y, dx, dy, 1.0, along[split], 1.0))
+                    _try_halfplane(found, best, above + behind, (x, y, dx, dy, 1.0, along[split], -1.0))
+                    _try_halfplane(found, best, below + ahead, (x, y, dx, dy, -1.0, along[split], 1.0))
+                    _try_halfplane(found, best, below + behind, (x, y, dx, dy, -1.0, along[split], -1.0))
+            _try_halfplane(found, best, above, (x, y, dx, dy, 1.0, np.inf, 1.0))
+            _try_halfplane(found, best, below, (x, y, dx, dy, -1.0, np.inf, 1.0))
+
+
+def _gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
+    """Return the gains on the line from a point on, and up to it, both inclusive.
+
+    along: position of each point on the line, infinite for points off the line.
+    gains: of label 1 over label 0 at each point.
+    split: index of the point.
+    """
+    ahead, behind = 0.0, 0.0
+    for other in range(gains.size):
+        if along[other] < np.inf:
+            if along[other] >= along[split]:
+                ahead += gains[other]
+            if along[other] <= along[split]:
+                behind += gains[other]
+    return ahead, behind
+
+
+def _try_halfplane(found: Floats, best: Floats, gain: float, plane: tuple[float, ...]) -> None:
+    """Store a half-plane if its gain is larger than that of all before.
+
+    found, best: output, half-plane and its gain.
+    gain, plane: of the candidate.
+    """
+    if gain > best[0]:
+        best[0] = gain
+        for index in range(7):
+            found[index] = plane[index]
+
+
+def _in_halfplane(found: Floats, row: Floats) -> int:
+    """Return the label of a row by a half-plane; a kernel.
+
+    found: as returned by `_find_halfplane`.
+    row: features, shape (2,).
+    """
+    x, y, dx, dy, way, split, part = found.tolist()
+    if way == 0.0:
+        return int(split)
+    side = dx * (float(row[1]) - y) - dy * (float(row[0]) - x)
+    if side != 0.0:
+        return int(side * way > 0.0)
+    return int(part * (dx * (float(row[0]) - x) + dy * (float(row[1]) - y) - split) >= 0.0)
