@@ -13,7 +13,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, Rounds
-from tombola.engine.compiler import Kernel, compile_loop
+from tombola.engine.compiler import Kernel, Workload, compile_loop
 from tombola.engine.state_vector import flatten, unflattener
 from tombola.errors import ParameterError
 
@@ -42,6 +42,9 @@ class OnlineStatistic(ABC):
     `total`, one entry per action), and the kernel `update_state(state, action, value)`.
     """
 
+    # Estimated seconds of one interpreted update; short lists are not worth compiling for.
+    update_seconds: ClassVar[float] = 10e-6
+
     def _start(self, population: float, actions: int) -> None:
         """Validate the sizes, allocate the state and compile the kernel.
 
@@ -56,9 +59,10 @@ class OnlineStatistic(ABC):
         self._state = self._view(self._memory)
         self._counts = [0] * self.actions
         kernels = {"view": self._view, "update_state": self.update_state}
-        self._update_one = compile_loop(_update_one, (self._memory, 0, 0.0), **kernels)
         no_values = (np.zeros(0, np.int64), np.zeros(0))
-        self._update_many = compile_loop(_update_many, (self._memory, *no_values), **kernels)
+        with Workload(self.population * self.actions * self.update_seconds).active():
+            self._update_one = compile_loop(_update_one, (self._memory, 0, 0.0), **kernels)
+            self._update_many = compile_loop(_update_many, (self._memory, *no_values), **kernels)
 
     @abstractmethod
     def init(self) -> Any:

@@ -173,6 +173,8 @@ class Betting(Confidence):
     0.003
     """
 
+    update_seconds = 600e-6  # a grid of e-processes
+
     anytime_valid: ClassVar[bool] = True
 
     def init(self) -> BettingGrid:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats
-from tombola.engine.compiler import compile_loop
+from tombola.engine.compiler import compile_loop, expected_rounds
 
 # Kelly's rate on the past, as if ten rows with a mean gain of 1/2 had been seen before.
 PRIOR_GAIN, PRIOR_SQUARES = 5.0, 10.0
@@ -89,7 +89,8 @@ class Guard:
         rounds = settled.size
         stakes = Stakes(np.zeros(rounds), np.zeros(rounds), np.zeros(rounds))
         arguments = (stakes, self.new_state(), settled, played, int(delay))
-        compile_loop(_run_guard, arguments)(*arguments)
+        with expected_rounds(rounds, actions=0):
+            compile_loop(_run_guard, arguments)(*arguments)
         return stakes
 
 

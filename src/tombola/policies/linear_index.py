@@ -23,7 +23,7 @@ from tombola import _validate
 from tombola._types import Floats, Order, RngState, Rounds, Seed
 from tombola.confidence import Betting
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
-from tombola.engine.compiler import compile_step
+from tombola.engine.compiler import Workload, compile_step
 from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, is_pending, mark_answered, ticket_cells, write_ticket
 from tombola.errors import ParameterError
 from tombola.feedback import BanditFeedback, make_feedback_model
@@ -42,6 +42,8 @@ _INTERCEPT_PENALTY = 2.0
 _FIRST_BLOCK = 4
 # Standardised features are clipped to [-3, 3]: run times and sizes have long tails.
 _MAX_SCORE = 3.0
+# Interpreted seconds of a round for each entry of a matrix.
+_ENTRY_SECONDS = 1.5e-6
 
 
 class _Ridges(NamedTuple):
@@ -208,8 +210,10 @@ class LiveIndex:
         self.next_block, self.shift, self.scale = _FIRST_BLOCK, np.zeros(n_features), np.zeros(n_features)
         self.scores = np.zeros(n_features + 1)
         self.ridges = self._new_ridges()
-        self._choose = compile_step(_least_index, (self.ridges, self.scores, float(index.bonus)))
-        self._update = compile_step(_add_row, (self.ridges, self.scores, 0, 0.0))
+        # Each round adds to, and multiplies by, a matrix per action.
+        with Workload(horizon * actions * self.scores.size**2 * _ENTRY_SECONDS).active():
+            self._choose = compile_step(_least_index, (self.ridges, self.scores, float(index.bonus)))
+            self._update = compile_step(_add_row, (self.ridges, self.scores, 0, 0.0))
         self.own: list[bool] = [False]  # by round, whether the turn is the index's; round 0 does not exist
         self.turns, self.pending, self.loss, self.low = 0, 0, 0.0, 0.0
         self.safe: Any = None

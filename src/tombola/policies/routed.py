@@ -19,7 +19,7 @@ from tombola import _validate
 from tombola._play import play
 from tombola._types import Floats, Order, RngState, Rounds, Seed
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
-from tombola.engine.compiler import compile_loop
+from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.engine.tickets import ACTION, OUTCOME_START
 from tombola.errors import ParameterError
 from tombola.learners import FollowTheLeader
@@ -133,7 +133,8 @@ class Routed:
             losses[index, safe_actions] - losses[index, settled], safe_losses - router_losses, delay
         )
         draws = np.zeros(pool.rows)
-        compile_loop(_fill_uniform, (draws, guard_rng))(draws, guard_rng)
+        with expected_rounds(pool.rows, actions=0):
+            compile_loop(_fill_uniform, (draws, guard_rng))(draws, guard_rng)
         return RoutedTrace(rows, losses, late_safe, played, stakes, draws < stakes.probabilities, blocks)
 
     def _play_late(

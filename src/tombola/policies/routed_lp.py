@@ -35,7 +35,7 @@ from tombola.budget.tracker import (
     new_tracker,
     update_affordable,
 )
-from tombola.engine.compiler import compile_loop
+from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.errors import ParameterError
 from tombola.order import as_order_model
 from tombola.policies.models import Fitted, Model, Ridge, Trees, as_models, with_mean
@@ -276,7 +276,8 @@ class _Run:
         work = (np.zeros(self.losses.shape[1]), np.zeros(self.losses.shape[1]), np.zeros(1))
         table = (columns, mix, self.costs[start:end], self.actions[start:end])
         arguments = (self.tracker, self.rng, fits, *table, *work)
-        return start + int(compile_loop(_play_columns, arguments)(*arguments))
+        with expected_rounds(end - start, self.losses.shape[1]):
+            return start + int(compile_loop(_play_columns, arguments)(*arguments))
 
 
 def _play_columns(

@@ -4,16 +4,19 @@ scikit-learn takes about 3 ms for the prediction of one row; walking the same tr
 same bits, because leaf values are added in the same order.
 """
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tombola._types import Floats, Rounds
-from tombola.engine.compiler import compile_loop
+from tombola.engine.compiler import Workload, compile_loop
 
 # Child of a leaf, in the fields left and right of `_Nodes`.
 _LEAF = -1
+# Interpreted seconds to walk one tree.
+_WALK_SECONDS = 5e-6
 
 
 class _Nodes(NamedTuple):
@@ -48,9 +51,12 @@ class FlatTrees:
         """
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
         out = np.zeros((rows.shape[0], self.nodes.value.shape[1]))
-        loop = compile_loop(_walk_trees, (self.nodes, rows, out))
-        loop(self.nodes, rows, out)
+        with self._workload(rows):
+            compile_loop(_walk_trees, (self.nodes, rows, out))(self.nodes, rows, out)
         return out
+
+    def _workload(self, rows: Floats) -> AbstractContextManager[None]:
+        return Workload(rows.shape[0] * self.nodes.roots.size * _WALK_SECONDS).active()
 
     def sum_unseen(self, features: Any, unseen: Any) -> tuple[Floats, Floats]:
         """Return sum and number of the predictions by trees not trained on a row.
@@ -63,7 +69,8 @@ class FlatTrees:
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
         total, count = np.zeros((rows.shape[0], self.nodes.value.shape[1])), np.zeros(rows.shape[0])
         arguments = (self.nodes, rows, np.ascontiguousarray(unseen, np.bool_), total, count)
-        compile_loop(_walk_unseen, arguments)(*arguments)
+        with self._workload(rows):
+            compile_loop(_walk_unseen, arguments)(*arguments)
         return total, count
 
 

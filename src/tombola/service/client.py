@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from tombola._files import write_atomic
 from tombola.errors import ParameterError
@@ -21,9 +21,6 @@ from tombola.racing.options import RaceSettings
 from tombola.service import api_requests
 from tombola.service.api_requests import ApiRequest, IssuedCalls, Retries
 
-if TYPE_CHECKING:
-    import httpx
-
 __all__ = ["AsyncClient", "AsyncRaceClient", "Client", "RaceClient"]
 
 # Seconds without a byte of a reply after which the request is repeated.
@@ -33,30 +30,29 @@ _T = TypeVar("_T")
 
 
 class _Connection:
-    """Address, token and name: the parts that sync and async clients share."""
+    """Address, token and name, which sync and async clients share; see `Client`."""
 
     kind: ClassVar[str]
+    _http_type: ClassVar[str]  # name of the client of httpx
 
-    def __init__(self, url: str, token: str, name: str, patience: float) -> None:
-        self.url, self.patience = url, patience
-        self._name = name
-        self._headers = {"authorization": f"Bearer {token}"} if token else {}
-
-    def _new_http(self, type_name: str, transport: Any) -> Any:
-        """Return a client of httpx; raise if it is missing or the address malformed."""
+    def __init__(
+        self, url: str, token: str = "", name: str = "", *, patience: float = 60.0, transport: Any = None
+    ) -> None:
+        self.url, self.patience, self._name = url, patience, name
         try:
             import httpx
         except ImportError:
             raise ParameterError(
                 "Client: expected the package httpx, found none; write pip install 'tombola[serve]'."
             ) from None
+        headers = {"authorization": f"Bearer {token}"} if token else {}
         try:
-            return getattr(httpx, type_name)(
-                base_url=self.url, headers=self._headers, timeout=_READ_TIMEOUT, transport=transport
+            self._http: Any = getattr(httpx, self._http_type)(
+                base_url=url, headers=headers, timeout=_READ_TIMEOUT, transport=transport
             )
         except (httpx.InvalidURL, UnicodeEncodeError):
             raise ParameterError(
-                f"Client: expected an address such as http://127.0.0.1:8787, got {self.url!r}; repair it."
+                f"Client: expected an address such as http://127.0.0.1:8787, got {url!r}; repair it."
             ) from None
 
     def __repr__(self) -> str:
@@ -64,26 +60,9 @@ class _Connection:
 
 
 class _SyncConnection(_Connection):
-    """Blocking requests with retries.
+    """Blocking requests with retries."""
 
-    - `url`: address of the server, such as "http://127.0.0.1:8787".
-    - `token`: token of a worker; empty if the server has none.
-    - `name`: name of the session or race; may be empty if the server has only one.
-    - `patience`: seconds for which a request is repeated while the server does not reply.
-    - `transport`: transport of httpx, for tests.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        token: str = "",
-        name: str = "",
-        *,
-        patience: float = 60.0,
-        transport: "httpx.BaseTransport | None" = None,
-    ) -> None:
-        super().__init__(url, token, name, patience)
-        self._http: httpx.Client = self._new_http("Client", transport)
+    _http_type = "Client"
 
     @property
     def name(self) -> str:
@@ -138,22 +117,9 @@ class _SyncConnection(_Connection):
 
 
 class _AsyncConnection(_Connection):
-    """Requests of async functions, with retries.
+    """Requests of async functions, with retries."""
 
-    Parameters are those of the blocking clients.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        token: str = "",
-        name: str = "",
-        *,
-        patience: float = 60.0,
-        transport: "httpx.AsyncBaseTransport | None" = None,
-    ) -> None:
-        super().__init__(url, token, name, patience)
-        self._http: httpx.AsyncClient = self._new_http("AsyncClient", transport)
+    _http_type = "AsyncClient"
 
     async def name(self) -> str:
         """Return the name of the session or race."""
