@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import re
 import signal
 import subprocess
@@ -9,18 +10,22 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 from jsonschema import Draft202012Validator
 
 from conftest import SOURCE
-from tombola import UCB1, SessionFile
+from tombola import UCB1, Client, SessionFile
+from tombola.errors import ExhaustedError, SessionError
+from tombola.service.api_requests import ApiRequest, new_key
 from tombola.service.app import Service, create_app
 from tombola.service.server import open_service
 from tombola.service.tokens import TokenStore
 
+T = TypeVar("T")
 ROWS = [f"row {number}" for number in range(1, 31)]
 
 
@@ -135,3 +140,47 @@ class Server:
     def __exit__(self, *error: object) -> None:
         if self.process is not None and self.process.poll() is None:
             self.stop(signal.SIGKILL)
+
+
+class KeylessClient(Client):
+    """Fault: every attempt has a key of its own, as if the server ignored it; with patience 0."""
+
+    def _send(self, request: ApiRequest[T], base: str = "") -> T:
+        while True:
+            try:
+                return super()._send(replace(request, key=request.key and new_key()), base)
+            except SessionError as error:
+                if "within" not in str(error):
+                    raise
+
+
+def play_to_end(client: Client) -> list[int]:
+    """Request and record tickets until the list ends; return the tickets received."""
+    received: list[int] = []
+    while True:
+        try:
+            tickets = client.next(2)
+        except ExhaustedError:
+            return received
+        for ticket in tickets:
+            received.append(ticket.round)
+            client.record(ticket.round, loss=row_loss(ticket.id, ticket.action))
+
+
+def row_loss(id_: str, action: str) -> float:
+    """Return a loss that is a function of row and action."""
+    return random.Random(f"{id_} {action}").random()
+
+
+def check_answers(path: Path, rows: int) -> None:
+    """Check that all tickets have the outcomes of their rows and actions, and that the budget is kept."""
+    # Opening replays every event: each ticket equals that of a learner in this process to the bit.
+    with SessionFile.open(path) as file:
+        view = file.view()
+        assert view.round == rows
+        for issued, loss in zip(view.tickets, view.outcomes, strict=True):
+            task = file.assignment(issued.round)
+            assert loss == row_loss(task.id, task.action)
+        if file.budget is not None:
+            balance = file.status().balance
+            assert all(s + r <= a for s, r, a in zip(balance.spent, balance.reserved, balance.amounts, strict=True))

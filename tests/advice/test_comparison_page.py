@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from browser import needs_browser
+from browser import needs_browser, open_file
 from tombola.advice.comparison_page import ActionMean, Picture, _mean_bars
 from tombola.advice.text import Summary
 from tombola.report.chart import Band, Chart, Line
@@ -140,15 +140,7 @@ def test_details_from_16_actions_on() -> None:
 @needs_browser
 @pytest.mark.parametrize("width", [1200, 390])
 def test_page_in_browser(browser: Any, page_file: Path, width: int) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    problems: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(page_file.as_uri())
-    assert requests == [page_file.as_uri()]
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page, problems = open_file(browser, page_file, width)
     first = page.locator("main > :not(style)").first
     assert "<Zeta>" in first.inner_text(), "the summary comes first"
     ends = page.locator('figure svg g[id*="-end-"]')

@@ -139,6 +139,7 @@ def test_budget_is_never_exceeded(feedback: str) -> None:
     assert any("see the whole row with its costs" in note for note in report.notes) == (feedback == "full")
 
 
+@pytest.mark.full
 def test_free_action_is_null_action() -> None:
     report = run_comparison(
         Table(Pool([[1.0, 0.0]] * 20, ["skip", "call"], costs=[[0.0, 1.0]] * 20), None, []), asked(amounts=(5.0,))

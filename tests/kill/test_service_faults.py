@@ -7,23 +7,19 @@ import resource
 import signal
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import httpx
 import pytest
 
-from kill.test_service_kill import Worker, check_result, loss_of
+from kill.test_service_kill import Worker, check_result
 from lossy_proxy import LossyProxy
-from service_cases import Server, api_of, start_session
+from service_cases import KeylessClient, Server, api_of, check_answers, play_to_end, row_loss, start_session
 from tombola import Budget, Client, Race, RaceClient, RaceFile, SessionFile
-from tombola.errors import ExhaustedError, SessionError
+from tombola.errors import ExhaustedError
 from tombola.learners.spec import parse_learner
 from tombola.racing import Call, Event, RaceSettings
-from tombola.service.api_requests import ApiRequest, new_key
 
-T = TypeVar("T")
 NEXT = "/v1/sessions/calls/next"
 
 
@@ -33,22 +29,9 @@ def work(url: str, *, reissue_after: float | None = None) -> None:
         try:
             while True:
                 for ticket in client.next(2, reissue_after=reissue_after):
-                    client.record(ticket.round, loss=loss_of(ticket.id, ticket.action))
+                    client.record(ticket.round, loss=row_loss(ticket.id, ticket.action))
         except ExhaustedError:
             pass
-
-
-def check_all_answered(path: Path, rows: int) -> None:
-    """Check that every ticket has the outcome of its row and action, and that the budget is kept."""
-    with SessionFile.open(path) as file:
-        view = file.view()
-        assert view.round == rows
-        for issued, loss in zip(view.tickets, view.outcomes, strict=True):
-            task = file.assignment(issued.round)
-            assert loss == loss_of(task.id, task.action)
-        if file.budget is not None:
-            balance = file.status().balance
-            assert all(s + r <= a for s, r, a in zip(balance.spent, balance.reserved, balance.amounts, strict=True))
 
 
 @pytest.mark.parametrize("budget", [False, True])
@@ -79,32 +62,8 @@ def test_killed_clients_lose_and_double_nothing(tmp_path: Path, budget: bool) ->
         with Client(server.url, name="calls") as client_:
             left = len(client_.pending)
         work(server.url, reissue_after=0.0)
-    check_all_answered(path, rows)
+    check_answers(path, rows)
     print(f"{killed} clients killed, {rows} tickets, {left} answered by others, budget {budget}")
-
-
-def play_through(proxy: LossyProxy, client: Client) -> list[int]:
-    received: list[int] = []
-    while True:
-        try:
-            tickets = client.next(2)
-        except ExhaustedError:
-            return received
-        for ticket in tickets:
-            received.append(ticket.round)
-            client.record(ticket.round, loss=loss_of(ticket.id, ticket.action))
-
-
-class KeylessClient(Client):
-    """Fault: every attempt has a key of its own, as if the server ignored it."""
-
-    def _send(self, request: ApiRequest[T], base: str = "") -> T:
-        while True:
-            try:
-                return super()._send(replace(request, key=request.key and new_key()), base)
-            except SessionError as error:
-                if "within" not in str(error):
-                    raise
 
 
 @pytest.mark.parametrize("with_key", [True, False])
@@ -114,7 +73,7 @@ def test_replies_dropped_by_a_proxy(tmp_path: Path, with_key: bool, monkeypatch:
     with Server(path) as server, LossyProxy(server.port, 0.25) as proxy:
         kind, patience = (Client, 60.0) if with_key else (KeylessClient, 0.0)
         with kind(proxy.url, name="calls", patience=patience) as client:
-            received = play_through(proxy, client)
+            received = play_to_end(client)
     assert proxy.dropped > 10
     with SessionFile.open(path) as file:
         lost = [ticket.round for ticket in file.pending]
@@ -185,6 +144,7 @@ def test_backup_under_load_is_a_prefix(tmp_path: Path) -> None:
     assert check_result(path, workers) >= rounds[-1]
 
 
+@pytest.mark.full
 def test_server_killed_during_a_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The race has the calls that its clients received, each with its answer, and the verdict of one process."""
     monkeypatch.setattr("tombola.service.api_requests.LONGEST_RETRY", 0.1)
@@ -192,7 +152,7 @@ def test_server_killed_during_a_race(tmp_path: Path, monkeypatch: pytest.MonkeyP
     rows, names = [str(number) for number in range(40 * kills)], ("one", "two")
     RaceFile.start(path, RaceSettings(names, seed=3), rows).close()
     # Nearly equal candidates: the race needs most of its calls.
-    losses = {(name, row): loss_of(row, "x") * 0.9 + 0.01 * (name == "two") for name in names for row in rows}
+    losses = {(name, row): row_loss(row, "x") * 0.9 + 0.01 * (name == "two") for name in names for row in rows}
     received: list[Call] = []
 
     def work_on_race(url: str) -> None:

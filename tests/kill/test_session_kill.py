@@ -261,6 +261,7 @@ def drive_start(folder: Path) -> dict[str, int]:
     return {"whole": whole}
 
 
+@pytest.mark.full
 def test_start_killed(tmp_path: Path) -> None:
     done = run_driver(tmp_path, "start", kills=20)
     assert 0 <= done["whole"] <= 20

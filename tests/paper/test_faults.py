@@ -79,7 +79,7 @@ KINDS = {kind.name: kind for kind in CLAIMS}
 # have shorter tests in the folder extensions.
 SLOW = (
     "constraints", "classification", "impossibility", "switching", "random-walk", "bandit-repair", "ranks", "known",
-    "race-best", "race-within", "race-top", "race-gate",
+    "race-best", "race-within", "race-top", "race-gate", "empirical-lp", "repair",
 )  # fmt: skip
 SLOW_SOURCE_FAULTS = (*SLOW, "frugal-ucb", "late-elimination")
 CLAIM_CASES = [pytest.param(name, marks=[pytest.mark.full] if name in SLOW else []) for name in KINDS]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from browser import needs_browser
+from browser import needs_browser, open_file
 from conftest import HANGS
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.claims_page import ClaimEntry, claims_page
@@ -57,16 +57,7 @@ def test_drawing_colours_and_identifiers() -> None:
 @needs_browser
 @pytest.mark.parametrize("width", [1200, 390])
 def test_page_works(browser: Any, page_file: Path, width: int) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    problems: list[str] = []
-    requests: list[str] = []
-    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(page_file.as_uri())
-    assert requests == [page_file.as_uri()]
-
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page, problems = open_file(browser, page_file, width)
     legend = page.locator(".legend").first
     assert legend.is_visible() == (width < 600)
 

@@ -2,22 +2,17 @@
 
 import asyncio
 import math
-from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import httpx
 import pytest
 
 from race_cases import loss_of, start_file
-from service_cases import Server, start_session
+from service_cases import KeylessClient, Server, play_to_end, start_session
 from tombola import AsyncClient, AsyncRaceClient, Client, RaceClient, RaceFile, SessionFile
 from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
 from tombola.persistence.session_events import Outcome
-from tombola.service.api_requests import ApiRequest, new_key
 from tombola.service.tokens import TokenStore
-
-T = TypeVar("T")
 
 
 class LossyTransport(httpx.HTTPTransport):
@@ -34,31 +29,6 @@ class LossyTransport(httpx.HTTPTransport):
             reply.read()
             raise httpx.ReadError("the reply was lost", request=request)
         return reply
-
-
-class KeylessClient(Client):
-    """Fault: every attempt has a key of its own."""
-
-    def _send(self, request: ApiRequest[T], base: str = "") -> T:
-        try:
-            return super()._send(request, base)
-        except SessionError as error:
-            if "within" not in str(error):
-                raise
-            return self._send(replace(request, key=request.key and new_key()), base)
-
-
-def play(client: Client) -> list[int]:
-    """Request and record tickets until the list ends; return the tickets received."""
-    received: list[int] = []
-    while True:
-        try:
-            tickets = client.next(2)
-        except ExhaustedError:
-            return received
-        for ticket in tickets:
-            received.append(ticket.round)
-            client.record(ticket.round, loss=0.25 if ticket.action == "call" else 0.75)
 
 
 def test_client_has_the_results_of_the_file(tmp_path: Path) -> None:
@@ -103,7 +73,7 @@ def test_idempotency_key_saves_lost_replies(tmp_path: Path) -> None:
     with Server(path) as server:
         transport = LossyTransport()
         with Client(server.url, transport=transport) as client:
-            received = play(client)
+            received = play_to_end(client)
         assert transport.count > 60
     assert received == list(range(1, 41))
     with SessionFile.open(path) as file:
@@ -115,7 +85,7 @@ def test_fault_without_the_key_loses_tickets(tmp_path: Path) -> None:
     """The test above must fail if the key is ignored: then tickets are issued that no client received."""
     path = start_session(tmp_path / "calls.run", rows=40)
     with Server(path) as server, KeylessClient(server.url, patience=0.0, transport=LossyTransport()) as client:
-        received = play(client)
+        received = play_to_end(client)
     with SessionFile.open(path) as file:
         lost = [ticket.round for ticket in file.pending]
     assert lost

@@ -126,6 +126,7 @@ def priced(name: str) -> Pool:
 PRICED = ["swebench_bash", "routellm_mmlu", "frugalml_yelp", "frugalml_rafdb", "frugalml_command"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("share", [0.5, *(pytest.param(share, marks=pytest.mark.full) for share in (0.25, 0.75))])
 @pytest.mark.parametrize("name", ["own_language_models", *(PRICED if REAL else [])])
 def test_empirical_lp_on_real_prices(name: str, share: float) -> None:
