@@ -2,16 +2,20 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce test test-full fuzz kill mutants lint bench docs wheel lower clean
+.PHONY: reproduce test quick test-full fuzz kill mutants lint bench docs wheel lower clean
 
 reproduce: .venv/run
 	$(BIN)/tombola reproduce --out reproduction
 
-test: lint
+# Side by side, because mypy uses one core only.
+test: .venv/test
+	$(MAKE) --no-print-directory -j 2 lint quick
+
+quick: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full"
 
 test-full: .venv/test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --compiled
 
 # Nightly: damaged and random files, processes killed at random moments, mutants that named tests must detect.
 fuzz: .venv/test

@@ -61,7 +61,6 @@ OURS: list[Learner] = [
 ]
 
 
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", OURS, ids=repr)
 @pytest.mark.filterwarnings("ignore:.*does not learn")
 def test_learners_of_tombola_pass_every_check(learner: Learner) -> None:
@@ -118,7 +117,6 @@ class OwnMix(MixedLearner):
         state.total[action] += loss / probability
 
 
-@pytest.mark.usefixtures("either_way")
 def test_base_learners_below_pass_every_check() -> None:
     with pytest.warns(TombolaWarning, match="Own: does not learn within 400 rounds"):
         check_learner(Own())

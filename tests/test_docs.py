@@ -14,6 +14,7 @@ from tombola.paper.errata import ERRATA
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted(DOCS.glob("howto/*.py"))
+SLOW_SCRIPTS = ("other_library", "race_gate", "route_prompts", "gpu_models", "leaderboard")
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 
 
@@ -26,7 +27,11 @@ def test_how_tos_have_page_and_output() -> None:
         assert script.stem in (DOCS / "howto" / "index.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: str(script.stem))
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(one, marks=[pytest.mark.full] if one.stem in SLOW_SCRIPTS else []) for one in SCRIPTS],
+    ids=lambda script: str(script.stem),
+)
 def test_how_to_output_matches_page(script: Path, run_python: Run) -> None:
     """After a change that is meant: python docs/studies/howto_output.py."""
     ran = run_python(str(script))
@@ -40,7 +45,6 @@ def test_no_formula_is_broken_into_list(page: Path) -> None:
     assert not re.findall(r"^ {0,3}\+ .*", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-@pytest.mark.usefixtures("either_way")
 def test_learners_of_contributing_pass_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
@@ -78,6 +82,7 @@ def test_no_page_names_this_machine() -> None:
         assert not re.search(r"/(home|root|work|tmp|Users)/", page.read_text(encoding="utf-8")), page
 
 
+@pytest.mark.full
 def test_site_builds_without_warnings(tmp_path: Path, run_python: Run) -> None:
     built = run_python(
         *("-W", "default", "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(tmp_path / "site")),

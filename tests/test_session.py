@@ -414,6 +414,7 @@ def test_fork_during_observe_is_rejected(tmp_path: Path) -> None:
     assert Session.load(tmp_path / "child.json").tickets == session.tickets
 
 
+@pytest.mark.usefixtures("machine_code")
 @pytest.mark.parametrize("kind", [np.array, list, tuple, np.float32])
 @pytest.mark.parametrize("make", [bandit, full])
 def test_loss_types_give_same_bits(make: Any, kind: Any) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from naive import bandit, budget, full, reductions, switching
 from tombola import Budget, Pool, play
+from tombola.engine.compiler import expected_rounds
 from tombola.engine.state_vector import mix_slice
 from tombola.feedback import StepRunner, make_feedback_model
 from tombola.learners import (
@@ -240,7 +241,8 @@ def anyhow(rounds: int, seed: int) -> RowStream:
 def new_live(learner: Any, losses: Rows, seed: int = 0) -> StepRunner:
     """Return a learner in live use, for this table."""
     setting = make_feedback_model(learner, losses.shape[0], actions=losses.shape[1])
-    return setting.step_runner(learner, new_rng(np.random.SeedSequence(seed)))
+    with expected_rounds(*losses.shape):
+        return setting.step_runner(learner, new_rng(np.random.SeedSequence(seed)))
 
 
 def steps(

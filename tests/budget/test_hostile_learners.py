@@ -45,11 +45,14 @@ from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
 
 
-@pytest.mark.parametrize(("kind", "count"), [(Hostile, 2_000), (HostileBandit, 1_000)])
+@pytest.mark.parametrize(
+    ("kind", "count"), [(Hostile, 500), (HostileBandit, 300), pytest.param(Hostile, 5_000, marks=pytest.mark.full)]
+)
 def test_no_hostile_learner_overspends(kind: Any, count: int) -> None:
     assert count_overspent(0, count, (played, kind)) == 0
 
 
+@pytest.mark.full
 def test_hostile_learner_in_session() -> None:
     """Answers come late, out of order, twice, wrong or never; now and then the session is saved and loaded."""
     assert count_overspent(0, 1_005, (lived, Hostile)) == 0
@@ -368,7 +371,6 @@ class Fragile(Stubborn):
             raise ZeroDivisionError
 
 
-@pytest.mark.usefixtures("either_way")
 def test_failing_observe_is_charged_once() -> None:
     """It can be told again; nothing was given back, or spent, the first times."""
     session, paid = Session(Fragile(), 2, 40, budget=Budget(6.0, worst=2.0, null="add"), seed=1), 0

@@ -94,6 +94,7 @@ def models(rows: int = 2000) -> Pool:
     return demo.language_models(rows, seed=0)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("learner", [EmpiricalLP(), ThriftyLP()])
 def test_learners_reach_target_near_its_cost(learner: Any) -> None:
     """Twelve fixed orders: the mean loss is within .01 of the target, and no more is spent than 1.6 times the least.
@@ -178,6 +179,7 @@ def test_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
     assert Session.load(tmp_path / "s.json").balance == session.balance
 
 
+@pytest.mark.full
 def test_live_run_aims(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "ids.txt").write_text("\n".join(map(str, range(40))))
     out = tmp_path / "my.run"

@@ -78,6 +78,7 @@ def test_compare_at_80_columns(tombola: Callable[..., Any], table: Path) -> None
     assert done.stdout.count(" SuccessiveElimination ") == 2, "names are not broken"
 
 
+@pytest.mark.full
 def test_compare_under_a_budget_as_json_and_page(tombola: Callable[..., Any], tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     losses, costs = rng.random((60, 3)), rng.random((60, 3))
@@ -295,6 +296,7 @@ def test_wrong_usage_has_status_2(arguments: Any, tombola: Callable[..., Any], t
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.full
 def test_reproduce_writes_rows_and_pictures(tombola: Callable[..., Any], tmp_path: Path) -> None:
     done = tombola("reproduce", "--claims", "birthday", "--out", "new/folder", "--workers", "1")
     assert done.returncode == 0, done.stderr

@@ -53,6 +53,8 @@ def test_without_replacement_is_narrower(method: type[Confidence]) -> None:
     assert widths[0] < 0.9 * widths[1]
 
 
+@pytest.mark.full
+@pytest.mark.usefixtures("machine_code")
 @every
 def test_same_bits_without_numba(method: type[Confidence]) -> None:
     for values in degenerate_values():

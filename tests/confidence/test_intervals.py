@@ -10,7 +10,6 @@ import pytest
 from naive.confidence import renumber
 from tombola.confidence import Confidence, EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.confidence.intervals import bernstein_serfling_radius, hoeffding_radius, serfling_radius
-from tombola.engine.compiler import interpreted
 
 FIXED: list[type[Confidence]] = [Hoeffding, Serfling, EmpiricalBernsteinSerfling]
 LOG_FACTORIAL = np.array([math.lgamma(n + 1) for n in range(201)])
@@ -84,19 +83,6 @@ def test_radius_limits(N: float) -> None:
     if N < math.inf:
         assert serfling_radius(N, N, 0.1) == bernstein_serfling_radius(N, N, 0.25, 0.1) == 0.0
     assert 0.0 <= serfling_radius(1.0, N, 0.1) <= hoeffding_radius(1.0, 0.1) <= 1.0
-
-
-@each
-def test_same_bits_without_numba(method: type[Confidence]) -> None:
-    values = np.random.default_rng(0).random((60, 3))
-    fast = method(population=60, actions=3)
-    fast.extend(values)
-    with interpreted():
-        slow = method(population=60, actions=3)
-        for row in values:
-            slow.update(row)
-    assert fast.lows.tobytes() == slow.lows.tobytes()
-    assert fast.highs.tobytes() == slow.highs.tobytes()
 
 
 def test_predictable_sampling_is_bijective() -> None:

@@ -13,6 +13,7 @@ from tombola.engine.compiler import compile_loop
 from tombola.errors import TombolaWarning
 from tombola.learners import FollowTheLeader
 
+pytestmark = pytest.mark.usefixtures("machine_code")
 PLAY = """
 import numpy as np, tombola
 from tombola.engine.compiler import compiled

@@ -29,6 +29,7 @@ from tombola.engine.state_vector import flatten, mix_slice, unflattener
 from tombola.errors import LearnerError
 from tombola.rng import bits, choice, gamma, integers, new_rng, normal, uniform
 
+pytestmark = pytest.mark.usefixtures("machine_code")
 RunPython = Callable[..., Any]
 MASK = 2**64 - 1
 

@@ -318,6 +318,7 @@ def test_budget_agrees_with_brute_force(amount):
     assert worst.rows == 2
 
 
+@pytest.mark.full
 def test_planning_learner_within_budget():
     """False alarm: below 1e-6."""
     pool = Pool([[1.0, 0.2], [1.0, 0.6], [1.0, 0.0]], costs=[[0.0, 1.0], [0.0, 2.0], [0.0, 0.5]])
@@ -360,6 +361,7 @@ def test_experts_are_averaged():
     assert exact.random_order(Experts(CHAIN, Weights()), LABELLED) == pytest.approx(mean - best, abs=1e-9)
 
 
+@pytest.mark.full
 def test_random_labels_raise():
     with pytest.raises(ParameterError, match="rng"):
         exact.random_order(ERM(Thresholds(), ties="random"), LABELLED)

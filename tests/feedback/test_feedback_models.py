@@ -84,7 +84,6 @@ def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
     return [(session, first, outcome) for (session, _, outcome), (first, _) in zip(found, tickets, strict=True)]
 
 
-@pytest.mark.usefixtures("either_way")
 def test_forged_ticket_is_rejected() -> None:
     for session, ticket, outcome in in_every_setting():
         for forged in (
@@ -211,7 +210,6 @@ def test_mismatched_learner_and_pool_are_rejected(one_sentence: Any) -> None:
         one_sentence(caught.value)
 
 
-@pytest.mark.usefixtures("either_way")
 def test_check_learner_with_budgets() -> None:
     assert len(check_learner(DualDescent())) == 13
 
@@ -246,7 +244,6 @@ def test_unknown_feedback_is_rejected() -> None:
         play(Lowest(), Pool([[0.0]]), seed=0)
 
 
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(
     "learner",
     [
@@ -294,6 +291,7 @@ def test_check_learner_detects_faulty_label_learner(throws: bool, words: str) ->
         check_learner(Guessing(FiniteClass([[0, 1], [1, 0]]), throws))
 
 
+@pytest.mark.full
 def test_label_trace_has_ticket_probabilities() -> None:
     """Predictions by a coin were written down with probability 1."""
     pool = LabelledPool([1, 2, 3], [0, 1, 1])

@@ -41,19 +41,6 @@ def test_lost_and_disordered_feedback(case: Case, seed: int) -> None:
     follow(case, losses, anyhow(len(losses), seed), seed)
 
 
-@each_case(BANDIT)
-def test_same_bits_without_numba(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    for losses in ugly_tables():
-        compiled = new_live(case.learner, losses)
-        list(steps(compiled, losses, anyhow(len(losses), 1)))
-        with monkeypatch.context() as patch:
-            patch.setenv("NUMBA_DISABLE_JIT", "1")
-            plain = new_live(case.learner, losses)
-            list(steps(plain, losses, anyhow(len(losses), 1)))
-        assert compiled.runner.memory.tobytes() == plain.runner.memory.tobytes()
-        assert compiled.runner.rng.tobytes() == plain.runner.rng.tobytes()
-
-
 @pytest.mark.parametrize("learner", [Exp3(), Exp3(rate=0.2), TsallisInf(), ExploreThenCommit(), ExploreThenCommit(5)])
 def test_regret_in_random_order_stays_below_bound(learner: Learner) -> None:
     """Mean regret over 60 orders of a pool with a small and a large gap, plus four standard errors."""

@@ -140,6 +140,7 @@ def test_bandit_kernels_in_any_order(delay: int, compiled: bool) -> None:
         _equal(*(play(learner, pool, delay=delay, seed=2) for learner in (Standard(), Reordered())))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("delay", [0, 3])
 def test_full_information_kernels_in_any_order(delay: int) -> None:
     pool = instances.split(200)
@@ -148,6 +149,7 @@ def test_full_information_kernels_in_any_order(delay: int) -> None:
     assert not Leader().needs_round
 
 
+@pytest.mark.full
 def test_reductions_take_reordered_bases() -> None:
     pool = instances.split(64)
     _equal(*(play(OptimisticSimulation(base), pool, seed=2) for base in (Standard(), Reordered())))
@@ -155,6 +157,7 @@ def test_reductions_take_reordered_bases() -> None:
     assert play(Interleaved(Leader(), delay=2), pool, delay=2, seed=2).horizon == 64
 
 
+@pytest.mark.full
 def test_budgeted_kernels_in_any_order() -> None:
     losses = np.random.default_rng(1).random((100, 3))
     pool = Pool(losses, costs=losses / 2)

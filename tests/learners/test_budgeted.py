@@ -8,10 +8,9 @@ from pools import pool_with_costs
 from tombola import instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget.budget import Budget
-from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 from tombola.learners import BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
-from twin_cases import BUDGET_SIMULATIONS, BUDGETED, Case, check_budget_twin, each_case
+from twin_cases import BUDGET_SIMULATIONS, BUDGETED, check_budget_twin
 
 SIZES = ((1, 1, 1), (1, 3, 2), (2, 2, 1), (23, 3, 1), (37, 4, 2), (64, 3, 3))
 
@@ -36,18 +35,6 @@ def test_simulation_agrees_with_its_twin(name: str, stop: Any, delay: int) -> No
         for share in (0.3, 0.9):
             pool = pool_with_costs(T, k, m, 1)
             check_budget_twin(BUDGET_SIMULATIONS[name], pool, share, mixed=True, stop=stop, delay=delay)
-
-
-@each_case([*BUDGETED.values(), *BUDGET_SIMULATIONS.values()])
-def test_plain_python_does_same_to_bit(case: Case) -> None:
-    pool, learner = pool_with_costs(40, 3, 2, 2), case.learner
-    for mixed in (True, False):
-        compiled = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
-        with interpreted():
-            again = play(learner, pool, budget=Budget([9.0, 12.0]), delay=3, mixed=mixed, seed=1)
-        assert compiled.costs.tolist() == again.costs.tolist()
-        assert compiled.rewards.tolist() == again.rewards.tolist()
-        assert compiled.balance == again.balance
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from tombola.learners import (
 from tombola.learners.switching.prior import UNIFORM_VARIANCE, add_loss, update_posterior
 
 
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", [RandomFixedAction(), EpsilonGreedy()], ids=repr)
 def test_obeys_the_laws(learner: RandomFixedAction | EpsilonGreedy) -> None:
     assert len(check_learner(learner)) >= 12

@@ -159,7 +159,6 @@ def test_any_delays_in_any_order(T: int, k: int, seed: int) -> None:
     assert [ticket.action for ticket in tickets] == trace.actions.tolist()
 
 
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(
     "learner",
     [
@@ -176,6 +175,7 @@ def test_reductions_passes_checks(learner: Any) -> None:
     assert "check_save_and_load" in check_learner(learner)
 
 
+@pytest.mark.full
 def test_session_is_restored_with_all_parts(tmp_path: Any) -> None:
     learner = Simulation(Simulation(Hedge(rate=0.5)), LemmaSchedule(delay=2), free_action=1)
     session = Session(learner, actions=2, horizon=40, seed=1)

@@ -64,20 +64,7 @@ def test_lost_and_disordered_feedback(case: Case, seed: int) -> None:
     follow(case, losses, anyhow(len(losses), seed))
 
 
-@each_case(SWITCHING)
-def test_same_bits_without_numba(case: Case) -> None:
-    for losses in ugly_tables():
-        compiled = new_live(case.learner, losses)
-        list(steps(compiled, losses, anyhow(len(losses), 1)))
-        with interpreted():
-            plain = new_live(case.learner, losses)
-            list(steps(plain, losses, anyhow(len(losses), 1)))
-        assert compiled.runner.memory.tobytes() == plain.runner.memory.tobytes()
-        assert compiled.runner.rng.tobytes() == plain.runner.rng.tobytes()
-
-
-@pytest.mark.usefixtures("either_way")
-@each_case(SWITCHING)
+@each_case(list({type(case.learner): case for case in SWITCHING}.values()))
 def test_obeys_the_laws(case: Case) -> None:
     assert len(check_learner(case.learner)) >= 12
 

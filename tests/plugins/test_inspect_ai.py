@@ -32,6 +32,7 @@ def run(folder: Path, source: str, seed: int) -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+@pytest.mark.full
 def test_dropped_candidates_are_not_evaluated(tmp_path: Path) -> None:
     said = run(tmp_path, "small", 1)
     assert said["status"] == "success"

@@ -348,6 +348,7 @@ def test_bad_long_table_is_rejected(content: str, tmp_path: Path, one_sentence: 
     assert BAD_LONG[content] in one_sentence(caught.value)
 
 
+@pytest.mark.full
 def test_too_long_line_is_rejected_early(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     path = tmp_path / "t.csv"
     with path.open("wb") as file:

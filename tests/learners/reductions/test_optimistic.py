@@ -201,7 +201,6 @@ REDUCED = [
 ]
 
 
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("learner", REDUCED, ids=repr)
 def test_reductions_passes_checks(learner: Learner) -> None:
     assert len(check_learner(learner)) >= 12

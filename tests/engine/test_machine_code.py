@@ -1,0 +1,261 @@
+"""Machine code gives the bits of plain Python: every learner, loop, session kernel and statistic, compiled once.
+
+Other tests run kernels as users get them: interpreted for short work. `make test-full` compiles them there too.
+"""
+
+import re
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from conftest import SOURCE
+from pools import pool_with_costs
+from tombola import Budget, Session, play
+from tombola._types import Floats
+from tombola.budget.budget import BudgetRun
+from tombola.classification import ERM, Halfplanes, LabelLearner, LabelledPool, Rectangles, Stumps
+from tombola.confidence import (
+    BernsteinSequence,
+    Betting,
+    EmpiricalBernsteinSerfling,
+    EProcess,
+    Hoeffding,
+    HoeffdingSequence,
+    PredictedMean,
+    RandomOrderTest,
+    Serfling,
+)
+from tombola.confidence.permutation_test import permutation_test
+from tombola.engine import compiler
+from tombola.engine.compiler import compiled, interpreted
+from tombola.engine.runner import Runner
+from tombola.feedback import make_feedback_model
+from tombola.learners import (
+    UCB1,
+    Exp3,
+    FollowTheLeader,
+    Hedge,
+    PrimalDual,
+    Simulation,
+    ThriftyLP,
+)
+from tombola.learners.budgeted.base import BudgetedBase
+from tombola.order import draw_order
+from tombola.policies import LinearIndex, Ridge, Routed, RoutedLP, Trees
+from tombola.racing import RaceSettings
+from tombola.racing.known import SideInformation
+from tombola.racing.predictions import InformedRule
+from twin_cases import ALL
+
+ROWS = 60
+POOL = pool_with_costs(ROWS, 3, 1, seed=1)
+FEATURES = np.random.default_rng(2).normal(size=(ROWS, 2))
+LOSSES: Floats = np.array(POOL.losses, np.float64)
+NAMES, FORWARD = ("a", "b", "c"), np.arange(ROWS, dtype=np.uint32)
+LABELLED = LabelledPool(np.round(FEATURES, 1), (FEATURES[:, 0] + FEATURES[:, 1] ** 2 > 0.5).astype(int))
+
+
+def budget_of(learner: Any) -> Budget | None:
+    return Budget(12.0, worst=[0.0, 1.0, 1.0]) if isinstance(learner, BudgetedBase) else None
+
+
+def played(learner: Any) -> Any:
+    """Play with late feedback; a learner of labels on a labelled pool."""
+    pool = LABELLED if isinstance(learner, LabelLearner) else POOL
+    trace = play(learner, pool, delay=2, budget=budget_of(learner), seed=3)
+    return [trace.actions, trace.probabilities, trace.losses]
+
+
+def live(learner: Any) -> Any:
+    """Answer tickets out of order, some of them on the general path, which takes any type of number."""
+    budget, costs = budget_of(learner), np.asarray(POOL.costs)
+    session = Session(learner, 3, ROWS, budget=budget, seed=3)
+    for t in range(ROWS - 4):
+        session.act()
+        for ticket in session.pending[::-1] if t % 3 == 2 else ():
+            cell = (ticket.round - 1,) if session.feedback_model.full_feedback else (ticket.round - 1, ticket.action)
+            given = {"reward": 1.0 - LOSSES[cell]} if t == 2 else {"loss": LOSSES[cell].tolist()}
+            session.observe(ticket, **given, cost=None if budget is None else costs[cell].tolist())
+    runner = session._live.runner
+    return [session.tickets, session.outcomes, runner.memory, runner.rng]
+
+
+def budgeted_kernels(learner: Any) -> Any:
+    """Alternate mix and observe without the budget tracker, which takes seven seconds to compile."""
+    budget = BudgetRun(Budget(12.0, worst=[0.0, 1.0, 1.0]).resolve(3, 1, horizon=ROWS), "fits")
+    model = make_feedback_model(learner, ROWS, actions=3, budget_run=budget)
+    runner, kernels = Runner(learner, model, np.arange(1, 5, dtype=np.uint64)), learner.kernels(3, ROWS)
+    alternate = _alternate_full if model.full_feedback else _alternate_bandit
+    arguments = (runner.memory, np.zeros(3), LOSSES, np.array(POOL.costs))
+    bound = {"view": runner.view, "write_mix": kernels.mix, "observe": kernels.observe}
+    compiler.compile_loop(alternate, arguments, **bound)(*arguments)
+    return [runner.memory, arguments[1]]
+
+
+def _alternate_full(memory: Any, mix: Any, losses: Any, costs: Any) -> None:
+    for t in range(losses.shape[0]):
+        write_mix(view(memory), mix)  # type: ignore[name-defined]  # noqa: F821 - bound by `compile_loop`
+        observe(view(memory), t + 1, mix, losses[t], costs[t])  # type: ignore[name-defined]  # noqa: F821
+
+
+def _alternate_bandit(memory: Any, mix: Any, losses: Any, costs: Any) -> None:
+    for t in range(losses.shape[0]):
+        write_mix(view(memory), mix)  # type: ignore[name-defined]  # noqa: F821 - bound by `compile_loop`
+        a = t % losses.shape[1]
+        observe(view(memory), t + 1, a, mix[a], losses[t, a], costs[t, a])  # type: ignore[name-defined]  # noqa: F821
+
+
+def live_labels() -> Any:
+    session = Session(ERM(Stumps(2), "random"), horizon=ROWS, features=2, seed=3)
+    for t in range(ROWS):
+        session.act(LABELLED.features[t])
+        for ticket in session.pending[::-1] if t % 3 == 2 else ():
+            session.observe(ticket, label=int(LABELLED.labels[ticket.round - 1]), weight=1.0 if t == 2 else None)
+    return [session.tickets, session.outcomes]
+
+
+def live_policy(policy: Any) -> Any:
+    session = Session(policy, 3, ROWS, features=2, seed=3)
+    for t in range(ROWS):
+        ticket = session.act(FEATURES[t])
+        session.observe(ticket, loss=LOSSES[t] if isinstance(policy, Routed) else float(LOSSES[t, ticket.action]))
+    return [session.tickets]
+
+
+def routed() -> Any:
+    trace = ROUTED.play(POOL, FEATURES, seed=3)
+    return [trace.actions, *trace.stakes]
+
+
+def routed_lp() -> Any:
+    return [RoutedLP(models=(Ridge(),)).play(POOL, FEATURES, Budget(20.0), seed=3).actions]
+
+
+def statistic(make: Callable[[], Any]) -> Any:
+    seen = make()
+    seen.extend(LOSSES[:-1])
+    for action in range(3):
+        seen.update(float(LOSSES[-1, action]), action)
+    return [seen._memory]
+
+
+def order_test() -> Any:
+    test = RandomOrderTest(3, seed=3)
+    test.extend(LOSSES)
+    test.update(0.5, 1)
+    return [test._memory]
+
+
+def predicted_mean() -> Any:
+    sequence = PredictedMean(LOSSES[:, 1:], points=[0.4, 0.5])
+    for row in range(ROWS):
+        sequence.update(row, float(LOSSES[row, 0]))
+    return [sequence.max_wealth]
+
+
+def race(**question: Any) -> Any:
+    """Run a race on the whole table, and row by row."""
+    rule = RaceSettings(NAMES, level=0.3, **question).rule(ROWS)
+    calls = rule.play(POOL.losses, FORWARD)
+    whole = rule.memory.copy()
+    rule.reset()
+    for row in LOSSES:
+        if not rule.done:
+            rule.update(row.copy())
+    return [calls, whole, rule.memory]
+
+
+def race_with_history() -> Any:
+    known = np.where(np.arange(3) == 2, LOSSES, np.nan)
+    side = SideInformation.of(NAMES, [str(row) for row in range(ROWS)], known, LOSSES[:, ::2] / 2)
+    informed = InformedRule(RaceSettings(NAMES, level=0.01).rule(ROWS), side)
+    calls = informed.play(POOL.losses, FORWARD)
+    whole = informed.rule.memory.copy()
+    informed.reset()
+    for row in range(9):
+        informed.update(row, LOSSES[row].copy())
+    return [calls, whole, informed.rule.memory, informed.sums.predicted]
+
+
+ROUTED = Routed(models=(Trees(3, trees=4), Ridge()))
+# One learner of each class: parameters are numbers in the state, not other kernels.
+LEARNERS = {type(case.learner).__name__: case.learner for case in ALL[::-1]}
+BUDGETED = {name: learner for name, learner in LEARNERS.items() if isinstance(learner, BudgetedBase)}
+# Loops differ by feedback model, and by whether the learner mixes or plans.
+PLAYED = [FollowTheLeader(), Hedge(), UCB1(), Exp3(), Simulation(FollowTheLeader()), PrimalDual(), ThriftyLP()]
+LABELS = [ERM(Stumps(2), "random"), ERM(Rectangles()), ERM(Halfplanes())]
+STATISTICS: list[Any] = [
+    HoeffdingSequence,
+    BernsteinSequence,
+    Betting,
+    Hoeffding,
+    Serfling,
+    EmpiricalBernsteinSerfling,
+]
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "best": {}, "within": {"within": 0.1}, "top": {"top": 2}, "gate": {"baseline": "a"},
+    "ranks": {"question": "ranks"}, "place": {"question": "ranks", "candidate": "a"},
+    "blocks": {"question": "ranks", "blocks": True},
+}  # fmt: skip
+CASES: dict[str, Callable[[], Any]] = {
+    **{f"session {name}": partial(live, one) for name, one in LEARNERS.items() if name not in BUDGETED},
+    "session PrimalDual": partial(live, PrimalDual()),
+    **{f"kernels {name}": partial(budgeted_kernels, learner) for name, learner in BUDGETED.items()},
+    **{f"play {learner!r}": partial(played, learner) for learner in [*PLAYED, *LABELS]},
+    "session labels": live_labels,
+    "session Routed": partial(live_policy, ROUTED),
+    "session LinearIndex": partial(live_policy, LinearIndex()),
+    "play Routed": routed,
+    "play RoutedLP": routed_lp,
+    **{kind.__name__: partial(statistic, partial(kind, ROWS, actions=3)) for kind in STATISTICS},
+    "EProcess": partial(statistic, partial(EProcess, at_most=0.5, population=ROWS, actions=3)),
+    "RandomOrderTest": order_test,
+    "permutation_test": lambda: [permutation_test(LOSSES, 0.05, np.random.SeedSequence(3))],
+    "PredictedMean": predicted_mean,
+    **{f"race {name}": partial(race, **question) for name, question in QUESTIONS.items()},
+    "race with history": race_with_history,
+    "iid order": lambda: [draw_order("iid", ROWS, np.arange(1, 5, dtype=np.uint64))],
+}
+_compile_or_interpret = compiler._compile_or_interpret
+_modules: set[str] = set()  # that have asked for a kernel
+
+
+def _note_module(*arguments: Any, **options: Any) -> Any:
+    _modules.add(sys._getframe(2).f_globals["__name__"])
+    return _compile_or_interpret(*arguments, **options)
+
+
+@cache
+def plain_bits(name: str) -> Any:
+    with interpreted(), mock.patch.object(compiler, "_compile_or_interpret", _note_module):
+        return bits(CASES[name]())
+
+
+def bits(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [bits(part) for part in value]
+    return None if value is None else np.asarray(value, np.float64).tobytes()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_machine_code_gives_bits_of_plain_python(name: str) -> None:
+    with compiled():
+        assert bits(CASES[name]()) == plain_bits(name)
+
+
+def test_every_module_that_compiles_is_covered() -> None:
+    """A new module with kernels needs a case above."""
+    for name in CASES:
+        plain_bits(name)
+    package = SOURCE / "tombola"
+    compiling = {
+        ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        for path in package.rglob("*.py")
+        if re.search(r"^from tombola.engine.compiler import .*compile_(loop|step)", path.read_text(), re.MULTILINE)
+    }
+    assert {module for module in _modules if module.startswith("tombola.")} == compiling
