@@ -1,4 +1,4 @@
-"""Estimates with intervals: means, slopes on logarithmic axes; sampling without replacement."""
+"""Estimates with intervals: means, slopes, sampling without replacement."""
 
 import math
 from typing import NamedTuple

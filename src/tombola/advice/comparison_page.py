@@ -152,7 +152,7 @@ def _learning_curve(report: CompareReport, explained: Explanation) -> Picture:
         f"always {_shorten(pool.actions[pool.best])}": float(pool.means.min()),
         "best action of every row": float(np.asarray(pool.losses).min(axis=1).mean()),
     }
-    band = Band("router", explained.starts, *_statistics.mean_band(in_units(explained.curve, units)))
+    band = Band("router", explained.starts, *_statistics.mean_band(_in_units(explained.curve, units)))
     lines = tuple(Line(name, ends, np.full(2, units.number(value))) for name, value in references.items())
     chart = Chart(alt, "rows trained on", f"mean {units.quantity}", (band,), lines, log_x=True, log_y=False, alt=alt)
     caption = (
@@ -321,13 +321,13 @@ def _budget_picture(report: CompareReport) -> list[Picture]:
     if len(corners) < 2:
         return []
     units = report.units
-    value = in_units(loss, units)
+    value = _in_units(loss, units)
     best = Band("best mix", cost * report.pool.rows, value, value, value)
     routed = () if report.routing is None else report.routing.quality
     bands = [best]
     if len(routed) > 1:
         spent, quality = (np.array(column) for column in zip(*sorted(routed), strict=True))
-        quality = in_units(quality, units)
+        quality = _in_units(quality, units)
         bands.append(Band("RoutedLP", spent, quality, quality, quality))
     points = _action_points(report, max_cost=_BUDGET_AXIS_MARGIN * float(best.x[-1]))
     names = join_names([_shorten(report.pool.actions[action]) for action in corners], limit=None, last=" and ")
@@ -344,7 +344,7 @@ def _budget_picture(report: CompareReport) -> list[Picture]:
     return [Picture(alt, f"{caption}.", chart)]
 
 
-def in_units(losses: Floats, units: Units) -> Floats:
+def _in_units(losses: Floats, units: Units) -> Floats:
     """Convert an array of losses to the unit of a table, in the same shape."""
     start, slope = units.number(0.0), units.number(1.0) - units.number(0.0)
     return start + slope * losses
@@ -354,7 +354,7 @@ def _action_points(report: CompareReport, *, max_cost: float) -> tuple[Point, ..
     """Return the cost on all rows and the mean of every action up to this cost."""
     pool = report.pool
     costs = pool.rows * mean_costs(pool)[:, 0]
-    actions = zip(pool.actions, costs.tolist(), in_units(pool.means, report.units).tolist(), strict=True)
+    actions = zip(pool.actions, costs.tolist(), _in_units(pool.means, report.units).tolist(), strict=True)
     return tuple(Point(name, cost, mean) for name, cost, mean in actions if cost <= max_cost)
 
 

@@ -153,7 +153,7 @@ class CompareReport:
 
     @property
     def regret_scale(self) -> float:
-        """The factor from regrets to the unit of the table; with a target, regrets are costs."""
+        """The factor from regrets to the unit of the table; 1 with a target (costs)."""
         return 1.0 if self.request.target is not None else self.units.gap(1.0)
 
     @cached_property

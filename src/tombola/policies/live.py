@@ -88,6 +88,7 @@ class FeatureRows:
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
+        """Return the model for a learner, with features and without a budget; see `FeedbackModel`."""
         if budget_run is not None:
             raise ParameterError(
                 f"budget: expected none with {type(learner).__name__}, got one; leave it out, or play RoutedLP."
@@ -97,6 +98,7 @@ class FeatureRows:
 
     @property
     def n_features(self) -> int:
+        """The number of features that `act` takes."""
         return self.features
 
     def encode_features(self, given: Any) -> Floats:

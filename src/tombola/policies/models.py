@@ -194,7 +194,10 @@ class SklearnModel:
     regressor: Any
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
-        """Fit a copy; random states that are not set become `seed`."""
+        """Fit a copy, and return it; random states that are not set become `seed`.
+
+        features, centred: as in `Model.fit`.
+        """
         whole = self._copy(seed)
         if type(whole).__name__ in _FORESTS and whole.bootstrap:
             return _fit_forest(whole, features, centred)
@@ -369,7 +372,7 @@ def fill_missing(features: Floats) -> Floats:
 
 
 def _is_regressor(model: Any) -> bool:
-    """Return whether a model has the interface of scikit-learn: `predict`, and `fit` without a seed."""
+    """Return whether a model has the interface of scikit-learn."""
     return hasattr(model, "fit") and hasattr(model, "predict") and "seed" not in signature(model.fit).parameters
 
 

@@ -166,7 +166,7 @@ def _bet_against_set(state: Any, losses: Floats, s: int) -> None:
 
 
 def _reject_set(state: Any, s: int) -> None:
-    """Reject set s if its wealth suffices, or a member is certainly worse than another.
+    """Reject set s if its wealth suffices, or a member is certainly worse.
 
     The row is counted already. `state.current_wealth` of every member becomes at most the wealth of the set.
 

@@ -80,6 +80,7 @@ class Ranking:
     readings: one reading, or for a full table "this list" and "beyond this list".
     clusters: number of clusters; 0 without clusters.
     scale: smallest and largest possible value of the table.
+    n_incomplete: number of rows with a missing answer, which are not used.
 
     Methods with a parameter `reading` take its name; None is the first one.
 
@@ -98,7 +99,7 @@ class Ranking:
     readings: tuple[Reading, ...]
     clusters: int = 0
     scale: tuple[float, float] = (0.0, 1.0)
-    n_incomplete: int = 0  # rows with a missing answer, which are not used
+    n_incomplete: int = 0
 
     @property
     def missing_text(self) -> str:

@@ -91,7 +91,7 @@ def write_planned_mix(state: Any, mix: Floats) -> None:
 
 
 def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
-    """Return whether to plan: new answers are enough, or a planned action does not fit.
+    """Return whether to plan: enough new answers, or a planned action does not fit.
 
     state: with the fields `following`, `played` and `fitted`.
     answered: number of answers so far.
@@ -134,7 +134,7 @@ def loss_to_reach_target(state: Any, lost: float, remaining: float) -> float:
 def _write_cheapest_mix(
     state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, needed_loss: float
 ) -> bool:
-    """Write the cheapest mix with a mean loss of at most `needed_loss`; return success.
+    """Write the cheapest mix of mean loss at most `needed_loss`; return success.
 
     state: the mix is written into `state.played`.
     rewards, costs: means of all actions, shapes (k,) and (k, m).
