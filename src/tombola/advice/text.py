@@ -12,6 +12,7 @@ import numpy as np
 from tombola import _statistics
 from tombola._formatting import format_estimate, format_number, join_names, option_text
 from tombola._statistics import Estimate
+from tombola.bounds.sources import bound_source
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import Optimum, UnreachableError, optimum
 from tombola.confidence import OrderVerdict
@@ -135,7 +136,9 @@ def _precision_text(report: "CompareReport") -> str:
     # A regret above the number of rows is impossible, so such a bound says nothing.
     if report.bound is not None and report.bound < report.pool.rows:
         bound = format_number(report.regret_scale * report.bound)
-        text += f" Proved for every table in random order: expected regret at most {bound}."
+        source = bound_source(report.request.recipes[report.advice.learner])
+        theorem = f" ({source})" if source else ""
+        text += f" Proved for every table in random order: expected regret at most {bound}{theorem}."
     return text
 
 

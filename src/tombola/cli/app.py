@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from tombola import __version__
+from tombola.cli.cite import cite
 from tombola.cli.claims import claims
 from tombola.cli.compare import compare
 from tombola.cli.demo import demo
@@ -60,6 +61,7 @@ app.command("check-order", rich_help_panel=EVIDENCE_PANEL)(check_order)
 app.command(rich_help_panel=PAPER_PANEL)(reproduce)
 app.command(rich_help_panel=PAPER_PANEL)(claims)
 app.command(rich_help_panel=PAPER_PANEL)(learners)
+app.command(rich_help_panel=PAPER_PANEL)(cite)
 
 
 def main() -> None:
