@@ -111,3 +111,19 @@ print(sorted(data), data["image/png"][:4], metadata["image/png"])
     assert done.stderr == ""
     assert "'image/png'" in done.stdout
     assert "'width': 560, 'height': 352" in done.stdout
+
+
+def test_figure_for_the_column_of_a_paper() -> None:
+    """Below 4.5 inches the curves keep the width: a legend below, small letters, no title."""
+    x = np.arange(1.0, 30.0)
+    bands = tuple(Band(f"learner {i}", x, i * x, i * x, i * x) for i in range(1, 4))
+    chart = Chart("title", "round", "regret: loss above the best fixed action", bands, log_x=False, log_y=False)
+    figure = draw_chart(chart, size=(3.3, 2.2))
+    figure_bytes(figure, "pdf")
+    axes = figure.axes[0]
+    box = axes.get_window_extent()
+    assert box.width / figure.bbox.width > 0.75
+    assert (axes.get_title(loc="left"), axes.get_ylabel()) == ("", "regret")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["learner 1", "learner 2", "learner 3"]
+    assert figure.legends[0].get_window_extent().y1 < box.y0
+    assert all(label.get_fontsize() == 7 for label in axes.get_xticklabels())

@@ -35,6 +35,9 @@ _MAX_LABEL_LENGTH = 48
 MAX_MARKED_POINTS = 24
 # Width and height in inches: the text width of a page, and a notebook's column.
 _DEFAULT_SIZE = (7.0, 4.4)
+# A narrower figure is one for the column of a paper: its letters, in points, and the longest name in two columns of
+# its legend.
+_SMALL_WIDTH, _SMALL_FONT, _LEGEND_LENGTH = 4.5, 7, 24
 # Inches per interval of `draw_intervals`, and for its axis and title.
 INTERVAL_HEIGHT, MARGIN_HEIGHT = 0.32, 1.1
 # Suffixes that `save` accepts.
@@ -62,7 +65,8 @@ def draw_chart(
 ) -> "Figure":
     """Draw a chart into these axes, or a new figure; return the figure.
 
-    Each curve is labelled at its right end, a vertical line at its top. Labels follow their curves if the limits of the
+    Each curve is labelled at its right end, a vertical line at its top; a figure narrower than 4.5 inches has a legend
+    below and no title. Labels follow their curves if the limits of the
     axes change later, and make room for each other if several charts share the axes.
 
     titled: whether to write the title.
@@ -71,8 +75,9 @@ def draw_chart(
     """
     if axes is not None and size is not None:
         raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
+    small = axes is None and size is not None and _checked_size(size)[0] < _SMALL_WIDTH
     axes = _new_axes(size) if axes is None else axes
-    chart = _named_short(chart, _label_length(axes))
+    chart = _named_short(chart, _MAX_LABEL_LENGTH if small else _label_length(axes))
     for point in chart.points:
         axes.plot(point.x, point.y, color=REFERENCE, marker="o", markersize=3.5, linewidth=0)
     # A second chart in the same axes continues the colours of the first.
@@ -82,14 +87,39 @@ def draw_chart(
         low, high = (np.where(np.isfinite(end), end, band.middle) for end in (band.low, band.high))
         axes.fill_between(band.x, low, high, color=colour, alpha=0.18, linewidth=0)
         marker = _MARKERS[index % len(_MARKERS)] if band.x.size <= MAX_MARKED_POINTS else None
-        axes.plot(band.x, band.middle, color=colour, marker=marker, markersize=5, linewidth=1.8)
+        width, marker_size = (1.2, 3) if small else (1.8, 5)
+        axes.plot(
+            band.x, band.middle, color=colour, marker=marker, markersize=marker_size, linewidth=width, label=band.name
+        )
     for index, line in enumerate(chart.lines):
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
-        axes.plot(line.x, line.y, color=REFERENCE, linestyle=(0, dashes), linewidth=1.4)
-    _dress(axes, chart, start)
-    if titled:
+        axes.plot(line.x, line.y, color=REFERENCE, linestyle=(0, dashes), linewidth=1.4, label=line.name)
+    _dress(axes, chart, start, labelled=not small)
+    if small:
+        _shrink(axes)
+    elif titled:
         add_title(axes, chart)
     return cast("Figure", axes.figure)
+
+
+def _shrink(axes: "Axes") -> None:
+    """Fit a chart into the column of a paper: small letters, a legend below, no title.
+
+    Names beside the curves would take half of the width, and a caption replaces the title.
+    """
+    axes.tick_params(which="both", labelsize=_SMALL_FONT)
+    # The definition after the colon is for the caption.
+    axes.set_ylabel(axes.get_ylabel().partition(":")[0], fontsize=_SMALL_FONT + 1, color=INK, parse_math=False)
+    axes.set_xlabel(axes.get_xlabel(), fontsize=_SMALL_FONT + 1, labelpad=2, color=INK, parse_math=False)
+    handles, names = axes.get_legend_handles_labels()
+    columns = 1 if max(map(len, names), default=0) > _LEGEND_LENGTH else 2
+    figure: Any = axes.figure
+    legend = figure.legend(
+        handles, names, loc="outside lower center", ncols=columns, fontsize=_SMALL_FONT, frameon=False,
+        handlelength=2.2, labelspacing=0.2, columnspacing=1.0, borderaxespad=0.1,
+    )  # fmt: skip
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def add_title(axes: "Axes", chart: Chart) -> None:
@@ -258,7 +288,7 @@ def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
     """Return the content of a PNG, SVG or PDF file; equal figures give equal bytes.
 
     kind: "png", "svg" or "pdf".
-    dpi: pixels per inch; None for 160 in PNG, 72 otherwise.
+    dpi: pixels per inch; None for 300 in PNG, 72 otherwise.
     """
     from matplotlib import rc_context
 
@@ -268,11 +298,11 @@ def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
     # Type 42 embeds TrueType fonts, which publishers require.
     options: Any = {"svg.fonttype": "none", "svg.hashsalt": "tombola", "pdf.fonttype": 42}
     with rc_context(options), _without_remarks():
-        figure.savefig(buffer, format=kind, dpi=dpi or (160 if kind == "png" else 72), metadata=metadata)
+        figure.savefig(buffer, format=kind, dpi=dpi or (300 if kind == "png" else 72), metadata=metadata)
     return buffer.getvalue()
 
 
-def _dress(axes: "Axes", chart: Chart, start: int) -> None:
+def _dress(axes: "Axes", chart: Chart, start: int, *, labelled: bool = True) -> None:
     from matplotlib.ticker import MaxNLocator
 
     if chart.log_x:
@@ -294,7 +324,8 @@ def _dress(axes: "Axes", chart: Chart, start: int) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands, start)]
     others = [line for line in chart.lines if not _is_upright(line)]
-    _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE) for line in others)])
+    if labelled:
+        _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE) for line in others)])
     for line in chart.lines:
         if _is_upright(line):
             _name_upright(axes, line)
