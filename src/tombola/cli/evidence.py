@@ -64,6 +64,7 @@ def certify(
     losses: Annotated[bool, typer.Option("--losses", help="The numbers are losses: lower is better.")] = False,  # noqa: FBT002
     scores: Annotated[bool, typer.Option("--scores", help="The numbers are scores: higher is better.")] = False,  # noqa: FBT002
     span: _Range = "0,1",
+    ignore: Annotated[str, typer.Option(help="Columns that are not actions; names or patterns, commas between.")] = "",
     history: _History = None,
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
@@ -76,7 +77,7 @@ def certify(
     Exit status 0: proved, stop now. 3: undecided, read more rows. 2: bad input.
     """
     from tombola.confidence import RowMonitor
-    from tombola.readers.names import is_id_name
+    from tombola.readers.names import is_id_name, matching
     from tombola.readers.units import Units, parse_range
 
     _check_options("certify", table, level, out, follow=follow, has_size=rows is not None)
@@ -86,6 +87,13 @@ def certify(
         units = Units(*parse_range(span), scores)
         _certify_mean(source, _PastRows(history, source, rows), within, level, units, seed, out, as_json=as_json)
     ids = [name for name in source.header if is_id_name(name)]
+    for pattern in split_commas(ignore):
+        found = matching(source.header, pattern)
+        if not found:
+            raise ParameterError(
+                f"--ignore: expected a column among {_join(source.header)}, got {pattern!r}; write one of them."
+            )
+        ids += [name for name in found if name not in ids]
     places = [place for place, name in enumerate(source.header) if name not in ids]
     names = [source.header[place] for place in places]
     if not names:

@@ -158,9 +158,10 @@ def start(
         typer.echo(json.dumps({"file": str(file), "rows": count, "race": chosen.to_json()}))
     else:
         k, order = len(chosen.candidates), f"in random order (seed {chosen.seed})"
-        show(f"{file}: {k} candidates on {count:,} rows {order}, at most {k * count - on_file:,} calls")
-        show("The next calls to make:")
-        show(f"  tombola race next {file}", soft=True)
+        calls = k * count - on_file
+        show(f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}")
+        show("The next calls to make:" if calls else "All answers are on file. The result:")
+        show(f"  tombola race {'next' if calls else 'status'} {file}", soft=True)
 
 
 @app.command("next")
@@ -619,7 +620,7 @@ def _standings_table(report: "RaceReport") -> "Table":
         table.columns[column].justify = "right"
     for one in report.standings:
         mean = f"{units.number(one.mean_loss):.4g}" if one.rows else "–"
-        dropped = "–" if one.active else f"{one.rows:,}"
+        dropped = "–" if one.active else f"{one.drop_row:,}"
         wealth = "–" if one.active else "certain" if math.isinf(one.wealth) else f"{one.wealth:,.4g}"
         table.add_row(
             escape_control(one.name), mean, f"{one.rows:,}", dropped, escape_control(one.against) or "–", wealth

@@ -40,10 +40,12 @@ class _Standing(NamedTuple):
     """One candidate in the report of a race.
 
     name: of the candidate.
-    mean_loss, rows: its mean loss, and the rows it is over; NaN and 0 before the first row.
+    mean_loss, rows: its mean loss, and the rows it is over; NaN and 0 before the first row. With more answers on file
+        than rows counted, the mean is over those.
     active: whether it is still in the race.
     against, wealth: if dropped, the opponent it lost to and the wealth of that bet; else "" and NaN.
     ranks: first and last possible rank; None without question="ranks".
+    drop_row: number of rows counted when it was dropped; 0 if it is active.
     """
 
     name: str
@@ -53,6 +55,7 @@ class _Standing(NamedTuple):
     against: str
     wealth: float
     ranks: tuple[int, int] | None = None
+    drop_row: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,13 +218,16 @@ def plot_race(
 
 
 def _standings(race: Race) -> tuple[_Standing, ...]:
-    means, counted = race.mean_losses, race.whole.rows_counted
-    ranked = sorted(race.active, key=lambda name: means[name])
-    active = [_Standing(name, means[name], counted, active=True, against="", wealth=math.nan) for name in ranked]
+    means = {name: _mean(race, name, race.whole.rows_counted) for name in race.active}
+    ranked = sorted(race.active, key=lambda name: means[name][0])
+    active = [_Standing(name, *means[name], active=True, against="", wealth=math.nan) for name in ranked]
     dropped = [
-        _Standing(one.candidate, means[one.candidate], one.row, active=False, against=one.against, wealth=one.wealth)
+        _Standing(
+            one.candidate, *_mean(race, one.candidate, one.row), active=False, against=one.against, wealth=one.wealth,
+            drop_row=one.row,
+        )
         for one in race.dropped
-    ]
+    ]  # fmt: skip
     if not (sets := race.rank_sets):
         return (*active, *reversed(dropped))
     # Candidates without a rank set, with settings.candidate, come last.
@@ -229,6 +235,13 @@ def _standings(race: Race) -> tuple[_Standing, ...]:
     ranked_by = sorted([*active, *dropped], key=lambda one: (*sets.get(one.name, unranked), one.mean_loss))
     # A settled rank rests on many pairs, so there is no single wealth to show.
     return tuple(one._replace(ranks=sets.get(one.name), wealth=math.nan) for one in ranked_by)
+
+
+def _mean(race: Race, name: str, counted: int) -> tuple[float, int]:
+    """Return the mean loss of a candidate and the number of rows it is over."""
+    on_file = race.side.known[:, race.candidates.index(name)]
+    known = on_file[~np.isnan(on_file)]
+    return (float(known.mean()), known.size) if known.size > counted else (race.mean_losses[name], counted)
 
 
 def _to_json(one: _Standing) -> dict[str, Any]:
@@ -301,7 +314,7 @@ def _table_row(one: _Standing, units: Units) -> dict[str, str | bool]:
         "active": one.active,
         "mean_loss": f"{units.number(one.mean_loss):.4g}" if one.rows else "–",
         "rows": f"{one.rows:,}",
-        "drop_row": "in the race" if one.active else f"{one.rows:,}",
+        "drop_row": "in the race" if one.active else f"{one.drop_row:,}",
         "against": one.against or "–",
         "wealth": "–" if math.isnan(one.wealth) else wealth,
     }

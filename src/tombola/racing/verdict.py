@@ -388,7 +388,8 @@ def _lead(result: Result) -> str:
     lead = (totals[1] - totals[0]) / result.rows_counted
     exact = "exactly " if result.rows_counted == result.rule.population else ""
     units = result.settings.units
-    return f", where {result.leader} leads by {exact}{units.gap(lead):.3g} in mean {units.quantity}"
+    rows = "" if exact else f" on {plural(result.rows_counted, 'row')}"
+    return f", where {result.leader} leads by {exact}{units.gap(lead):.3g} in mean {units.quantity}{rows}"
 
 
 def _candidates(result: Result) -> str:
