@@ -11,6 +11,7 @@ import pytest
 from browser import needs_browser, open_file
 from tombola.advice.comparison_page import ActionMean, Picture, _mean_bars
 from tombola.advice.text import Summary
+from tombola.readers.units import UNIT_LOSSES
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart, svg_text
 from tombola.report.page import draw_for_page, render
@@ -41,6 +42,8 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
     )
     report = SimpleNamespace(
         summary=summary,
+        quantity="loss",
+        units=UNIT_LOSSES,
         order_test=SimpleNamespace(refuted=True),
         order_text="not random",
         groups=(),

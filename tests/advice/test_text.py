@@ -35,7 +35,9 @@ def test_summary_of_clear_table() -> None:
     assert summary.advice.startswith("Advice for a new list like this one: use FollowTheLeader: ")
     assert "less total loss than Uniform" in summary.advice
     assert "less total loss than a random fixed action, and" in summary.gain
-    assert summary.command.startswith("tombola session start ids.csv --actions 0,1 --learner FollowTheLeader --seed")
+    assert summary.command.startswith(
+        "tombola session start ids.csv --actions 0,1 --losses --learner FollowTheLeader --seed"
+    )
     assert f"expected regret at most {FollowTheLeader().bound(2, 120):.4g}." in summary.precision
     assert summary.warnings == ()
 
@@ -82,7 +84,9 @@ def test_bound_above_number_of_rows_is_left_out() -> None:
     report = report_on(CLEAR[:12])
     for bound, printed in ((12.0, False), (11.5, True)):
         runs = replace(report.runs, bounds=dict.fromkeys(report.runs.bounds, bound))
-        assert ("at most 11.5." in replace(report, runs=runs).summary.precision) == printed
+        assert (
+            "at most 11.5 (docs/theory/delay.md, section 1)." in replace(report, runs=runs).summary.precision
+        ) == printed
 
 
 def test_learner_from_file_has_no_session_command(tmp_path: Path) -> None:
@@ -103,7 +107,7 @@ def test_learner_text_keeps_other_parameters() -> None:
 def test_order_test_text() -> None:
     drifting = np.repeat([[0.0, 0.5], [1.0, 0.5]], 200, axis=0)
     text = order_test_text(check_order(drifting, 0.01, seed=1), ("rising", "flat"), 0.01)
-    assert text.startswith("Order test: not in random order. The losses of rising drift, detected after ")
+    assert text.startswith("Order test: not in random order. The values of rising drift, detected after ")
     shuffled = check_order(np.random.default_rng(0).permutation(drifting), 0.01, seed=1)
     assert order_test_text(shuffled, ("rising", "flat"), 0.01) == (
         "Order test: no evidence against random order (level 1 %). Shuffle the list to be sure."
@@ -115,5 +119,5 @@ def test_budget_of_zero_could_save_losses() -> None:
     pool = Pool([[0.6, 0.1]] * 10, ["small", "large"], costs=[[1.0, 4.0]] * 10)
     request = CompareRequest(Conditions(), amounts=(0.0,), repetitions=1)
     best = run_comparison(Table(pool, None, []), request).summary.best
-    assert "Any budget above 0 could save losses." in best
+    assert "Any budget above 0 could bring less total loss." in best
     assert "affordable" not in best

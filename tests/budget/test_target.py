@@ -242,7 +242,7 @@ def test_what_tenth_more_saves_is_what_it_saves(seed: int) -> None:
         more = amounts.copy()
         more[j] *= 1.1
         saved = least(losses, costs, amounts) - least(losses, costs, more)
-        sentence = f"({format_number(amounts[j] / 10)}) saves {format_number(saved)} losses"
+        sentence = f"({format_number(amounts[j] / 10)}) brings {format_number(saved)} less total loss"
         assert (sentence in words) == (saved > 1e-9), (words, sentence)
     enough = least(losses, costs, amounts) < losses.sum(axis=0).min() + 1e-9
     assert ("affordable on every row" in words) == enough, words
@@ -264,6 +264,6 @@ def price_of(pool: Pool, budget: Budget) -> str:
 def test_price_of_one_loss_less() -> None:
     """At a corner: the price of one loss less, not of one loss more; none where no mix has less."""
     pool = Pool([[0.5, 0.25, 1.0]] * 8, costs=[[0.0, 3.0, 2.0]] * 8)
-    assert price_of(pool, Budget(target=0.5, null="add")).startswith("One loss less costs 12; a target")
+    assert price_of(pool, Budget(target=0.5, null="add")).startswith("One row better (by 1 loss) costs 12; a target")
     assert price_of(pool, Budget(target=0.25, null="add")).startswith("No mix reaches a target a tenth stricter")
     assert "nothing" in price_of(pool, Budget(1e308, null="add"))
