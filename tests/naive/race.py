@@ -148,6 +148,8 @@ def top(table: Any, level: Any, m: Any, most: Any = 5000) -> Any:
     active, since = list(range(k)), 0
     certain: Any = set()
     chosen: Any = None
+    # The least wealth at which a set with the candidate was rejected.
+    least = dict.fromkeys(active, math.inf)
     for i in range(N):
         if len(active) <= m:
             break
@@ -169,7 +171,10 @@ def top(table: Any, level: Any, m: Any, most: Any = 5000) -> Any:
                 if any((a, b) in certain for a in others for b in members):
                     value = math.inf
                 out |= {b: min(out[b], value) for b in members}
-                rejected |= {members} if value >= threshold else set()
+                if value >= threshold:
+                    rejected |= {members}
+                    least |= {b: min(least[b], value) for b in members}
+            out = {b: min(value, least[b]) if value >= threshold else value for b, value in out.items()}
             chosen = {members: opponents for members, opponents in chosen.items() if members not in rejected}
         if not few:
             for b in active:
