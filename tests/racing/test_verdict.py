@@ -7,9 +7,10 @@ import pytest
 
 from race_cases import answer_all
 from tombola.racing import Race
+from tombola.racing.best import Best
 from tombola.racing.ranks import Place, Ranks
 from tombola.racing.top import Top
-from tombola.racing.verdict import is_exact, is_wrong
+from tombola.racing.verdict import is_exact, is_wrong, rows_remaining
 
 
 def race_with_constant_difference(rows: int, by: float) -> Race:
@@ -25,13 +26,35 @@ def race_with_constant_difference(rows: int, by: float) -> Race:
 def test_rows_remaining_for_small_differences(rows: int, least: int) -> None:
     """There is no spread at all, but no row counts for more than its difference of .004."""
     race = race_with_constant_difference(rows, by=0.004)
-    guess = race.rows_remaining
+    guess, ends = race.rows_remaining, race.rows_remaining_range
     while not race.done:
         for call in race.calls():
             race.record(call, loss=0.004 * (call.candidate == "b"))
     assert guess is not None
+    assert ends is not None
     assert guess + 2 >= least
-    assert race.rows_counted / 1.5 <= guess + 2 <= 1.5 * race.rows_counted
+    assert ends[0] <= race.rows_counted - 2 <= ends[1]
+    assert race.rows_counted / 1.5 <= guess + 2 <= 2.0 * race.rows_counted
+
+
+def test_range_of_remaining_rows_is_calibrated() -> None:
+    """Of 200 forecasts after 20 rows at least 80 % contain the rows needed; small edges make the mean large."""
+    needed, means, inside = [], [], 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        table = (rng.random((600, 2)) < [0.3, 0.45 + 0.1 * (seed % 2)]).astype(float)
+        rule, order = Best(candidates=2, rows=600, population=600, level=0.05), np.arange(600, dtype=np.uint32)
+        rule.play(table, order)
+        rows = rule.rows_seen
+        rule.play(table, order[:20])
+        forecast = rows_remaining(rule)
+        if rows > 20 and forecast is not None:
+            needed.append(rows - 20)
+            means.append(forecast.mean)
+            inside += forecast.low <= rows - 20 <= forecast.high
+            assert 1 <= forecast.low <= forecast.mean <= forecast.high <= 580
+    assert inside >= 0.8 * len(needed)
+    assert 0.9 < np.mean(means) / np.mean(needed) < 2.6
 
 
 @pytest.mark.usefixtures("plainly")

@@ -391,14 +391,24 @@ class Race(ProcessBound):
 
     @property
     def rows_remaining(self) -> int | None:
-        """Estimated number of rows still needed; None before the first row."""
+        """Estimated number of rows still needed, on average; None before the first row."""
+        return self._rows_needed("mean")
+
+    @property
+    def rows_remaining_range(self) -> tuple[int, int] | None:
+        """Ends of a 90 % range of the rows still needed; None before the first row."""
+        low, high = self._rows_needed("low"), self._rows_needed("high")
+        return None if low is None or high is None else (low, high)
+
+    def _rows_needed(self, end: Literal["mean", "low", "high"]) -> int | None:
         if self.strata is None:
-            return rows_remaining(self.rule)
+            forecast = rows_remaining(self.rule)
+            return None if forecast is None else getattr(forecast, end)
         needed: set[int] = set()
         for part in self._parts:
-            count = rows_remaining(part.rule)
+            forecast = rows_remaining(part.rule)
             ahead = (at for at in range(self._cursor, len(self._order)) if part in self._parts_at(at))
-            needed.update(islice(ahead, part.rule.rows if count is None else count))
+            needed.update(islice(ahead, part.rule.rows if forecast is None else getattr(forecast, end)))
         return len(needed) if self._n_counted else None
 
     def __await__(self) -> Generator[Any, None, "Race"]:

@@ -375,8 +375,10 @@ def progress_line(race: Race) -> str:
     units = race.settings.units
     mean = "" if leader is None else f"mean {units.quantity} {units.number(race.mean_losses[leader]):.4g}"
     leading = f", {leader} leads with {mean}" if leader is not None else ""
-    more = race.rows_remaining
-    estimate = f", about {more:,} row{'s' * (more > 1)} to go" if more else ""
+    more, ends = race.rows_remaining, race.rows_remaining_range
+    estimate = ""
+    if more and ends:
+        estimate = f", about {more:,} row{'s' * (more > 1)} to go (90 % range {ends[0]:,} to {ends[1]:,})"
     return (
         f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the race{leading}, "
         f"{race.calls_made:,} of {race.calls_made + race.calls_saved:,} calls{estimate}"
