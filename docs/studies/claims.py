@@ -4,7 +4,7 @@
 
 Parts: all claims with ten seeds (`seeds`), source faults (`source`) and other faults (`faults`) with three, and with
 --full all claims in full size. Finished units are cached in FOLDER, so parts may run at the same time, and a killed run
-continues. Each part writes its tables, unless claims are named. One worker.
+continues. Each part writes its tables; if claims are named, only their rows. One worker.
 """
 
 import argparse
@@ -91,14 +91,28 @@ def cell(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|^~$])", r"\\\1", text)
 
 
-def write(tables: dict[str, list[str]]) -> None:
-    """Replace the tables between their markers on the page."""
+def merged(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return a table with the rows of the claims in `new` replaced, in the order of the claims."""
+    names = [kind.name for kind in CLAIMS]
+    renewed = {name_of(line) for line in new[2:]}
+    rows = [line for line in old[2:] if name_of(line) not in renewed] + list(new[2:])
+    return [*new[:2], *sorted(rows, key=lambda line: names.index(name_of(line)))]
+
+
+def name_of(line: str) -> str:
+    """Return the claim of a line of a table."""
+    return line.split("|")[1].strip()
+
+
+def write(tables: dict[str, list[str]], *, whole: bool) -> None:
+    """Replace the tables between their markers on the page, or only the rows of the claims that were run."""
     text = PAGE.read_text(encoding="utf-8")
     for mark, lines in tables.items():
         before, begin, rest = text.partition(f"<!-- {mark} -->\n")
         assert begin, f"no marker {mark}"
-        _, end, after = rest.partition("<!-- end -->")
-        text = "".join([before, begin, *(f"{line}\n" for line in lines), end, after])
+        old, end, after = rest.partition("<!-- end -->")
+        table = lines if whole else merged(old.splitlines(), lines)
+        text = "".join([before, begin, *(f"{line}\n" for line in table), end, after])
     PAGE.write_text(text, encoding="utf-8")
 
 
@@ -130,8 +144,9 @@ def main() -> None:
         rows = [run_units(claim, "", cache, options) for claim in claims]
         done = [ClaimResult(claim, own, claim.verdict(own)) for claim, own in zip(claims, rows, strict=True)]
         tables["full"] = verdicts(done)
-    if not given.claims:
-        write(tables)
+    if given.claims:
+        tables.pop("seeds", None)
+    write(tables, whole=not given.claims)
 
 
 if __name__ == "__main__":

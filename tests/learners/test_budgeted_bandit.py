@@ -295,20 +295,28 @@ def test_every_plan_is_a_best_mix_of_the_twin(name: str, delay: int) -> None:
 # the price of a trial
 
 
+UNLIKE, ALIKE = ((0.1, 0.7), (0.6, 0.4)), ((0.5, 0.5), (0.5, 0.5))
+
+
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(
-    ("rest", "rate", "price", "pays"),
-    [(400, 0.3, 0.5, True), (400, 0.3, 0.9, False), (400, 0.95, 0.9, True), (10, 0.3, 0.5, False)],
-    ids=["cheap", "dear", "dear with money", "late"],
+    ("tried", "rest", "rate", "price", "pays"),
+    [
+        pytest.param(UNLIKE, 400, 0.3, 0.5, True, id="cheap"),
+        pytest.param(UNLIKE, 400, 0.3, 0.9, False, id="dear"),
+        pytest.param(UNLIKE, 400, 0.95, 0.9, True, id="dear, but money is left"),
+        pytest.param(UNLIKE, 10, 0.3, 0.5, False, id="late"),
+        pytest.param(ALIKE, 400, 0.3, 0.7, True, id="alike: the least spread pays"),
+        pytest.param(ALIKE, 400, 0.3, 0.75, False, id="alike and dearer"),
+    ],
 )
-def test_thrifty_lp_prices_a_trial(rest: int, rate: float, price: float, pays: bool) -> None:
-    """A trial must pay in the rounds left, at the dual price of money: each of the four changes one of these."""
+def test_thrifty_lp_prices_a_trial(tried: Any, rest: int, rate: float, price: float, pays: bool) -> None:
+    """A trial must pay in the rounds left, at the dual price of money, for a spread of .15 c (1 - c) at least."""
     prices = np.array([[0.0], [np.nan], [np.nan], [price]])
     state = ThriftyLP().init(BudgetTerms(4, 1, 1000, rate, 0, prices, added=True))
-    for action, cost, losses in ((1, 0.1, 0.7), (2, 0.6, 0.4)):
+    for action, (cost, mean) in enumerate(tried, start=1):
         for number in range(40):
-            loss = float(number < 40 * losses)
-            ThriftyLP.observe(state, 0, action, 1.0, loss, np.array([cost]))
+            ThriftyLP.observe(state, 0, action, 1.0, float(number < 40 * mean), np.array([cost]))
     state.following[0] = 0.0
     assert ThriftyLP.needs_plan(state, np.ones(4))
     costs, _ = _expected_costs(state)
