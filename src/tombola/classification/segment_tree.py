@@ -26,7 +26,7 @@ from tombola.engine.intrinsics import no_inline
 # Largest depth of a tree: 64 bits, the root and a leaf.
 DEPTH = 66
 _LINE = 8  # numbers in a cache line
-# Marks a missing child or leaf.
+# Index that marks a missing child or leaf of a tree.
 NONE = -1
 ROOT, VALUES = 0, 1
 _ONE = np.uint64(1)

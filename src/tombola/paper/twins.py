@@ -80,7 +80,9 @@ class Twin(ABC):
 
 
 class SuccessiveEliminationTwin(Twin):
-    """Play every active action once, then drop; r = sqrt(2 ln T / n).
+    """Twin of SuccessiveElimination: all active actions once, then drop.
+
+    r = sqrt(2 ln T / n).
 
     Slivkins 2019.
     """
@@ -100,7 +102,7 @@ class SuccessiveEliminationTwin(Twin):
 
 
 class SerflingEliminationTwin(Twin):
-    """Play stages of counts that grow by half, then drop.
+    """Twin of SerflingElimination: stages of counts that grow by half, then drop.
 
     r = sqrt(f ln(k S / delta) / (2 n)), f Serfling's factor.
     """
@@ -137,7 +139,9 @@ class SerflingEliminationTwin(Twin):
 
 
 class SimulationEliminationTwin(Twin):
-    """Share block i of 2^i rounds among the active actions, then drop (Theorem 4.9).
+    """Twin of SimulationSuccessiveElimination (Theorem 4.9).
+
+    Block i of 2^i rounds is shared among the active actions; then actions are dropped.
 
     e_i = sqrt(10 k (ln T)^3 / 2^i).
     """
@@ -160,7 +164,7 @@ class SimulationEliminationTwin(Twin):
 
 
 class FrugalUCBTwin(Twin):
-    """Play the smallest index plus the price of a switch, in growing blocks.
+    """Twin of FrugalUCB: smallest index plus price of a switch, growing blocks.
 
     The index is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)); a switch adds 2 price / R; blocks
     grow by half.
@@ -196,11 +200,13 @@ class FrugalUCBTwin(Twin):
 
 
 class OptimisticSimulationTwin(Twin):
-    """Run a fresh base in every round, on draws from the known losses.
+    """Twin of OptimisticSimulation: a fresh base in every round, on known losses.
 
     Losses are known at the counts 1, 2, 3, 5, 8, .., and lowered to the index.
 
-    It uses a copy of the learner's random generator, so that simulated rounds are the same.
+    k, T: number of actions and of rounds.
+    base: the simulated learner.
+    rng: copy of the learner's random generator, so that simulated rounds are the same.
     """
 
     def __init__(self, k: int, T: int, base: Learner, rng: RngState) -> None:

@@ -28,7 +28,7 @@ from tombola.rng import RngStreams, repetition_seeds
 
 
 def birthday_test(T: int) -> Learner:
-    """Return the birthday test on the grid of the pool of T rows."""
+    """Return the birthday test under bandit feedback, on the grid {1/T, .., T/T}."""
     return BanditBirthdayTest(grid=T)
 
 
