@@ -2,12 +2,14 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import race as naive
 from race_cases import MARGINS, loss_tables, play_table
+from tombola.racing.best import Best
 from tombola.racing.bets import total_wealth
 from tombola.racing.elimination import drop
 from tombola.racing.within import Within, _account, _close_accounts
@@ -37,3 +39,17 @@ def test_dropped_accounts_are_redistributed_without_gains(times: float, left: fl
     for a, b in ((1, 2), (2, 1)):
         assert total_wealth(state.wealth[_account(3, a, b)]) == pytest.approx(0.5 + left)
         assert state.deposit[a, b] == pytest.approx(0.5 + left)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.9])
+def test_small_tolerance_costs_no_more_calls_than_none(scale: float) -> None:
+    """Candidates are dropped before a small tolerance is shown."""
+    rng, tolerance, calls = np.random.default_rng(3), scale / 20, np.zeros(2)
+    for _ in range(60):
+        table = (rng.random((400, 4)) < [0.2, 0.35, 0.4, 0.45]).astype(float)
+        order = np.arange(400, dtype=np.uint32)
+        calls += [
+            Best(candidates=4, rows=400, population=400, level=0.05).play(table, order),
+            Within(candidates=4, rows=400, population=400, level=0.05, within=tolerance).play(table, order),
+        ]
+    assert calls[1] <= 1.02 * calls[0]

@@ -1,7 +1,7 @@
 """Within: find a candidate close to the best (Theorem 2 of docs/theory/race.md).
 
-A share of the level is spent on dropping candidates, as in `Best`: half of it, or more for small tolerances, which
-dropping settles sooner. With the rest, every candidate b holds one account for each other candidate a, with equal
+A share of the level is spent on dropping candidates, as in `Best`: half of it, or nearly all for small tolerances,
+which dropping settles sooner. With the rest, every candidate b holds one account for each other candidate a, with equal
 initial wealth. In rows where a is close to the leader, the account bets
 against "a is worse than b by the tolerance or more". When a is dropped, the deposit of its accounts, but not their
 gains, moves to the accounts for the remaining candidates. The race ends with a when every other active candidate has
@@ -16,23 +16,21 @@ from tombola.racing.best import bet_and_drop
 from tombola.racing.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
 from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, best_two, finish
 
-# Share of the level that is spent on dropping candidates: for tolerances below 1 / sqrt(rows), and for larger ones.
-# Small tolerances get more, because dropping settles them sooner.
-SMALL_TOLERANCE_SHARE, DROP_SHARE = 0.7, 0.5
+# Share of the level that is spent on dropping candidates, by tolerance in units of 1 / sqrt(rows), about the noise of
+# the means. A tolerance below 1 is rarely shown before the others are dropped, so that it must not slow the drops.
+_DROP_SHARES = ((0.2, 0.999), (1.0, 0.97), (2.0, 0.9), (math.inf, 0.5))
 
 
 def _drop_share(within: float, rows: int) -> float:
     """Return the share of the level that is spent on dropping candidates.
 
-    A tolerance below the noise of the means, about 1 / sqrt(rows), is rarely shown before the others are dropped.
-
     within: tolerance in mean loss.
     rows: length of the list.
 
-    >>> _drop_share(0.01, 400), _drop_share(0.1, 400)
-    (0.7, 0.5)
+    >>> [_drop_share(within, 400) for within in (0.005, 0.01, 0.06, 0.1)]
+    [0.999, 0.97, 0.9, 0.5]
     """
-    return SMALL_TOLERANCE_SHARE if within < 1.0 / math.sqrt(rows) else DROP_SHARE
+    return next(share for end, share in _DROP_SHARES if within * math.sqrt(rows) < end)
 
 
 class Within(Elimination):
