@@ -31,6 +31,8 @@ class RowDelays:
 def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
     """Return the delays of the rounds of an order: one number, or one per round.
 
+    One number if `delay` is one. Delays are cut at the number of rounds: such feedback never arrives.
+
     delay: of rounds, or of rows (`RowDelays`).
     order: row of each round.
 

@@ -94,7 +94,7 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
 
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.
-    scale: the constant of the index.
+    scale: factor of the radius in the index.
 
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
     (2419, 6217)
@@ -153,7 +153,9 @@ def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, p
 
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k)
 
-    A is the shortfall of the index of the best action, B the excess of the indices of the others.
+    A is the shortfall of the index of the best action, B the excess of the indices of the others, in mean loss times
+    plays; the last term is `drift`. The index of an action with n losses is their mean less `scale` times a radius of
+    about sqrt(ln(T/(k n)) / n) (docs/theory/frugal.md).
 
     horizon, actions: T and k, number of rounds and of actions.
     block: b_0, the first block of an action.

@@ -262,10 +262,10 @@ class ResolvedBudget(NamedTuple):
 
 
 class BudgetRun(NamedTuple):
-    """Hold a resolved budget with the options of a play.
+    """Resolved budget and options of one play.
 
     limits: the budget.
-    stop: stop rule.
+    stop: stop rule, "fits" or "strict"; see `Stop`.
     mixed: fluid play, in which each action is played with its share of the mix.
     comparator: loss per round of the best fixed mix, NaN if unknown.
     """

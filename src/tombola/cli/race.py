@@ -298,7 +298,9 @@ def run(
     rows: _RowsFile,
     candidate: Annotated[list[str], typer.Option(help="'name=COMMAND {row}', once per candidate.")],
     file: Annotated[Path | None, typer.Option(help="The race file; not with --url.")] = None,
-    loss: Annotated[str, typer.Option(help="stdout: last line is the loss (and cost); exit; seconds.")] = "stdout",
+    loss: Annotated[
+        str, typer.Option(help="stdout: loss (and cost) in the last line; exit: 0 if status 0, else 1; seconds.")
+    ] = "stdout",
     cap: Annotated[float | None, typer.Option(help="With --loss seconds: the time that counts as loss 1.")] = None,
     workers: Annotated[int, typer.Option(help="Commands at a time.", min=1)] = 1,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which a command has failed.")] = None,
@@ -316,7 +318,9 @@ def run(
     reissue_after: ReissueAfter = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Run commands until the question is answered; run again to continue.
+    """Run commands until the best candidate is proved, or another question answered.
+
+    Prints a line per row and the verdict, and stores all answers in --file. Run again to continue.
 
     With --url, ROWS is the name of a race at that server, and several machines may run it at the same time.
     """

@@ -85,9 +85,9 @@ class Fit(NamedTuple):
 
 
 def new_fit(history: Floats, columns: int) -> Fit:
-    """Return the regression on history, before the first row.
+    """Return the regression on history, before any row is answered.
 
-    history: shape (rows, h).
+    history: known numbers of each row, such as losses of earlier candidates, shape (rows, history columns).
     columns: number k of columns to predict.
     """
     components, intercept, prior, scales = _components_of(history)

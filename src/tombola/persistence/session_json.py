@@ -72,14 +72,14 @@ def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
     return events
 
 
-def load(path: str | os.PathLike[str], learner: AnyLearner | None, start: "type[Session]") -> "Session":
+def load(path: str | os.PathLike[str], learner: AnyLearner | None, session_class: "type[Session]") -> "Session":
     """Start a session with the saved configuration, and replay its events.
 
     SessionError if the file is damaged, of another format, or the learner does not repeat its tickets.
 
     path: written by `save`.
     learner: given again if it is not a learner of tombola; None: it is restored from the file.
-    start: the class `Session`.
+    session_class: the class `Session`, which this module cannot import, because it imports this module.
     """
     try:
         data = json.loads(read_bytes(path).decode("utf-8"))
@@ -92,7 +92,7 @@ def load(path: str | os.PathLike[str], learner: AnyLearner | None, start: "type[
             raise SessionError(
                 f"Session.load: {path} was changed after it was written, or damaged; take the last copy that loads."
             )
-        return _replayed(data, from_spec(data["learner"], learner), start)
+        return _replayed(data, from_spec(data["learner"], learner), session_class)
     except ReplayError:
         raise SessionError(
             f"Session.load: expected the learner to repeat the tickets of {path}, got others; "

@@ -38,7 +38,12 @@ class _Nodes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FlatTrees:
-    """A forest that predicts the mean of its trees; `flatten_trees` builds it."""
+    """A forest in flat arrays that predicts the mean of its trees.
+
+    `flatten_trees` builds it from a fitted ensemble of scikit-learn; `predict` takes features, shape (rows, features).
+
+    nodes: splits and leaf values of all trees.
+    """
 
     nodes: _Nodes
 

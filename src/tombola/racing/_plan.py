@@ -135,7 +135,12 @@ class Plan:
         }  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
-        """Return the means, rates and answers as JSON data; with groups also theirs."""
+        """Return the results over all simulated races as JSON data.
+
+        calls (mean number, with calls_low and calls_high, the 90 % range), share and saved (of all calls), decided and
+        wrong (shares of the races), answers (candidates and number of races of each answer). With `max_cost`: also the
+        mean cost; with groups: decided, wrong and answers of each.
+        """
         low, high = self.calls_range
         more: dict[str, Any] = {}
         if self.settings.max_cost is not None:

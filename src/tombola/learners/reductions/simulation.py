@@ -158,11 +158,12 @@ class Simulation(MixedLearner):
         state.counters[N_KEPT] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return the bound of Theorem 4.2, corrected, or None outside its conditions.
+        """Return the bound of Theorem 4.2 of the paper, corrected, or None.
 
-        The base needs a bound of its own: it holds on i.i.d. rows, which are a mixture of pools in random order.
-        `LemmaSchedule(d)` must keep the rows of its blocks only and know a delay of at least `delay`;
-        `GrowingSchedule` must have growth 2. Other schedules have no proof (docs/theory/delay.md, section 2).
+        It bounds the expected regret over `horizon` rounds in random order, with a constant `delay`; None where the
+        theorem does not apply. The base needs a bound of its own: it holds on i.i.d. rows, which are a mixture of
+        pools in random order. `LemmaSchedule(d)` must keep the rows of its blocks only and know a delay of at least
+        `delay`; `GrowingSchedule` must have growth 2. Other schedules have no proof (docs/theory/delay.md, section 2).
         """
         base = self._base_bound(actions, horizon)
         if base is None:

@@ -68,9 +68,11 @@ def _miss_probabilities(law: Floats, ends: _Ends, population: int) -> Floats:
 
 
 def with_half_radius(interval: Intervals) -> Intervals:
-    """Return intervals with half the radius: a fault.
+    """Return a constructor of intervals with half the radius: a fault.
 
-    The radius is proportional to sqrt(ln(2 / level)).
+    The radius is proportional to sqrt(ln(2 / level)), so a larger level halves it.
+
+    interval: class of confidence intervals, called with population, level and number of actions.
 
     >>> from tombola.confidence import Hoeffding
     >>> kinds = (Hoeffding, with_half_radius(Hoeffding))

@@ -177,7 +177,9 @@ def _trap_regret(T: int, d: int) -> float:
 
 @dataclass(frozen=True)
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
-    """Regret of Simulation below both bounds, and regret added by a delay.
+    """Regret of Simulation below its printed and its corrected bound; cost of a delay.
+
+    R(n) is the regret of the base learner in n rounds; L333 is the line of the LaTeX source.
 
     Fields, which faults replace: learners (learners under test, by name), order (order of the rows), played_delay
     (delay of the plays as a function of d).
@@ -188,10 +190,10 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         random order.
     Meaning: On a shuffled list a delay costs a fixed number of rounds. In an adversarial order it costs in
         proportion to √(d T), so it grows with the list. Rows and learners are the same in both cases.
-    Limits: from the theorem: both bounds on three pools, and the corrected one, up to five times the regret, against
-        its plain sum; Hedge on given rows against its formula; by exchangeability, at most d more for the leader, 2 d
-        for Hedge and 2 d ⌈log T⌉ for Simulation in random order; in given order the exact regret of fair coin flips
-        (Student)
+    Limits: both bounds on three pools; the corrected one, up to five times the measured regret, against a sum of its
+        terms; Hedge on given rows against its formula; in random order at most d more for the leader, 2 d for Hedge
+        and 2 d ⌈log T⌉ for Simulation, by exchangeability; in given order the exact regret of fair coin flips, by
+        Student's test
     """
 
     learners: Learners = field(default_factory=_default_learners)
