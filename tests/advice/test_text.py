@@ -38,7 +38,7 @@ def test_summary_of_clear_table() -> None:
     assert summary.command.startswith(
         "tombola session start ids.csv --actions 0,1 --losses --learner FollowTheLeader --seed"
     )
-    assert f"expected regret at most {FollowTheLeader().bound(2, 120):.4g}." in summary.precision
+    assert f"expected regret at most {FollowTheLeader().bound(2, 120):.4g} (" in summary.precision
     assert summary.warnings == ()
 
 

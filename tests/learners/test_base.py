@@ -11,8 +11,8 @@ from tombola import Budget, Learner, MixedLearner, Pool, Session, instances, pla
 from tombola._types import Floats, RngState
 from tombola.engine.compiler import interpreted
 from tombola.errors import LearnerError
-from tombola.learners import BudgetedBanditLearner, Interleaved, OptimisticSimulation, Simulation
-from tombola.learners.base import Feedback
+from tombola.learners import BudgetedBanditLearner, FollowTheLeader, Interleaved, OptimisticSimulation, Simulation
+from tombola.learners.base import Feedback, bound_of
 from tombola.rng import uniform
 
 
@@ -187,3 +187,20 @@ def test_unknown_parameter_names_are_rejected() -> None:
     ) as error:
         play(Misspelt(), instances.split(10), seed=1)
     assert "got likelihood;" in str(error.value)
+
+
+def test_bound_gets_its_arguments_by_name() -> None:
+    """A bound that lists T before k must not get them swapped."""
+
+    class Swapped(FollowTheLeader):
+        def bound(self, horizon: int, actions: int) -> float:  # type: ignore[override]
+            return horizon + actions / 10
+
+    class Unknown(FollowTheLeader):
+        def bound(self, T: int, k: int) -> float:  # type: ignore[override]
+            return T
+
+    assert bound_of(Swapped(), actions=2, horizon=1000) == 1000.2
+    assert bound_of(Swapped(), actions=2, horizon=1000, delay=1) is None
+    with pytest.raises(LearnerError, match=r"Unknown\.bound: expected parameters among .*, got T, k"):
+        bound_of(Unknown(), actions=2, horizon=1000)

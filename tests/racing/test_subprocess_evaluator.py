@@ -86,3 +86,10 @@ def test_output_line() -> None:
         assert asyncio.run(SubprocessEvaluator({"a": f"echo {said}; : {{row}}"}, shell=True).ask(call)) == found
     with pytest.raises(TombolaError, match="expected a loss"):
         asyncio.run(SubprocessEvaluator({"a": "echo 0.25 3 1; : {row}"}, shell=True).ask(call))
+
+
+def test_timeout_below_the_cap_is_rejected() -> None:
+    """Else every slow run would be a failure, and PAR10 would count no timeout."""
+    with pytest.raises(TombolaError, match="--timeout: expected at least the 60 seconds of --cap, got 10"):
+        SubprocessEvaluator({"a": "true {row}"}, "seconds", 60.0, 10.0).check()
+    SubprocessEvaluator({"a": "true {row}"}, "seconds", 60.0, 60.0).check()

@@ -189,3 +189,15 @@ def test_rows_to_separate_falls_with_the_gap() -> None:
     found = rank(losses, kind="losses", names=["a", "b", "c"])
     near, far = (found.rows_to_separate("a", other, "beyond this list") for other in ("b", "c"))
     assert far < near
+
+
+def test_incomplete_rows_are_counted_or_the_worst() -> None:
+    table = np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, 0.0]] * 20)
+    kept = rank(table, kind="scores", names=["a", "b"], reading="this list")
+    assert (kept.n_incomplete, kept.to_json()["rows_not_used"]) == (20, 20)
+    assert "20 rows of 60 with a missing answer not used" in str(kept)
+    filled = rank(table, kind="scores", names=["a", "b"], reading="this list", missing="worst")
+    assert (filled.n_incomplete, filled.readings[0].exact) == (0, True)
+    assert filled.value(float(filled.means[0])) == pytest.approx(2 / 3)
+    with pytest.raises(ParameterError, match="missing='keep' or 'worst'"):
+        rank(table, kind="scores", missing="drop")  # type: ignore[arg-type]

@@ -87,3 +87,15 @@ def test_bad_row_list_names_line_or_option(
     with pytest.raises(TableError) as refused:
         read_row_list(tmp_path / "l.csv")
     assert words in one_sentence(refused.value)
+
+
+def test_ids_by_number_word_and_distinct_values(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text("Customer No,Name,Town\n1,Ann,Rome\n2,Bob,Oslo\n")
+    assert read_row_list(path).id_column == "Customer No"
+    # Of two names for ids, the one that identifies every row.
+    path.write_text("Customer No,Invoice No\n1,7\n1,8\n")
+    assert read_row_list(path).id_column == "Invoice No"
+    path.write_text("Customer No,Invoice No\n1,7\n2,8\n")
+    with pytest.raises(TableError, match="one column with the ids"):
+        read_row_list(path)
