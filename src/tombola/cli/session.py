@@ -91,6 +91,7 @@ def start(
     from tombola.persistence.session_file import SessionFile
     from tombola.readers.cells import read_row_list
     from tombola.readers.features import features_of_list
+    from tombola.readers.names import IDS
 
     names = names_in(actions)
     allowed = budget_named(names, budget or [], worst or [], prices or [], null, target)
@@ -117,7 +118,11 @@ def start(
             for note in (*listed.notes, *(() if encoded is None else encoded.notes)):
                 show(f"note: {note}", soft=True)
             others = [name for name in listed.columns if name != listed.id_column]
-            change = f" (another one: --id {shlex.quote(others[0])})" if others and not id_column else ""
+            change = (
+                f" (another one: --id {shlex.quote(others[0])})"
+                if others and not id_column and listed.id_column.lower() not in IDS
+                else ""
+            )
             show(f"ids: column {listed.id_column}{change}", soft=True)
             show(_outcome_note(session))
             if session.feedback_model.full_feedback:
