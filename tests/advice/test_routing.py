@@ -180,7 +180,8 @@ def test_report_page_json_and_terminal_agree(capsys: pytest.CaptureFixture[str])
     printed = " ".join(capsys.readouterr().out.split())
     assert report.routing.sentence in printed
     assert "Routed, realised" in printed
-    assert "routing sees whole rows after each round, the learners only the loss of the played action" in report.notes
+    note = "routing sees whole rows after each round, the learners only the outcome of the played action"
+    assert note in report.notes
 
 
 def test_tables_without_features_have_no_routing() -> None:

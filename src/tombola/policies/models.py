@@ -209,7 +209,7 @@ class SklearnModel:
             part = self._copy(seed)
             part.fit(filled[fold != number], centred[fold != number])
             out_of_bag[fold == number] = part.predict(filled[fold == number])
-        return _FittedSklearn(whole, filler, out_of_bag)
+        return FittedSklearn(whole, filler, out_of_bag)
 
     def _copy(self, seed: int) -> Any:
         """Return an unfitted copy with a fixed random state and one thread."""
@@ -227,7 +227,7 @@ class SklearnModel:
 
 
 @dataclass(frozen=True, eq=False)
-class _FittedSklearn:
+class FittedSklearn:
     """A fitted regressor with the medians that replace missing features.
 
     out_of_bag: cross-validated predictions for the training rows, shape (rows, actions).
