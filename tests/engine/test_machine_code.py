@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -35,6 +35,7 @@ from tombola.engine import compiler
 from tombola.engine.compiler import compiled, interpreted
 from tombola.engine.runner import Runner
 from tombola.feedback import make_feedback_model
+from tombola.feedback.base import make_choose
 from tombola.learners import (
     UCB1,
     Exp3,
@@ -85,29 +86,53 @@ def live(learner: Any) -> Any:
     return [session.tickets, session.outcomes, runner.memory, runner.rng]
 
 
-def budgeted_kernels(learner: Any) -> Any:
-    """Alternate mix and observe without the budget tracker, which takes seven seconds to compile."""
-    budget = BudgetRun(Budget(12.0, worst=[0.0, 1.0, 1.0]).resolve(3, 1, horizon=ROWS), "fits")
-    model = make_feedback_model(learner, ROWS, actions=3, budget_run=budget)
-    runner, kernels = Runner(learner, model, np.arange(1, 5, dtype=np.uint64)), learner.kernels(3, ROWS)
-    alternate = _alternate_full if model.full_feedback else _alternate_bandit
-    arguments = (runner.memory, np.zeros(3), LOSSES, np.array(POOL.costs))
-    bound = {"view": runner.view, "write_mix": kernels.mix, "observe": kernels.observe}
-    compiler.compile_loop(alternate, arguments, **bound)(*arguments)
-    return [runner.memory, arguments[1]]
+def kernels_of(learner: Any) -> Any:
+    """Alternate choose and observe: shorter to compile than a session, above all than the tracker of a budget."""
+    budget = budget_of(learner)
+    terms = None if budget is None else BudgetRun(budget.resolve(3, 1, horizon=ROWS), "fits")
+    model = make_feedback_model(learner, ROWS, actions=3, budget_run=terms)
+    rng, kernels = np.arange(1, 5, dtype=np.uint64), learner.kernels(3, ROWS)
+    runner = Runner(learner, model, rng)
+    arguments = (runner.memory, rng, np.zeros(3), LOSSES, np.array(POOL.costs))
+    bound = {"view": runner.view, "choose": make_choose(kernels), "observe": kernels.observe}
+    compiler.compile_loop(ALTERNATE[learner.feedback], arguments, **bound)(*arguments)
+    return [runner.memory, rng, arguments[2]]
 
 
-def _alternate_full(memory: Any, mix: Any, losses: Any, costs: Any) -> None:
+if TYPE_CHECKING:  # bound by `compile_loop`
+    view: Any
+    choose: Any
+    observe: Any
+
+
+def _alternate_full(memory: Any, rng: Any, mix: Any, losses: Any, costs: Any) -> None:
     for t in range(losses.shape[0]):
-        write_mix(view(memory), mix)  # type: ignore[name-defined]  # noqa: F821 - bound by `compile_loop`
-        observe(view(memory), t + 1, mix, losses[t], costs[t])  # type: ignore[name-defined]  # noqa: F821
+        choose(view(memory), mix, rng)
+        observe(view(memory), t + 1, losses[t])
 
 
-def _alternate_bandit(memory: Any, mix: Any, losses: Any, costs: Any) -> None:
+def _alternate_bandit(memory: Any, rng: Any, mix: Any, losses: Any, costs: Any) -> None:
     for t in range(losses.shape[0]):
-        write_mix(view(memory), mix)  # type: ignore[name-defined]  # noqa: F821 - bound by `compile_loop`
-        a = t % losses.shape[1]
-        observe(view(memory), t + 1, a, mix[a], losses[t, a], costs[t, a])  # type: ignore[name-defined]  # noqa: F821
+        a, probability = choose(view(memory), mix, rng)
+        observe(view(memory), a, probability, losses[t, a])
+
+
+def _alternate_budgeted(memory: Any, rng: Any, mix: Any, losses: Any, costs: Any) -> None:
+    for t in range(losses.shape[0]):
+        choose(view(memory), mix, rng)
+        observe(view(memory), t + 1, mix, losses[t], costs[t])
+
+
+def _alternate_budgeted_bandit(memory: Any, rng: Any, mix: Any, losses: Any, costs: Any) -> None:
+    for t in range(losses.shape[0]):
+        a, probability = choose(view(memory), mix, rng)
+        observe(view(memory), t + 1, a, probability, losses[t, a], costs[t, a])
+
+
+ALTERNATE = {
+    "full": _alternate_full, "bandit": _alternate_bandit,
+    "budgeted": _alternate_budgeted, "budgeted-bandit": _alternate_budgeted_bandit,
+}  # fmt: skip
 
 
 def live_labels() -> Any:
@@ -185,7 +210,7 @@ def race_with_history() -> Any:
 ROUTED = Routed(models=(Trees(3, trees=4), Ridge()))
 # One learner of each class: parameters are numbers in the state, not other kernels.
 LEARNERS = {type(case.learner).__name__: case.learner for case in ALL[::-1]}
-BUDGETED = {name: learner for name, learner in LEARNERS.items() if isinstance(learner, BudgetedBase)}
+PLANNING = [one for one in LEARNERS.values() if one.plans and not isinstance(one, BudgetedBase)]
 # Loops differ by feedback model, and by whether the learner mixes or plans.
 PLAYED = [FollowTheLeader(), Hedge(), UCB1(), Exp3(), Simulation(FollowTheLeader()), PrimalDual(), ThriftyLP()]
 LABELS = [ERM(Stumps(2), "random"), ERM(Rectangles()), ERM(Halfplanes())]
@@ -203,9 +228,9 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "blocks": {"question": "ranks", "blocks": True},
 }  # fmt: skip
 CASES: dict[str, Callable[[], Any]] = {
-    **{f"session {name}": partial(live, one) for name, one in LEARNERS.items() if name not in BUDGETED},
-    "session PrimalDual": partial(live, PrimalDual()),
-    **{f"kernels {name}": partial(budgeted_kernels, learner) for name, learner in BUDGETED.items()},
+    # A reduction without its plan does not act.
+    **{f"learner {name}": partial(live if one in PLANNING else kernels_of, one) for name, one in LEARNERS.items()},
+    **{f"session {learner!r}": partial(live, learner) for learner in [*PLAYED[:4], PrimalDual()]},
     **{f"play {learner!r}": partial(played, learner) for learner in [*PLAYED, *LABELS]},
     "session labels": live_labels,
     "session Routed": partial(live_policy, ROUTED),
