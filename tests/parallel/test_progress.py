@@ -65,3 +65,15 @@ def test_race_shows_one_line(shown: list[tuple[str, str]]) -> None:
     shown.clear()
     race(["a", "b"], range(30), lambda name, row: float(name == "b"), seed=1, progress=False)
     assert shown == []
+
+
+def test_sign_of_life_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single long computation shows its label within a second; a short one shows nothing."""
+    monkeypatch.setattr(progress, "is_interactive", lambda: True)
+    started: list[str] = []
+    monkeypatch.setattr(progress, "_BAR_DELAY_SECONDS", 0.05)
+    monkeypatch.setattr("rich.progress.Progress.start", lambda bar: started.append(bar.tasks[0].description))
+    assert progress.with_sign_of_life(lambda: time.sleep(0.5) or 7, "rank") == 7
+    assert started == ["rank: compiling (once on this machine)"]
+    assert progress.with_sign_of_life(lambda: 8, "rank") == 8
+    assert len(started) == 1

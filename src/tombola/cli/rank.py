@@ -62,8 +62,12 @@ def rank(
     level; the Pareto front has the candidates that may be best in some trade-off.
     """
     from tombola._files import write_atomic
-    from tombola.ranking import rank as rank_table
+    from tombola.parallel.progress import with_sign_of_life
+    from tombola.ranking import rank as rank_candidates
     from tombola.ranking.page import ranking_page
+
+    def rank_table(*arguments: Any, **options: Any) -> Any:
+        return with_sign_of_life(lambda: rank_candidates(*arguments, **options), "rank")
 
     check_level(level)
     files = _metric_files(tables)

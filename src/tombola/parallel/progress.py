@@ -83,6 +83,16 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
             yield result
 
 
+def with_sign_of_life(compute: Callable[[], _Result], label: str) -> _Result:
+    """Return `compute()`; if it takes long, show `label` on a terminal or in a notebook.
+
+    >>> with_sign_of_life(lambda: 2, "add")
+    2
+    """
+    (result,) = with_progress((compute() for _ in range(1)), 1, label)
+    return result
+
+
 def _with_notebook_line(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
     """Yield results, with a line below the cell from the delay of the bar on."""
     line = NotebookLine()
