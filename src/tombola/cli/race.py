@@ -576,6 +576,8 @@ def _show_report(report: "RaceReport", file: Path) -> None:
         show(_rank_table(report))
     else:
         show(_standings_table(report))
+        if report.race.calls_on_file:
+            show("Means are over all answers on file; the verdict counts rows in random order.")
         reached = f"{float(race.rule.state.threshold):g}"
         is_gate = race.settings.baseline is not None
         words = ("for or against", "decided", "change it") if is_gate else ("against", "dropped", "help it")

@@ -389,7 +389,7 @@ def _gate_text(result: Result, gate: Gate) -> str:
     for c, name in enumerate(result.candidates):
         if name != base:
             decision = gate.decisions.get(c)
-            words = {True: f"is {true}", False: f"is {false}", None: f"is undecided ({true}, or not)"}[decision]
+            words = {True: f"is {true}", False: f"is {false}", None: f"is undecided against {base}"}[decision]
             parts.append(f"{name} {words} ({_difference(gate, c, result.settings.units)})")
     return f"{', '.join(parts)}{_scope(result)}{_confidence(result)}"
 
@@ -412,8 +412,7 @@ def _lead(result: Result) -> str:
     lead = (totals[1] - totals[0]) / result.rows_counted
     exact = "exactly " if result.rows_counted == result.rule.population else ""
     units = result.settings.units
-    rows = "" if exact else f" on {plural(result.rows_counted, 'row')}"
-    return f", where {result.leader} leads by {exact}{units.gap(lead):.3g} in mean {units.quantity}{rows}"
+    return f", where {result.leader} leads by {exact}{units.gap(lead):.3g} in mean {units.quantity}"
 
 
 def _candidates(result: Result) -> str:
