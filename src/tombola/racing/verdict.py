@@ -27,7 +27,7 @@ _MAX_RANKED = 10
 _MAX_GROUPS = 12
 # Medians of the fifths of a normal law: equally likely errors of an edge, in standard errors.
 _LIKELY_EDGES = (-1.28, -0.52, 0.0, 0.52, 1.28)
-# Error of an edge at the ends of the 90 % range, in standard errors. On shared pools 94 % of the races end in
+# Error of an edge at the ends of the 90 % range, in standard errors. On shared pools 92 % of the races end in
 # the range; 1.645 would give 96 %.
 _RANGE_EDGE = 1.3
 
