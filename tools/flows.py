@@ -72,7 +72,7 @@ class Trace:
         connect, update = sqlite3.connect, Elimination.update
 
         def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
-            connection = connect(*arguments, **options)
+            connection: sqlite3.Connection = connect(*arguments, **options)
             connection.set_trace_callback(self.on_statement)
             return connection
 
@@ -87,7 +87,7 @@ class Trace:
                 yield
             finally:
                 sys.setprofile(None)
-                threading.setprofile(None)  # type: ignore[arg-type]
+                threading.setprofile(None)
 
 
 def run(*arguments: str) -> None:
