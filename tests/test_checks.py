@@ -24,6 +24,7 @@ from tombola import (
     checks,
 )
 from tombola._types import Floats, RngState
+from tombola.checks import check_probabilities
 from tombola.errors import LearnerError, TombolaWarning
 from tombola.learners import (
     KLUCB,
@@ -387,3 +388,16 @@ class Adds(Learner):
 def test_assignment_to_state_number_is_explained() -> None:
     with pytest.raises(LearnerError, match=r"an assignment to one of them; keep .* write state.total\[0\] \+= loss"):
         check_learner(Adds())
+
+
+@dataclass(frozen=True)
+class Fractional(Own):
+    @staticmethod
+    def act(state: Sums, rng: RngState) -> Any:
+        return 1.5, 1.0
+
+
+def test_fractional_action_is_rejected() -> None:
+    """The engine would round it down without a sign."""
+    with pytest.raises(LearnerError, match=r"expected an action that is a whole number, got 1\.5; return int"):
+        check_probabilities(Fractional())

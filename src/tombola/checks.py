@@ -28,6 +28,7 @@ from tombola.engine.compiler import compiled, compiles, interpreted
 from tombola.engine.tickets import Ticket
 from tombola.errors import LearnerError, PoolError, SessionError, TombolaWarning
 from tombola.feedback import BanditFeedback, BudgetedFeedback, StepRunner, feedback_type, make_feedback_model
+from tombola.learners.base import Learner
 from tombola.pool import Pool
 from tombola.rng import new_rng
 from tombola.session import Session
@@ -161,6 +162,7 @@ def check_probabilities(learner: Any) -> None:
     """
     if learner.plans:
         return
+    _check_whole_actions(learner)
     draws = 400 if isinstance(learner, LabelLearner) else 1000
     seen: dict[int, list[float]] = {}
     for action, probability in _repeat_round(learner, draws):
@@ -177,6 +179,19 @@ def check_probabilities(learner: Any) -> None:
                 f"{share:g} in {draws} draws",
                 "return the true probability, or NaN",
             )
+
+
+def _check_whole_actions(learner: Any) -> None:
+    """Raise if `act` returns a fraction, which the engine would round down."""
+    if not isinstance(learner, Learner) or learner.mixes:
+        return
+    act, rng = learner.kernels(ACTIONS, ROUNDS).act, new_rng(np.random.SeedSequence(1))
+    assert act is not None
+    for _ in range(ROUNDS):
+        with np.errstate(over="ignore"):  # the random generator wraps around
+            action = act(learner.init(ACTIONS, ROUNDS), rng)[0]
+        if action != int(action):
+            _fail(learner, "an action that is a whole number", f"{action!r}", "return int(...) of it from act")
 
 
 def check_late_feedback(learner: Any) -> None:
