@@ -73,7 +73,12 @@ def test_sign_of_life_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
     monkeypatch.setattr(progress, "_BAR_DELAY_SECONDS", 0.05)
     monkeypatch.setattr("rich.progress.Progress.start", lambda bar: started.append(bar.tasks[0].description))
-    assert progress.with_sign_of_life(lambda: time.sleep(0.5) or 7, "rank") == 7
+
+    def slow() -> int:
+        time.sleep(0.5)
+        return 7
+
+    assert progress.with_sign_of_life(slow, "rank") == 7
     assert started == ["rank: compiling (once on this machine)"]
     assert progress.with_sign_of_life(lambda: 8, "rank") == 8
     assert len(started) == 1
