@@ -369,3 +369,19 @@ def test_cap_without_costs() -> None:
     assert capped.cost == pytest.approx(3.0)
     with pytest.raises(FeedbackError, match="expected a cost with each answer"):
         race(["a", "b"], range(60), lambda candidate, row: 0.5, max_cost=3.0, seed=0)
+
+
+def test_calls_in_flight_at_the_end_count_in_the_file(tmp_path: Path) -> None:
+    """Workers are busy when the race is decided: the race of the run and of its file count the same calls."""
+    with start_file(tmp_path / "r") as file:
+        commands = {
+            name: f"sh -c 'sleep 0.0{n}; echo {loss} # {{row}}'"
+            for n, (name, loss) in enumerate(zip(NAMES, (0.1, 0.6, 0.9), strict=True))
+        }
+        ran = run_race_file(file, SubprocessEvaluator(commands), workers=7)
+        assert ran.done
+        assert ran.calls_made > ran.calls_answered
+        assert "stopped)" in ran.verdict
+    with RaceFile.open(tmp_path / "r") as again:
+        assert again.race.verdict == ran.verdict
+        assert again.race.calls_made == ran.calls_made

@@ -272,6 +272,9 @@ class _Driver:
                         self._take(tasks.pop(task), task)
                     self.progress.update(self.race)
             self._flush()
+            # Calls in flight are stopped. They may have cost something, so they count, here and when the log is read.
+            for call in tasks.values():
+                self.log.append(Event("call", call.ticket))
         finally:
             for task in tasks:
                 task.cancel()

@@ -438,8 +438,14 @@ def _effort(race: "Race") -> str:
     made, rest = plural(calls, "call"), f", {saved:,} saved ({saved / max(all_calls, 1):.0%})"
     if not race.done:
         made, rest = f"{calls:,} of {plural(all_calls, 'call')}", ""
+    elif calls > race.calls_answered:
+        made += f" ({calls - race.calls_answered:,} stopped)"
+    elif not all_calls:
+        rest = ""
     on_file = f", {race.calls_on_file:,} on file" if race.calls_on_file else ""
-    spent = f", cost {race.cost:.6g}" if race.cost else ""
+    # A race for run times costs the seconds it takes.
+    unit = " seconds" if race.settings.unit == "seconds" else ""
+    spent = f", cost {race.cost:.6g}{unit}" if race.cost else ""
     failed = f", {race.failures:,} failed" if race.failures else ""
     return f"{plural(race.rows_counted, 'row')}, {made}{failed}{spent}{on_file}{rest}"
 
