@@ -142,7 +142,14 @@ class RaceSettings:
         if not (isinstance(given, tuple | list) and len(given) == 2):
             _reject("range", "two numbers", self.range, "range=(0, 10)")
         low = _validate.real("Race", "range[0]", self.range[0])
-        object.__setattr__(self, "range", (low, _validate.real("Race", "range[1]", self.range[1], above=low)))
+        high = _validate.real("Race", "range[1]", self.range[1], above=low)
+        if not math.isfinite(high - low):
+            _reject("range", "two numbers with a finite distance", self.range, "range=(0, 10)")
+        object.__setattr__(self, "range", (low, high))
+        if not isinstance(self.unit, str):
+            _reject("unit", "a word", self.unit, "unit='seconds'")
+        if not isinstance(self.blocks, bool):
+            _reject("blocks", "True or False", self.blocks, "blocks=True")
 
     def _check_question(self) -> None:
         k = len(self.candidates)
