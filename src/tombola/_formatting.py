@@ -78,7 +78,7 @@ def _csv_cell(text: str) -> str:
 
     Spreadsheets would evaluate a formula.
 
-    >>> _csv_cell("=1+1"), _csv_cell("x=1"), csv_cell("-0.5")
+    >>> _csv_cell("=1+1"), _csv_cell("x=1"), _csv_cell("-0.5")
     ("'=1+1", 'x=1', '-0.5')
     """
     return f"'{text}" if text.startswith(_FORMULA_STARTS) and not is_number(text) else text
@@ -210,14 +210,14 @@ def command_text(name: str, value: str) -> str:
 
 
 def option_text(
-    name: str, value: str | Sequence[str] | tuple[float, float] | None = None, *, on: bool | None = None
+    name: str, value: str | Sequence[str] | tuple[float, float | str] | None = None, *, on: bool | None = None
 ) -> str:
     """Return an option as a Python argument, or as a command line option.
 
     The style is that of the innermost `cli_style` block; Python outside of any.
 
     name: of the parameter, as in Python.
-    value: the value to show (two numbers are a range); None for the name alone.
+    value: the value to show (two numbers, or a number and a placeholder, are a range); None for the name alone.
     on: the state of a flag; None if it is not a flag.
 
     >>> option_text("missing", "drop"), option_text("rescale", on=True), option_text("actions", ["a", "b"])
@@ -228,7 +228,7 @@ def option_text(
     """
     in_python = _cli_command.get() is None
     if isinstance(value, tuple) and isinstance(value[0], float):
-        numbers = [f"{number:g}" for number in value]
+        numbers = [end if isinstance(end, str) else f"{end:g}" for end in value]
         return f"{name}=({', '.join(numbers)})" if in_python else f"--{name} {','.join(numbers)}"
     if in_python:
         return f"{name}={on}" if on is not None else name if value is None else f"{name}={value!r}"

@@ -20,7 +20,8 @@ from tombola.racing.ranks import Blocks, Place, Ranks
         {"max_call_cost": 1}, {"question": "order"}, {"question": "ranks", "within": 0.1},
         {"question": "ranks", "baseline": "a"}, {"candidate": "a"}, {"question": "ranks", "candidate": "c"},
         {"question": "ranks", "candidate": "a", "top": 2, "candidates": "abc"}, {"candidates": ["a", " "]},
-        {"max_calls": 2.5}, {"blocks": True}, {"unit": math.nan}, {"blocks": 1}, {"range": (-1e308, 1e308)}, {"question": "ranks", "candidate": "a", "blocks": True},
+        {"max_calls": 2.5}, {"blocks": True}, {"unit": math.nan}, {"blocks": 1},
+        {"range": (-1e308, 1e308)}, {"question": "ranks", "candidate": "a", "blocks": True},
     ],
 )  # fmt: skip
 def test_settings_reject_invalid_values(wrong: Any, one_sentence: Any) -> None:

@@ -199,5 +199,9 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
     filled = rank(table, kind="scores", names=["a", "b"], reading="this list", missing="worst")
     assert (filled.n_incomplete, filled.readings[0].exact) == (0, True)
     assert filled.value(float(filled.means[0])) == pytest.approx(2 / 3)
-    with pytest.raises(ParameterError, match="missing='keep' or 'worst'"):
-        rank(table, kind="scores", missing="drop")  # type: ignore[arg-type]
+    dropped = rank(table, kind="scores", reading="this list", missing="drop", clusters=[n // 3 for n in range(60)])
+    assert (dropped.population, dropped.n_incomplete, dropped.readings[0].exact) == (40, 0, True)
+    with pytest.raises(ParameterError, match="expected one of missing='keep'"):
+        rank(table, kind="scores", missing="best")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError):
+        rank([[np.nan, 1.0]], kind="scores", missing="drop")

@@ -97,7 +97,7 @@ def test_timeouts_are_missing_cells(tmp_path: Path) -> None:
     path.write_text("instance,a,b\n" + "".join(f"i{i},{i},{cell}\n" for i, cell in enumerate(("TO", ">60", "5", "6"))))
     summary = summarise_table(path, ReadOptions())
     assert (summary.parsed.names, summary.n_missing, summary.is_unfinished) == (("a", "b"), 2, False)
-    assert summary.needed_options("losses")[-2:] == ["range=(0, 10)", "missing='worst'"]
+    assert summary.needed_options("losses")[-2:] == ["range=(0, LIMIT)", "missing='worst'"]
     with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
         read_table(path, kind="losses", range=(0, 60))
     assert read_table(path, kind="losses", range=(0, 60), missing="worst").pool.losses[:, 1].tolist() == [

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import format_estimate, format_number, join_names
+from tombola._formatting import format_estimate, format_number, join_names, plural
 from tombola._types import Floats
 from tombola.advice.report import CompareReport, RankingRow
 from tombola.advice.routing import Explanation
@@ -200,7 +200,11 @@ def _charts(report: CompareReport) -> list[Picture]:
     """
     order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
     n_learners = len(report.runs.learners)
-    shown = f"the {_MAX_CURVES} best of {n_learners} learners" if n_learners > _MAX_CURVES else f"{n_learners} learners"
+    shown = (
+        f"the {_MAX_CURVES} best of {n_learners} learners"
+        if n_learners > _MAX_CURVES
+        else plural(n_learners, "learner")
+    )
     proved = report.bound is not None and report.bound < report.pool.rows  # a larger bound says nothing
     bound = f" The proved bound for {learner} is {format_number(report.bound or 0.0)}." if proved else ""
     pictures = [

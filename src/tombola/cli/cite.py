@@ -11,7 +11,7 @@ from tombola.cli.printing import show
 
 # BibTeX entries; the same facts are in CITATION.cff.
 _PAPER = """@inproceedings{bernasconi2025random,
-  title = {Online Learning in the Random-Order Model},
+  title = {Online Learning in the Random Order Model},
   author = {Bernasconi, Martino and Celli, Andrea and Colini Baldeschi, Riccardo and Fusco, Federico and
     Leonardi, Stefano and Russo, Matteo},
   booktitle = {Proceedings of the 42nd International Conference on Machine Learning},

@@ -49,7 +49,7 @@ def rank(
         list[str] | None, typer.Option(help="Several metrics: smallest and largest value of one, as price=0,10.")
     ] = None,
     missing: Annotated[
-        str, typer.Option(help="keep: use complete rows only; worst: a missing answer is the worst one.")
+        str, typer.Option(help="keep: rows not answered yet; drop: rank the other rows; worst: count as worst.")
     ] = "keep",
     pair: Annotated[str, typer.Option(help="Two candidates to compare, with a comma between.")] = "",
     out: Page = None,

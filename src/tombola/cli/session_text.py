@@ -73,7 +73,8 @@ def _pending(now: "Status", file: str) -> list[str]:
         f"Pending: {count} for an outcome, the oldest is ticket {first.round} ({first.action} on {first.id}). "
         "Write them to a table again:",
         f"  tombola session next {file} --again --out pending.csv",
-        "If its outcome will never be known, cancel it; if the action failed, record the worst outcome instead:",
+        "If the action failed, record the worst outcome: intervals use the outcomes before the first open ticket. "
+        "A ticket that was never used can be cancelled; intervals do not get narrower by it:",
         f"  tombola session cancel {file} {first.round}",
     ]
 

@@ -44,6 +44,9 @@ class Result(NamedTuple):
     settings: RaceSettings
     over: bool
 
+    def __repr__(self) -> str:
+        return f"Result({self.text!r})"
+
     @property
     def candidates(self) -> tuple[str, ...]:
         """The names of all candidates."""

@@ -1,5 +1,6 @@
 """`rank`: rank sets of all candidates of a table, on this list and beyond it."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tombola import _validate
+from tombola._formatting import option_text
 from tombola._types import Floats
 from tombola.confidence import Betting
 from tombola.errors import ParameterError
@@ -37,7 +39,7 @@ def rank(
     limits: Limits | Mapping[str, Limits] | None = None,
     clusters: Any = None,
     in_order: bool = False,
-    missing: Literal["keep", "worst"] = "keep",
+    missing: Literal["keep", "drop", "worst"] = "keep",
     seed: int = 0,
 ) -> Any:
     """Rank the candidates of a table, with the ranks that each of them may have.
@@ -55,7 +57,8 @@ def rank(
     in_order: the rows are listed in the random order in which they are answered. Then the level holds over all looks
         at the growing table, and the rows before the first incomplete one count. Else the rows answered must be a
         random part of the list, and the level holds for one look.
-    missing: "keep" uses complete rows only; "worst" counts a missing answer, such as a timeout, as the worst one.
+    missing: rows with a missing answer: "keep" takes them as not answered yet; "drop" ranks on the other rows only;
+        "worst" counts a missing answer, such as a timeout, as the worst one.
     seed: fixes the order in which rows are bet on, if they are not in order.
 
     Returns a `Ranking`, or a `MetricsRanking` for several metrics. ParameterError if table or options do not fit.
@@ -81,10 +84,18 @@ def rank(
     values, labels, kind = _values(table, names, kind)
     low, high = limits or (0.0, 1.0)
     losses = _losses(values, kind, low, high)
-    if missing not in ("keep", "worst"):
-        raise ParameterError(f"rank: expected missing='keep' or 'worst', got {missing!r}; write one of them.")
+    if missing not in ("keep", "drop", "worst"):
+        choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
+        raise ParameterError(
+            f"rank: expected one of {choices}, got {missing!r}; write {option_text('missing', 'keep')}."
+        )
     if missing == "worst":
         losses = np.nan_to_num(losses, nan=1.0)
+    elif missing == "drop":
+        complete = np.asarray(~np.isnan(losses).any(axis=1))
+        if clusters is not None and len(clusters) == len(complete):
+            clusters = list(itertools.compress(clusters, complete))
+        losses = losses[complete]
     population = losses.shape[0]
     units, scale = _units(losses, clusters)
     readings = tuple(_in_row_units(one, scale) for one in _readings(units, reading, level, seed, in_order=in_order))

@@ -23,6 +23,8 @@ from tombola.readers.to_pool import (
 
 # Actions and rows in the sample of a table: as many as fit on a terminal.
 SAMPLE_ACTIONS, SAMPLE_ROWS = 6, 3
+# Placeholder of the time limit of a table with timeouts, in a command to complete.
+_LIMIT = "LIMIT"
 
 
 class TableSummary(NamedTuple):
@@ -153,11 +155,13 @@ class TableSummary(NamedTuple):
         needed = [] if self.parsed.kind else [option_text("kind", kind)]
         low, high = self._value_range()
         if low < 0 or high > 1:
-            # Scores have a known range, and so have times with a limit; other times and prices are open above.
-            bounded = kind == "scores" or self.has_timeouts
-            needed.append(
-                option_text("range", suggested_range(low, high)) if bounded else option_text("rescale", on=True)
-            )
+            # Scores have a known range; times and prices are open above. Only the user knows a time limit.
+            if self.has_timeouts:
+                needed.append(option_text("range", (0.0, _LIMIT)))
+            elif kind == "scores":
+                needed.append(option_text("range", suggested_range(low, high)))
+            else:
+                needed.append(option_text("rescale", on=True))
         if self._n_incomplete:
             needed.append(option_text("missing", "worst" if self.has_timeouts else "drop"))
         return needed
@@ -182,7 +186,7 @@ class TableSummary(NamedTuple):
         if self.n_missing:
             text += f", the first in {self._first_missing()}"
         if self.has_timeouts:
-            return f"{text}; with {option_text('missing', 'worst')} a timeout counts as the largest value of the range"
+            return f"{text}; write your time limit for {_LIMIT} below: every timeout counts as it"
         if self.is_unfinished:
             return f"{text}; {incomplete:,} of {rows:,} rows are incomplete: a half-finished table"
         return f"{text}; without the {incomplete:,} incomplete rows the answer is about the other {rows - incomplete:,}"

@@ -334,7 +334,7 @@ def _dress(axes: "Axes", chart: Chart, start: int, *, labelled: bool = True) -> 
 def _tick_label(value: float) -> str:
     """Return the label of a tick, without superfluous zeros.
 
-    >>> _tick_label(0.25), _tick_label(12.5), tick_label(1200.0), tick_label(2.075), tick_label(0.1 + 0.2)
+    >>> _tick_label(0.25), _tick_label(12.5), _tick_label(1200.0), _tick_label(2.075), _tick_label(0.1 + 0.2)
     ('0.25', '12.5', '1,200', '2.075', '0.3')
     """
     return f"{value:,.0f}" if value == round(value) else f"{value:,.10g}"
