@@ -12,7 +12,7 @@ test: .venv/test
 	$(MAKE) --no-print-directory -j 2 lint quick
 
 quick: .venv/test
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full" --durations=25
 
 test-full: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --compiled

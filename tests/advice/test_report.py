@@ -277,10 +277,10 @@ def test_column_of_delays_is_used() -> None:
 @pytest.mark.parametrize(
     ("feedback", "learners", "amounts", "seen", "lead"),
     [
-        ("bandit", (), (0.1,), "bandit", "the learner sees only the loss and costs of the played action"),
+        ("bandit", (), (0.1,), "bandit", "the learner sees only the outcome and costs of the played action"),
         ("full", (), (0.1,), "full", "the learner sees the whole row"),
         ("bandit", ("FollowTheLeader",), (), "full", "the learner sees the whole row"),
-        ("full", ("UCB1",), (), "bandit", "the learner sees only the loss of the played action"),
+        ("full", ("UCB1",), (), "bandit", "the learner sees only the outcome of the played action"),
         ("bandit", ("FollowTheLeader", "UCB1"), (), "mixed", "learners differ in the feedback they see"),
     ],
 )
@@ -315,9 +315,9 @@ def test_switching_price_with_target_is_rejected() -> None:
     ("conditions", "page", "label"),
     [
         ({"target": 0.5}, "the cost above the cheapest mix that reaches the target", "spent above"),
-        ({"amounts": (0.1,)}, "loss above the best fixed mix within the budget", "loss above the best fixed mix"),
-        ({"price": 2.0, "learners": ("UCB1",)}, "loss with switching costs above the best fixed action", "loss"),
-        ({"learners": ("UCB1",)}, "loss above the best fixed action", "loss above the best fixed action"),
+        ({"amounts": (0.1,)}, "total loss above the best fixed mix within the budget", "loss above the best fixed mix"),
+        ({"price": 2.0, "learners": ("UCB1",)}, "total loss with switching costs above the best fixed action", "loss"),
+        ({"learners": ("UCB1",)}, "total loss above the best fixed action", "loss above the best fixed action"),
     ],
 )
 def test_page_defines_regret(conditions: dict[str, Any], page: str, label: str) -> None:

@@ -81,7 +81,7 @@ def run_many(first: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_run_overspends(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_many(0, 4_000, monkeypatch)
+    run_many(0, 600, monkeypatch)
 
 
 @pytest.mark.full

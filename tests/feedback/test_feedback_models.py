@@ -151,7 +151,7 @@ def test_failed_label_stays_pending() -> None:
     tickets = [session.act(0.25), session.act(0.75)]
     rows = session._live.act.__closure__
     assert rows is not None
-    kept = next(c.cell_contents for c in rows if hasattr(c.cell_contents, "predict"))._searcher.rows
+    kept = next(c.cell_contents for c in rows if hasattr(c.cell_contents, "predict"))._erm.rows
     kept.clear()
     with pytest.raises(MemoryError):
         session.observe(tickets[0], label=1)

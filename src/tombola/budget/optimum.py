@@ -424,6 +424,10 @@ class _Program:
             self._basis.valid = True
             solver.setBasis(self._basis)
         solver.run()
+        if solver.getModelStatus() != self._optimal and basis is not None:
+            # Rarely the simplex method gets stuck at an old basis: start anew.
+            solver.clearSolver()
+            solver.run()
         if solver.getModelStatus() != self._optimal:
             raise UnreachableError(_OUT_OF_REACH)
         mix = np.maximum(np.array(solver.getSolution().col_value), 0.0)
