@@ -24,6 +24,7 @@ from tombola.engine.runner import Runner
 from tombola.learners import UCB1, FollowTheLeader, Simulation
 from tombola.rng import new_rng
 
+LOST_AFTER = 60  # seconds after which a signal is taken as lost, and sent again
 COMMAND = "from tombola.cli.app import main; main()"
 
 
@@ -135,7 +136,7 @@ def test_command_line_says_that_it_stopped(
         time.sleep(0.05)
     process.send_signal(sign)
     try:
-        out, said = process.communicate(timeout=60)
+        out, said = process.communicate(timeout=LOST_AFTER)
     except subprocess.TimeoutExpired:
         # Python ignores an exception in a callback of a C library, such as the compiler. One presses Ctrl-C again.
         process.send_signal(sign)

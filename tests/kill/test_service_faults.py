@@ -34,7 +34,7 @@ def work(url: str, *, reissue_after: float | None = None) -> None:
             pass
 
 
-@pytest.mark.parametrize("budget", [False, True])
+@pytest.mark.parametrize("budget", [pytest.param(False, marks=pytest.mark.full), True])
 def test_killed_clients_lose_and_double_nothing(tmp_path: Path, budget: bool) -> None:
     """Tickets of killed clients stay pending, keep their budget, and are answered once after a new request."""
     kills = int(os.environ.get("TOMBOLA_CLIENT_KILLS", "6"))

@@ -55,6 +55,7 @@ def test_bad_parameters_are_rejected(make: Any, one_sentence: Any) -> None:
     one_sentence(caught.value)
 
 
+@pytest.mark.full
 def test_given_order_costs_a_sixteenth() -> None:
     """In the given order one of the two pools costs any learner T/16 (exactly proved); shuffled neither does.
 

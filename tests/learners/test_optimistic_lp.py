@@ -85,6 +85,7 @@ def ugly(T: int) -> dict[str, tuple[Pool, float]]:
     }
 
 
+@pytest.mark.full
 def test_bound_holds_on_extreme_pools() -> None:
     T = 1 << 16
     for name, (pool, amount) in ugly(T).items():

@@ -30,6 +30,7 @@ def mean_regret(learner: BudgetedLearner, T: int, rate: float, count: int, **how
     return float(np.mean([trace.regret for trace in traces(learner, T, rate, count, **how)]))
 
 
+@pytest.mark.full
 def test_budget_simulation_regret() -> None:
     """Means of 3 runs whose standard deviation is about 90: off by 300 with probability below 1e-8; seeds are fixed."""
     assert mean_regret(BudgetSimulation(), LONG, 0.5, 3, stop="strict") == pytest.approx(7281, abs=300)
@@ -57,7 +58,7 @@ def test_practical_learners_have_root_regret(learner: BudgetedLearner) -> None:
 
 
 @pytest.mark.parametrize("mixed", [True, False])
-@pytest.mark.parametrize("rate", [0.5, 0.2])
+@pytest.mark.parametrize("rate", [pytest.param(0.5, marks=pytest.mark.full), 0.2])
 def test_serfling_lp_bound_and_stop(rate: float, mixed: bool) -> None:
     """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
     T = 2**14
