@@ -46,7 +46,7 @@ from tombola.rng import RngStreams, choice
 
 
 @pytest.mark.parametrize(
-    ("kind", "count"), [(Hostile, 500), (HostileBandit, 300), pytest.param(Hostile, 5_000, marks=pytest.mark.full)]
+    ("kind", "count"), [(Hostile, 250), (HostileBandit, 150), pytest.param(Hostile, 5_000, marks=pytest.mark.full)]
 )
 def test_no_hostile_learner_overspends(kind: Any, count: int) -> None:
     assert count_overspent(0, count, (played, kind)) == 0

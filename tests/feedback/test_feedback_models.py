@@ -210,6 +210,7 @@ def test_mismatched_learner_and_pool_are_rejected(one_sentence: Any) -> None:
         one_sentence(caught.value)
 
 
+@pytest.mark.full
 def test_check_learner_with_budgets() -> None:
     assert len(check_learner(DualDescent())) == 13
 

@@ -15,7 +15,7 @@ from tombola.learners.switching.prior import UNIFORM_VARIANCE, add_loss, update_
 
 
 @pytest.mark.parametrize("learner", [RandomFixedAction(), EpsilonGreedy()], ids=repr)
-def test_obeys_the_laws(learner: RandomFixedAction | EpsilonGreedy) -> None:
+def test_passes_every_check(learner: RandomFixedAction | EpsilonGreedy) -> None:
     assert len(check_learner(learner)) >= 12
 
 

@@ -64,8 +64,9 @@ def test_lost_and_disordered_feedback(case: Case, seed: int) -> None:
     follow(case, losses, anyhow(len(losses), seed))
 
 
+@pytest.mark.full
 @each_case(list({type(case.learner): case for case in SWITCHING}.values()))
-def test_obeys_the_laws(case: Case) -> None:
+def test_passes_every_check(case: Case) -> None:
     assert len(check_learner(case.learner)) >= 12
 
 
