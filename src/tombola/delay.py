@@ -51,7 +51,7 @@ def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
 
 
 def rounds_due(delays: int | Rounds, horizon: int) -> list[list[int]]:
-    """Return for every round the earlier rounds whose feedback arrives at its start.
+    """Return for every round the earlier rounds with feedback arriving at its start.
 
     Rounds count from 0; feedback that arrives after the last round is left out.
 

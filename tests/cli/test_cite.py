@@ -1,12 +1,15 @@
 """`tombola cite`."""
 
 import json
+import re
 
 from typer.testing import CliRunner
 
+from conftest import SOURCE
 from tombola import learners
 from tombola.bounds.sources import bound_source
 from tombola.cli.app import app
+from tombola.cli.cite import _PAPER
 from tombola.errors import ParameterError
 from tombola.learners.spec import has_bound
 
@@ -29,3 +32,11 @@ def test_cite_prints_theorem_and_bibtex() -> None:
 
 def test_unknown_learner() -> None:
     assert isinstance(CliRunner().invoke(app, ["cite", "Nobody"]).exception, ParameterError)
+
+
+def test_bibtex_has_the_facts_of_citation_file() -> None:
+    facts = (SOURCE.parent / "CITATION.cff").read_text(encoding="utf-8")
+    for name in ("title", "volume", "year", "url"):
+        value = re.search(rf"^  {name} = {{(.*)}},$", _PAPER, re.MULTILINE)
+        assert value is not None
+        assert f"  {name}: {value[1]}\n" in facts

@@ -9,9 +9,9 @@ from tombola import __version__
 from tombola.cli.options import Json
 from tombola.cli.printing import show
 
-# BibTeX entries; the same facts are in CITATION.cff.
+# BibTeX entries; the same facts are in CITATION.cff. The title is that of the proceedings: the preprint has no hyphen.
 _PAPER = """@inproceedings{bernasconi2025random,
-  title = {Online Learning in the Random Order Model},
+  title = {Online Learning in the Random-Order Model},
   author = {Bernasconi, Martino and Celli, Andrea and Colini Baldeschi, Riccardo and Fusco, Federico and
     Leonardi, Stefano and Russo, Matteo},
   booktitle = {Proceedings of the 42nd International Conference on Machine Learning},

@@ -155,7 +155,7 @@ def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[
 
 
 def write_daily_list(file: _ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
-    """Write the rows of tickets to a table, whose outcomes people fill in.
+    """Write the rows of tickets to a table with a blank column for outcomes.
 
     CSV has a byte order mark, without which Excel misreads letters outside ASCII, and the delimiter of the list.
 
@@ -314,7 +314,7 @@ def _openpyxl() -> Any:
 def _check_agreement(
     source: str, written: dict[str, str], assignment: "Callable[[int], Assignment]", round_: int
 ) -> None:
-    """Reject an outcome whose id or action differs from its ticket's."""
+    """Reject an outcome with another id or action than its ticket."""
     try:
         task = assignment(round_)
     except FeedbackError as error:

@@ -5,8 +5,8 @@ worse than the best other candidate; both are determined by past rows. A set is 
 1 / level, or when its worst member is certainly worse. A candidate is dropped when all sets with it are rejected. A set
 of m best candidates is ever rejected with probability at most the level: there is no union bound over its members.
 
-If there are too many sets to list, half of the level drops candidates by the bets of all pairs (`_update_pairs`), until
-the sets of active candidates are few enough; the other half is for these.
+If there are too many sets to list, three quarters of the level (`_PAIR_SHARE`) drop candidates by the bets of all pairs
+(`_update_pairs`), until the sets of active candidates are few enough; the rest of the level is for these.
 """
 
 import math

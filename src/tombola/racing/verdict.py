@@ -442,7 +442,7 @@ def _effort(race: "Race") -> str:
     if not race.done:
         made, rest = f"{calls:,} of {plural(all_calls, 'call')}", ""
     elif calls > race.calls_answered:
-        made += f" ({calls - race.calls_answered:,} stopped)"
+        made += f" ({calls - race.calls_answered:,} without an answer)"
     elif not all_calls:
         rest = ""
     on_file = f", {race.calls_on_file:,} on file" if race.calls_on_file else ""

@@ -129,7 +129,7 @@ class ThriftyLP(BudgetedBanditLearner):
     def needs_plan(state: State, fits: Floats) -> bool:
         if not plan_is_due(state, state.answered[0], fits):
             return False
-        update_posterior(state, UNIFORM_VARIANCE, UNIFORM_VARIANCE)  # here, for here it is compiled
+        update_posterior(state, UNIFORM_VARIANCE, UNIFORM_VARIANCE)  # in this kernel, because kernels are compiled
         return True
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
