@@ -74,7 +74,9 @@ def test_last_admin_stays() -> None:
     assert not store.remove("Cem")
 
 
-@pytest.mark.parametrize(("name", "role"), [("", "admin"), ("a\n", "admin"), ("x" * 61, "admin"), ("a", "king")])
+@pytest.mark.parametrize(
+    ("name", "role"), [("", "admin"), ("a\n", "admin"), ("a/b", "admin"), ("x" * 61, "admin"), ("a", "king")]
+)
 def test_invalid_names_and_roles_are_rejected(name: str, role: str) -> None:
     with pytest.raises(ParameterError, match="token: expected"):
         TokenStore(None).add(name, role)

@@ -131,8 +131,8 @@ _LOSS: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
 _TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
 # Idempotency key: printable characters of ASCII. The service accepts all printable ones.
 _KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
-# Name of the owner of a new token.
-NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": "^[A-Za-z0-9_.-]+$"}
+# Name of the owner of a token: the rule of TokenStore.add, which rejects unprintable characters too.
+NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": r"^[^\s/]([^/]*[^\s/])?$"}
 # Parameter of a path -> its schema.
 _PATH_PARAMETERS: dict[str, _Schema] = {
     "name": {"type": "string", "minLength": 1},

@@ -85,9 +85,11 @@ class TokenStore:
         """
         if role not in ROLES:
             raise ParameterError(f"token: expected a role of {', '.join(ROLES)}, got {role!r}; write one of them.")
-        if not (0 < len(name) <= MAX_NAME_LENGTH and name.isprintable() and name.strip() == name):
+        # A slash would end the name in the address that removes the token.
+        if not (0 < len(name) <= MAX_NAME_LENGTH and name.isprintable() and name.strip() == name and "/" not in name):
             raise ParameterError(
-                f"token: expected a name of 1 to {MAX_NAME_LENGTH} printable characters, got {name!r:.200}; shorten it."
+                f"token: expected a name of 1 to {MAX_NAME_LENGTH} printable characters without a slash, "
+                f"got {name!r:.200}; change it."
             )
         with self._lock:
             self._reload()
