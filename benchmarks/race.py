@@ -26,7 +26,7 @@ from race_irace import f_race, irace, t_race
 from race_peers import halving, rejects, t_bonferroni, ucb_e, unpaired, wilcoxon_pruner
 from tombola.pool import Pool
 from tombola.racing import Race, plan
-from tombola.racing.best import Best
+from tombola.racing.rules.best import Best
 
 Table: TypeAlias = Any
 Method: TypeAlias = Callable[[Table, Any, int], tuple[int, int]]

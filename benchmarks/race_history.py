@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tombola.racing.best import Best
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
+from tombola.racing.rules.best import Best
 
 NAMES = (
     "alpacaeval_v2", "aslib_graphs_2015", "aslib_sat12_indu", "aslib_asp_potassco", "aslib_qbf_2014", "limeqo_job",

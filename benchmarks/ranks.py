@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tombola.racing.ranks import Ranks, close_transitively, n_pairs
+from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs
 from tombola.ranking.paired_tests import pair_pvalues
 
 LEVEL = 0.05

@@ -21,7 +21,7 @@ from tombola.errors import FeedbackError, SessionError
 from tombola.persistence import SessionFile
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Event, Race, RaceSettings
-from tombola.racing.best import Best
+from tombola.racing.rules.best import Best
 
 
 def play_out_of_order(race: Race, table: Any, rng: random.Random, ahead: int = 7) -> Race:

@@ -15,8 +15,8 @@ from tombola.persistence.event_log import EventLog
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Event, Interrupted, MemoryLog, RaceSettings, SubprocessEvaluator, race
 from tombola.racing.driver import run_race_file
-from tombola.racing.elimination import Elimination
 from tombola.racing.report import RaceReport
+from tombola.racing.rules.elimination import Elimination
 
 
 def test_race_continues_from_file(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.persistence.race_file import RaceFile
 from tombola.pool import Pool
 from tombola.racing import Event, Race, RaceSettings, plan, race
-from tombola.racing.elimination import Elimination
-from tombola.racing.gate import Gate
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
+from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.gate import Gate
 from tombola.racing.verdict import is_wrong
 
 pytestmark = pytest.mark.usefixtures("plainly")

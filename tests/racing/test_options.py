@@ -8,7 +8,7 @@ import pytest
 
 from tombola.errors import ParameterError
 from tombola.racing import Race, RaceSettings
-from tombola.racing.ranks import Blocks, Place, Ranks
+from tombola.racing.rules.ranks import Blocks, Place, Ranks
 
 
 @pytest.mark.parametrize(

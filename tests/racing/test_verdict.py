@@ -7,9 +7,9 @@ import pytest
 
 from race_cases import answer_all
 from tombola.racing import Race
-from tombola.racing.best import Best
-from tombola.racing.ranks import Place, Ranks
-from tombola.racing.top import Top
+from tombola.racing.rules.best import Best
+from tombola.racing.rules.ranks import Place, Ranks
+from tombola.racing.rules.top import Top
 from tombola.racing.verdict import is_exact, is_wrong, rows_remaining
 
 

@@ -25,7 +25,7 @@ from tombola import _validate
 from tombola._types import Floats
 from tombola.errors import FeedbackError, ParameterError
 from tombola.order import draw_order
-from tombola.racing.best import Best
+from tombola.racing.rules.best import Best
 from tombola.rng import RngStreams
 
 

@@ -18,11 +18,11 @@ from tombola.order import draw_order
 from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool
 from tombola.racing._race import COST_ROUNDING
-from tombola.racing.elimination import Elimination
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
 from tombola.racing.predictions import InformedRule
-from tombola.racing.ranks import Place
+from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.ranks import Place
 from tombola.racing.strata import Strata, share_of_level
 from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
 from tombola.rng import RngStreams, repetition_seeds

@@ -11,12 +11,12 @@ from typing import Any, Literal, NoReturn, TypedDict, TypeVar
 
 from tombola import _validate
 from tombola.errors import ParameterError
-from tombola.racing.best import Best
-from tombola.racing.elimination import Elimination
-from tombola.racing.gate import Gate
-from tombola.racing.ranks import Blocks, Place, Ranks
-from tombola.racing.top import Top
-from tombola.racing.within import Within
+from tombola.racing.rules.best import Best
+from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.gate import Gate
+from tombola.racing.rules.ranks import Blocks, Place, Ranks
+from tombola.racing.rules.top import Top
+from tombola.racing.rules.within import Within
 from tombola.readers.names import Kind
 from tombola.readers.units import Units
 

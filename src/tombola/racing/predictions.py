@@ -27,8 +27,8 @@ from tombola.confidence.regression import (
 from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
-from tombola.racing.elimination import Elimination
 from tombola.racing.known import SideInformation
+from tombola.racing.rules.elimination import Elimination
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
@@ -66,7 +66,7 @@ class InformedRule:
     side: answers on file and history of the rows.
     schedule: `schedule(n)` is the number of rows of the fit that follows one to n rows.
 
-    >>> from tombola.racing.best import Best
+    >>> from tombola.racing.rules.best import Best
     >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)
     >>> table = np.array([[0.0, 1.0]] * 100)
     >>> side = SideInformation.of(["a", "b"], [str(row) for row in range(100)], {"a": table[:, 0]})

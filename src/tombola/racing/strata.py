@@ -15,10 +15,10 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, Order
 from tombola.errors import ParameterError
-from tombola.racing.elimination import Elimination
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
 from tombola.racing.predictions import InformedRule
+from tombola.racing.rules.elimination import Elimination
 
 
 class Strata(NamedTuple):

@@ -7,13 +7,13 @@ import numpy as np
 
 from tombola._formatting import plural
 from tombola._types import Floats
-from tombola.racing.bets import MAX_LOSS_SHARE, ROUNDING_SLACK
-from tombola.racing.elimination import Elimination, OpenQuestion
-from tombola.racing.gate import Gate, holds_on_list
 from tombola.racing.options import RaceSettings
-from tombola.racing.ranks import Place, Ranks
-from tombola.racing.top import Top
-from tombola.racing.within import Within
+from tombola.racing.rules.bets import MAX_LOSS_SHARE, ROUNDING_SLACK
+from tombola.racing.rules.elimination import Elimination, OpenQuestion
+from tombola.racing.rules.gate import Gate, holds_on_list
+from tombola.racing.rules.ranks import Place, Ranks
+from tombola.racing.rules.top import Top
+from tombola.racing.rules.within import Within
 from tombola.readers.units import Units
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def is_wrong(rule: Elimination, totals: Floats) -> bool:
 
     totals: losses of all candidates, summed over the whole list, shape (k,).
 
-    >>> from tombola.racing.best import Best
+    >>> from tombola.racing.rules.best import Best
     >>> rule = Best(candidates=2, rows=1, population=1, level=0.05)
     >>> rule.update(np.array([0.0, 1.0]))
     >>> is_wrong(rule, np.array([0.0, 1.0])), is_wrong(rule, np.array([1.0, 0.0]))

@@ -14,7 +14,7 @@ from tombola._types import Floats
 from tombola.confidence import Betting
 from tombola.errors import ParameterError
 from tombola.pool import Pool
-from tombola.racing.ranks import Ranks, close_transitively, n_pairs, rank_sets
+from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 

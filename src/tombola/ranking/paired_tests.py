@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row
-from tombola.racing.pair_bets import bet_on_goal, pair_weights, share_of_goal
-from tombola.racing.ranks import n_pairs
+from tombola.racing.rules.elimination import Elimination, EliminationState, OpenQuestion, count_row
+from tombola.racing.rules.pair_bets import bet_on_goal, pair_weights, share_of_goal
+from tombola.racing.rules.ranks import n_pairs
 
 _ORDERS = 16  # random orders of the rows; more of them hardly add power
 _MAX_BETS = 500_000_000  # bets over all orders, about ten seconds; larger tables get fewer orders, at least one

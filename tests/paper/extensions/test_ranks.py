@@ -7,7 +7,7 @@ import pytest
 
 from naive import ranks as naive
 from tombola.paper.extensions.ranks import _NoUnion, _row_types, _Tree, _true_order
-from tombola.racing.ranks import Ranks
+from tombola.racing.rules.ranks import Ranks
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

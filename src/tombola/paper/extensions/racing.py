@@ -18,14 +18,14 @@ from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, u
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions.delay_shift import Orders, all_orders, as_listed
 from tombola.paper.pvalues import exact
-from tombola.racing.best import Best
-from tombola.racing.elimination import Elimination
-from tombola.racing.gate import Gate
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
-from tombola.racing.top import Top
+from tombola.racing.rules.best import Best
+from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.gate import Gate
+from tombola.racing.rules.top import Top
+from tombola.racing.rules.within import Within
 from tombola.racing.verdict import is_wrong
-from tombola.racing.within import Within
 from tombola.report.chart import Chart
 
 # Levels (largest error probabilities) at which each race is played.

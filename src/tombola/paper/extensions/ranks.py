@@ -20,8 +20,8 @@ from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, l
 from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.paper.source_faults import SourceFault
-from tombola.racing.pair_bets import pair_weights
-from tombola.racing.ranks import Ranks, n_pairs
+from tombola.racing.rules.pair_bets import pair_weights
+from tombola.racing.rules.ranks import Ranks, n_pairs
 from tombola.ranking import rank
 from tombola.report.chart import Chart
 
@@ -268,7 +268,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
     def source_faults(self) -> dict[str, SourceFault]:
         return {
             "tests at the level": SourceFault("ranking._rank:_beyond", "level / n_pairs(k))", "level)"),
-            "one hypothesis": SourceFault("racing.ranks:n_pairs", "k * (k - 1) // 2", "1"),
+            "one hypothesis": SourceFault("racing.rules.ranks:n_pairs", "k * (k - 1) // 2", "1"),
         }
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import ranks as naive
-from tombola.racing import ranks
-from tombola.racing.ranks import Blocks, Place, Ranks, close_transitively, rank_sets
+from tombola.racing.rules import ranks
+from tombola.racing.rules.ranks import Blocks, Place, Ranks, close_transitively, rank_sets
 
 pytestmark = pytest.mark.usefixtures("plainly")
 GRID = (0.0, 1 / 3, 2 / 3, 1.0)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from naive import race as naive
 from race_cases import MARGINS, loss_tables, play_table
-from tombola.racing.gate import Gate, _decide
+from tombola.racing.rules.gate import Gate, _decide
 
 
 @settings(max_examples=60, deadline=None)

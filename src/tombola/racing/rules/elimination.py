@@ -15,7 +15,7 @@ import numpy as np
 from tombola._types import Floats, Order, Rows
 from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.state_vector import flatten, unflattener
-from tombola.racing.bets import MIXTURE_WEIGHTS, STRATEGY_WEIGHTS
+from tombola.racing.rules.bets import MIXTURE_WEIGHTS, STRATEGY_WEIGHTS
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
@@ -32,7 +32,7 @@ class EliminationState(NamedTuple):
     wealth_at_drop    (k,) wealth of the bet that dropped it; infinite if the outcome was certain
     current_wealth    (k,) wealth of the bet against it now
     rows_seen, done   (1,) rows counted; 1 when the question is answered or no row is left
-    wealth            (bettors, 4) wealth by strategy (`tombola.racing.bets`)
+    wealth            (bettors, 4) wealth by strategy (`tombola.racing.rules.bets`)
     squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
     settled           (pairs, k) `Within`: 1 if b has proved a close enough, at [a, b]; `Ranks`: 1 if a is proved to
                       come before b; `Place`: e-values of both sides; `Top`: 1 for the members of a set, one set per row

@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.bets import ROUNDING_SLACK, bet, is_refuted
-from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
+from tombola.racing.rules.bets import ROUNDING_SLACK, bet, is_refuted
+from tombola.racing.rules.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
 
 
 class Gate(Elimination):

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from tombola._types import Floats
-from tombola.racing.bets import STRATEGY_WEIGHTS, update_wealth
+from tombola.racing.rules.bets import STRATEGY_WEIGHTS, update_wealth
 
 # Initial wealth of the strategy that aims at the last row; the other half of the wealth can decide earlier.
 _HORIZON_SHARE = 0.5

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from race_cases import BITS, THIRDS, all_pools
-from tombola.racing.best import Best
-from tombola.racing.elimination import Elimination
-from tombola.racing.gate import Gate
-from tombola.racing.top import Top
+from tombola.racing.rules.best import Best
+from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.gate import Gate
+from tombola.racing.rules.top import Top
+from tombola.racing.rules.within import Within
 from tombola.racing.verdict import is_wrong
-from tombola.racing.within import Within
 
 
 def rules(N: int, k: int, level: float) -> Iterator[Elimination]:

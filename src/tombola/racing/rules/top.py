@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.bets import bet, is_refuted, total_wealth
-from tombola.racing.elimination import (
+from tombola.racing.rules.bets import bet, is_refuted, total_wealth
+from tombola.racing.rules.elimination import (
     Elimination,
     EliminationState,
     OpenQuestion,

@@ -10,8 +10,16 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.bets import bet, is_refuted
-from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, best_two, count_row, drop, finish
+from tombola.racing.rules.bets import bet, is_refuted
+from tombola.racing.rules.elimination import (
+    Elimination,
+    EliminationState,
+    OpenQuestion,
+    best_two,
+    count_row,
+    drop,
+    finish,
+)
 
 
 class Best(Elimination):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from naive import race as naive
 from race_cases import BITS, all_pools, loss_tables, play_table
-from tombola.racing import top
-from tombola.racing.bets import bet
-from tombola.racing.top import Top
+from tombola.racing.rules import top
+from tombola.racing.rules.bets import bet
+from tombola.racing.rules.top import Top
 from tombola.racing.verdict import is_wrong
 
 pytestmark = pytest.mark.usefixtures("plainly")

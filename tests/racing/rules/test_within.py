@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from naive import race as naive
 from race_cases import MARGINS, loss_tables, play_table
-from tombola.racing.best import Best
-from tombola.racing.bets import total_wealth
-from tombola.racing.elimination import drop
-from tombola.racing.within import Within, _account, _close_accounts
+from tombola.racing.rules.best import Best
+from tombola.racing.rules.bets import total_wealth
+from tombola.racing.rules.elimination import drop
+from tombola.racing.rules.within import Within, _account, _close_accounts
 
 
 @settings(max_examples=60, deadline=None)

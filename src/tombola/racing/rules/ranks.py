@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.bets import is_impossible
-from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
-from tombola.racing.pair_bets import bet_on_pair, pair_weights, share_of_goal
+from tombola.racing.rules.bets import is_impossible
+from tombola.racing.rules.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
+from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_goal
 
 
 class Ranks(Elimination):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tombola.racing.pair_bets import _horizon_bet, _isoperimetric, share_of_goal
-from tombola.racing.ranks import Ranks
+from tombola.racing.rules.pair_bets import _horizon_bet, _isoperimetric, share_of_goal
+from tombola.racing.rules.ranks import Ranks
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

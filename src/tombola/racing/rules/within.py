@@ -12,9 +12,9 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.best import bet_and_drop
-from tombola.racing.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
-from tombola.racing.elimination import Elimination, EliminationState, OpenQuestion, best_two, finish
+from tombola.racing.rules.best import bet_and_drop
+from tombola.racing.rules.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
+from tombola.racing.rules.elimination import Elimination, EliminationState, OpenQuestion, best_two, finish
 
 # Share of the level that is spent on dropping candidates, by tolerance in units of 1 / sqrt(rows), about the noise of
 # the means. A tolerance below 1 is rarely shown before the others are dropped, so that it must not slow the drops.
