@@ -165,24 +165,24 @@ def test_verdict_of_ranks_is_not_certain_after_a_wrong_early_decision() -> None:
     rule.state.total_loss[:] = [1.0, 2.0]
     rule.state.rows_seen[0] = 4.0
     assert is_exact(rule)
-    rule.state.settled[1, 0] = 1.0
+    rule.state.before[1, 0] = 1.0
     assert not is_exact(rule)
 
 
 def test_is_wrong_of_ranks() -> None:
     rule = Ranks(3, 9, 9, 0.05)
     assert not is_wrong(rule, np.array([3.0, 2.0, 1.0]))
-    rule.state.settled[0, 1] = 1.0
+    rule.state.before[0, 1] = 1.0
     assert is_wrong(rule, np.array([3.0, 2.0, 1.0]))
     assert not is_wrong(rule, np.array([1.0, 2.0, 1.0]))
     assert not is_wrong(rule, np.array([1.0, 1.0, 1.0]))
-    rule.state.settled[2, 1] = 1.0
+    rule.state.before[2, 1] = 1.0
     assert is_wrong(rule, np.array([1.0, 1.0, 1.0])), "the order of tied candidates is the order of the file"
 
 
 def test_is_wrong_of_place() -> None:
     rule = Place(3, 9, 9, 0.05, candidate=1)
-    rule.state.rule_values[:] = [2.0, 0.0, 2.0]
+    rule.state.rank_range[:] = [2.0, 2.0]
     assert not is_wrong(rule, np.array([1.0, 2.0, 3.0]))
     assert not is_wrong(rule, np.array([1.0, 1.0, 1.0]))
     assert is_wrong(rule, np.array([1.0, 3.0, 2.0]))
@@ -191,6 +191,6 @@ def test_is_wrong_of_place() -> None:
 @pytest.mark.usefixtures("plainly")
 def test_contradiction_of_place_is_reported() -> None:
     race = Race("abc", 9, seed=1, question="ranks", candidate="b")
-    race.rule.state.rule_values[:] = [3.0, 0.0, 2.0]
+    race.rule.state.rank_range[:] = [3.0, 2.0]
     assert race.verdict.startswith("contradiction: the rank of b was proved above 2 and below 3")
     assert race.proved is None

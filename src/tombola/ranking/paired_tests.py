@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.rules.elimination import Elimination, EliminationState, OpenQuestion, count_row
+from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_row
 from tombola.racing.rules.pair_bets import bet_on_goal, pair_weights, share_of_goal
 from tombola.racing.rules.ranks import n_pairs
 
@@ -78,9 +78,9 @@ class _AllPairs(Elimination):
     Built as every `Elimination`, with an infinite population. After `play`, `evalues` has the result.
     """
 
-    def init(self) -> EliminationState:
+    def init(self) -> Any:
         k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, 1.0, _GOAL_RESERVE)
-        state = self.initial_state(bettors=k * k, threshold=math.inf, margin=share)
+        state = self.initial_state(bettors=k * k, threshold=math.inf, goal_share=share)
         # Only the wealth after the last row counts.
         return state._replace(wealth=np.tile(pair_weights(self.population, horizon_share=1.0), (k * k, 1)))
 
@@ -97,7 +97,7 @@ class _AllPairs(Elimination):
         return wealth
 
     @staticmethod
-    def step(state: EliminationState, losses: Floats) -> None:
+    def step(state: Any, losses: Floats) -> None:
         k = losses.size
         for a in range(k):
             for b in range(k):

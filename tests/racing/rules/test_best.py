@@ -14,7 +14,7 @@ from race_cases import BITS, LEVELS, THIRDS, loss_tables
 from tombola.engine.compiler import compile_loop
 from tombola.racing.rules.best import Best, _drop_hopeless
 from tombola.racing.rules.bets import update_wealth
-from tombola.racing.rules.elimination import Elimination, EliminationState, best_two, count_row, drop, finish
+from tombola.racing.rules.elimination import Elimination, best_two, count_row, drop, finish
 
 
 @settings(max_examples=150, deadline=None)
@@ -211,7 +211,7 @@ class OpponentAfterTheRow(Best):
     """Fault: the opponent is the best candidate of the current row, not of the past."""
 
     @staticmethod
-    def step(state: EliminationState, losses: Any) -> None:
+    def step(state: Any, losses: Any) -> None:
         leader, runner = best_two(state)
         for b in range(losses.size):
             if state.active[b] > 0.0:
@@ -233,7 +233,7 @@ class OpponentAfterTheRow(Best):
 class LooserLevel(Best):
     """Fault: the threshold is a quarter of 1 / level."""
 
-    def init(self) -> EliminationState:
+    def init(self) -> Any:
         return self.initial_state(bettors=self.candidates, threshold=0.25 / self.level)
 
 

@@ -172,7 +172,7 @@ def test_blocks_equal_their_definition() -> None:
         k = 5
         rule = Blocks(k, 5, 5, 0.05)
         rejected = generator.random((k, k)) < np.triu(np.full((k, k), 0.8), 1).T
-        rule.state.deposit[:] = rejected
+        rule.state.rejected[:] = rejected
         ranks._prove_blocks(rule.state)
         reachable = close_transitively(~rejected | np.eye(k, dtype=bool))
         assert (rule.before == ~reachable.T).all()

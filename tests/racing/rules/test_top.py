@@ -34,13 +34,13 @@ def test_top_matches_naive(table: list[list[float]], level: float, m: int, most:
 @pytest.mark.parametrize(("k", "m"), [(5, 1), (5, 3), (6, 2), (4, 3)])
 def test_all_sets_of_active_candidates_are_listed(k: int, m: int) -> None:
     state = Top(candidates=k + 1, rows=9, population=9, level=0.1, top=m).state
-    state.active[2] = state.deposit[0, 0] = 0.0
-    state.settled[:] = 0.0
+    state.active[2] = state.n_sets[0] = 0.0
+    state.members[:] = 0.0
     top._list_sets(state)
-    count = int(state.deposit[0, 0])
-    assert count == len({tuple(row) for row in state.settled[:count]}) == math.comb(k, m)
-    assert (state.settled[:count].sum(axis=1) == m).all()
-    assert not state.settled[:count, 2].any()
+    count = int(state.n_sets[0])
+    assert count == len({tuple(row) for row in state.members[:count]}) == math.comb(k, m)
+    assert (state.members[:count].sum(axis=1) == m).all()
+    assert not state.members[:count, 2].any()
 
 
 def errors(table: Any, m: int, level: float, most: int = 5000) -> tuple[float, float]:
@@ -53,8 +53,8 @@ def errors(table: Any, m: int, level: float, most: int = 5000) -> tuple[float, f
     for order in permutations(range(N)):
         rule.play(table, np.array(order, np.uint32))
         wrong, count = wrong + is_wrong(rule, totals), count + 1
-        for s in range(int(rule.state.deposit[0, 0])):
-            inside = rule.state.settled[s] > 0
+        for s in range(int(rule.state.n_sets[0])):
+            inside = rule.state.members[s] > 0
             if totals[inside].max() <= totals[~inside].min() + 1e-9:
                 wealth[tuple(inside)] = wealth.get(tuple(inside), 0.0) + rule.state.wealth[s].sum()
     return wrong / count, max(wealth.values()) / count if wealth else 0.0
@@ -84,7 +84,7 @@ def test_choice_by_current_row_is_detected(monkeypatch: pytest.MonkeyPatch) -> N
     """A pair that is chosen after a look at the row makes the expected wealth exceed 1."""
 
     def peek(state: Any, losses: Any, s: int) -> None:
-        inside = state.settled[s] > 0
+        inside = state.members[s] > 0
         worst = max(np.flatnonzero(inside & (state.active > 0)).tolist(), key=lambda c: losses[c])
         best = min(np.flatnonzero(~inside & (state.active > 0)).tolist(), key=lambda c: losses[c])
         lead = state.total_loss[worst] - state.total_loss[best]
@@ -100,9 +100,9 @@ def test_drop_by_one_rejected_set_is_detected(monkeypatch: pytest.MonkeyPatch) -
     honest = top._reject_set
 
     def hasty(state: Any, s: int) -> None:
-        members, before = state.settled[s].copy(), state.deposit[0, 0]
+        members, before = state.members[s].copy(), state.n_sets[0]
         honest(state, s)
-        if state.deposit[0, 0] < before:
+        if state.n_sets[0] < before:
             state.current_wealth[members > 0] = np.inf
 
     monkeypatch.setattr(top, "_reject_set", hasty)

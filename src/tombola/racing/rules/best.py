@@ -13,7 +13,6 @@ from tombola._types import Floats
 from tombola.racing.rules.bets import bet, is_refuted
 from tombola.racing.rules.elimination import (
     Elimination,
-    EliminationState,
     OpenQuestion,
     best_two,
     count_row,
@@ -38,7 +37,7 @@ class Best(Elimination):
 
     supports_predictions = True
 
-    def init(self) -> EliminationState:
+    def init(self) -> Any:
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)
 
     def open_questions(self) -> list[OpenQuestion]:
@@ -46,7 +45,7 @@ class Best(Elimination):
         return [OpenQuestion(self.gap(best, b), self.variance(b), threshold) for b in self.active if b != best]
 
     @staticmethod
-    def step(state: EliminationState, losses: Floats) -> None:
+    def step(state: Any, losses: Floats) -> None:
         bet_and_drop(state, losses)
         finish(state, 1.0)
 

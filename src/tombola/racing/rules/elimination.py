@@ -1,13 +1,14 @@
 """Elimination rules: state, compiled update per row, shared helpers.
 
-A rule (`Best`, `Within`, `Top`, `Gate`, `Ranks`, `Place`) defines the initial `EliminationState` and the kernel
-`step(state, losses)`, which processes one row and drops candidates. Losses of dropped candidates are not read. The
-state after n rows is a function of the first n rows of the shuffled list only, so late and out-of-order answers cannot
-change it.
+A rule (`Best`, `Within`, `Top`, `Gate`, `Ranks`, `Place`) defines the initial state (the fields of `EliminationState`
+and its own ones) and the kernel `step(state, losses)`, which processes one row and drops candidates. Losses of dropped
+candidates are not read. The state after n rows is a function of the first n rows of the shuffled list only, so late and
+out-of-order answers cannot change it.
 """
 
 from abc import ABC, abstractmethod
-from functools import cached_property
+from collections import namedtuple
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class EliminationState(NamedTuple):
     """State of a rule after `rows_seen` rows; k candidates numbered from 0.
 
+    A rule adds fields of its own (`Elimination.initial_state`); its class lists them.
+
     active            (k,) 1 while a candidate is in the race, else 0
     total_loss        (k,) sum of losses over the rows counted
     drop_row          (k,) number of rows after which the candidate was dropped, 0 while active
@@ -34,14 +37,6 @@ class EliminationState(NamedTuple):
     rows_seen, done   (1,) rows counted; 1 when the question is answered or no row is left
     wealth            (bettors, 4) wealth by strategy (`tombola.racing.rules.bets`)
     squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
-    settled           (pairs, k) `Within`: 1 if b has proved a close enough, at [a, b]; `Ranks`: 1 if a is proved to
-                      come before b; `Place`: e-values of both sides; `Top`: 1 for the members of a set, one set per row
-    deposit           (pairs, k) `Within`: stake of the account that b holds for a, at [a, b], without gains; `Blocks`:
-                      1 once "a is at least as good as b" is rejected; `Top`: number of sets in the first cell
-    decision          (k,) `Gate`: 1 statement proved, -1 refuted, 0 open; `Within`: 1 for the chosen candidate
-    total_advantage   (k,) `Gate`: total loss of the baseline minus that of the candidate; `Top`: least wealth at which
-                      a set with the candidate was rejected
-    rule_values       (k,) scratch space of `Top` and `Blocks`; `Place`: first and last possible rank, at both ends
     known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
     offset            (k,) mean prediction over the rows left minus the prediction of the current row
     predicted_mean    (k,) mean prediction over the rows left, the current one included
@@ -52,10 +47,6 @@ class EliminationState(NamedTuple):
     fitted_rows       (1,) number of rows of this estimate
     rows, population  length of the list, and of the population (may be infinite)
     threshold         wealth at which a bet decides
-    margin            tolerance of `Within` and `Gate`; `Ranks`, `Place`: 1 / goal of bets towards the last row; `Top`:
-                      wealth of pairs that drops a candidate
-    rule_parameter    `Top`: number of candidates to keep; `Gate`: the baseline; `Within`: wealth that settles
-                      an account; `Place`: the candidate
     """
 
     active: Floats
@@ -69,11 +60,6 @@ class EliminationState(NamedTuple):
     wealth: Floats
     squared_residuals: Floats
     n_bets: Floats
-    settled: Floats
-    deposit: Floats
-    decision: Floats
-    total_advantage: Floats
-    rule_values: Floats
     known_loss: Floats
     known_gain: Floats
     offset: Floats
@@ -85,8 +71,12 @@ class EliminationState(NamedTuple):
     rows: float
     population: float
     threshold: float
-    margin: float
-    rule_parameter: float
+
+
+@cache
+def _state_type(rule: str, own: tuple[str, ...]) -> Any:
+    """Return the named tuple of a rule: `EliminationState` and its own fields."""
+    return namedtuple(f"{rule}State", EliminationState._fields + own, module=__name__)
 
 
 class OpenQuestion(NamedTuple):
@@ -141,35 +131,32 @@ class Elimination(ABC):
         self._build()
 
     @abstractmethod
-    def init(self) -> EliminationState:
-        """Return the state before the first row."""
+    def init(self) -> Any:
+        """Return the state before the first row, made by `initial_state`."""
 
-    def initial_state(
-        self, *, bettors: int, threshold: float, margin: float = 0.0, rule_parameter: float = 0.0, pairs: int = 1
-    ) -> EliminationState:
+    def initial_state(self, *, bettors: int, threshold: float, **own: float | Floats) -> Any:
         """Return a state with all candidates active and bettors of wealth 1.
+
+        It is a named tuple with the fields of `EliminationState` and those of the rule.
 
         bettors: number of rows of `wealth`.
         threshold: wealth at which a bet decides.
-        margin, rule_parameter: as in `EliminationState`.
-        pairs: number of rows of `settled` and `deposit`; 1 for rules that do not use them.
+        own: fields of the rule itself; a kernel can change arrays, not numbers.
         """
         k, zeros = self.candidates, np.zeros(self.candidates)
         weights, paired = (MIXTURE_WEIGHTS, k) if self.has_predictions else (STRATEGY_WEIGHTS, 1)
-        return EliminationState(
+        common = EliminationState(
             active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
             wealth_at_drop=zeros, current_wealth=np.ones(k),
             rows_seen=np.zeros(1), done=np.full(1, float(k == 1)),
             wealth=np.tile(weights, (bettors, 1)), squared_residuals=np.zeros(bettors),
             n_bets=np.zeros(bettors),
-            settled=np.zeros((pairs, k)), deposit=np.zeros((pairs, k)), decision=zeros,
-            total_advantage=zeros, rule_values=zeros,
             known_loss=zeros, known_gain=zeros, offset=zeros, predicted_mean=zeros, predicted_seen=zeros,
             residual_low=np.full((paired, k), -1.0), residual_variance=np.zeros((paired, k)),
             fitted_rows=np.zeros(1),
-            rows=self.rows, population=self.population, threshold=threshold, margin=margin,
-            rule_parameter=rule_parameter,
+            rows=self.rows, population=self.population, threshold=threshold,
         )  # fmt: skip
+        return _state_type(type(self).__name__, tuple(own))(*common, *own.values())
 
     @staticmethod
     @abstractmethod

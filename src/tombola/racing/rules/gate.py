@@ -9,9 +9,11 @@ last row the answer is exact.
 import math
 from typing import Any
 
+import numpy as np
+
 from tombola._types import Floats
 from tombola.racing.rules.bets import ROUNDING_SLACK, bet, is_refuted
-from tombola.racing.rules.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
+from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_row, drop
 
 
 class Gate(Elimination):
@@ -21,7 +23,10 @@ class Gate(Elimination):
     baseline: number of the baseline candidate.
     margin: 0 asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss.
 
-    `decisions` has the answers.
+    `decisions` has the answers. Own fields of the state, beside `margin` and `baseline`:
+
+    decision          (k,) 1 statement proved, -1 refuted, 0 open
+    total_advantage   (k,) total loss of the baseline minus that of the candidate
 
     >>> import numpy as np
     >>> rule = Gate(candidates=2, rows=100, population=100, level=0.05, baseline=0, margin=0.0)
@@ -39,9 +44,16 @@ class Gate(Elimination):
         self.baseline, self.margin = baseline, margin
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> EliminationState:
+    def init(self) -> Any:
         k, threshold = self.candidates, (self.candidates - 1) / self.level
-        return self.initial_state(bettors=2 * k, threshold=threshold, margin=self.margin, rule_parameter=self.baseline)
+        return self.initial_state(
+            bettors=2 * k,
+            threshold=threshold,
+            margin=self.margin,
+            baseline=float(self.baseline),
+            decision=np.zeros(k),
+            total_advantage=np.zeros(k),
+        )
 
     def open_questions(self) -> list[OpenQuestion]:
         threshold = self.state.threshold
@@ -52,8 +64,8 @@ class Gate(Elimination):
         ]
 
     @staticmethod
-    def step(state: EliminationState, losses: Floats) -> None:
-        base = int(state.rule_parameter)
+    def step(state: Any, losses: Floats) -> None:
+        base = int(state.baseline)
         for c in range(losses.size):
             if c != base and state.active[c] > 0.0:
                 _decide(state, c, base, losses[base] - losses[c])

@@ -73,7 +73,7 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
     wealth = state.wealth[bettor]
     if wealth.size > STRATEGY_WEIGHTS.size:
         variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
-        share = wealth[STRATEGY_WEIGHTS.size] * state.margin
+        share = wealth[STRATEGY_WEIGHTS.size] * state.goal_share
         wealth[STRATEGY_WEIGHTS.size] *= 1.0 + _horizon_bet(share, (state.rows - state.rows_seen[0]) * variance) * d
     return float(update_wealth(state, bettor, lead, d, 0.0))
 
@@ -86,7 +86,7 @@ def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
     state, bettor, lead, d: as in `bet_on_pair`.
     """
     wealth = state.wealth[bettor]
-    share = wealth[STRATEGY_WEIGHTS.size] * state.margin
+    share = wealth[STRATEGY_WEIGHTS.size] * state.goal_share
     if share < 1.0 and wealth[STRATEGY_WEIGHTS.size] > _ABANDONED:
         n = state.n_bets[bettor]
         variance = (0.5 + state.squared_residuals[bettor]) / (n + 2.0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.rules.bets import is_impossible
-from tombola.racing.rules.elimination import Elimination, EliminationState, OpenQuestion, count_row, drop
+from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_row, drop
 from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_goal
 
 
@@ -25,8 +25,11 @@ class Ranks(Elimination):
     candidates, rows, population, level: as in `Elimination`.
     top: number of first ranks to settle; 0 for all.
 
-    `state.settled[a, b]` is 1 once "a before b" is proved, directly or by transitivity. A candidate is asked no more
-    when its order against every other candidate is proved.
+    A candidate is asked no more when its order against every other candidate is proved. Own fields of the state, beside
+    `top`:
+
+    goal_share        1 / goal of the bets towards the last row (`tombola.racing.rules.pair_bets`)
+    before            (k, k) 1 at [a, b] once "a before b" is proved, directly or by transitivity
 
     >>> import numpy as np
     >>> rule = Ranks(candidates=3, rows=200, population=200, level=0.05)
@@ -39,12 +42,20 @@ class Ranks(Elimination):
         self.top = top or candidates
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> EliminationState:
+    def init(self) -> Any:
         k, threshold = self.candidates, n_pairs(self.candidates) / self.level
         state = self.initial_state(
-            bettors=k * k, threshold=threshold, margin=share_of_goal(threshold), rule_parameter=float(self.top), pairs=k
+            bettors=k * k,
+            threshold=threshold,
+            goal_share=share_of_goal(threshold),
+            top=float(self.top),
+            before=np.zeros((k, k)),
+            **self._own_fields(),
         )
         return state._replace(wealth=np.tile(pair_weights(self.population), (k * k, 1)))
+
+    def _own_fields(self) -> dict[str, Floats]:
+        return {}
 
     def rank_sets(self) -> "np.typing.NDArray[np.int64]":
         """Return the first and last rank of every candidate, shape (k, 2), ranks from 1."""
@@ -53,7 +64,7 @@ class Ranks(Elimination):
     @property
     def before(self) -> "np.typing.NDArray[np.bool_]":
         """The proved order, shape (k, k): `before[a, b]` if a is proved to come before b."""
-        return np.asarray(self.state.settled > 0.0)
+        return np.asarray(self.state.before > 0.0)
 
     def open_questions(self) -> list[OpenQuestion]:
         """Return the open comparisons of neighbours by mean loss: the slowest ones."""
@@ -76,7 +87,7 @@ class Ranks(Elimination):
         )
 
     @staticmethod
-    def step(state: EliminationState, losses: Floats) -> None:
+    def step(state: Any, losses: Floats) -> None:
         _bet_on_pairs(state, losses)
         count_row(state, losses)
         _settle_certain(state)
@@ -93,7 +104,7 @@ def _bet_on_pairs(state: Any, losses: Floats) -> None:
     for a in range(k):
         if state.active[a] > 0.0:
             for b in range(k):
-                if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0 and state.settled[b, a] == 0.0:
+                if b != a and state.active[b] > 0.0 and state.before[a, b] == 0.0 and state.before[b, a] == 0.0:
                     wealth = bet_on_pair(
                         state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
                     )
@@ -110,7 +121,7 @@ def _settle_certain(state: Any) -> None:
     for a in range(k):
         if state.active[a] > 0.0:
             for b in range(k):
-                undecided = state.settled[a, b] == 0.0 and state.settled[b, a] == 0.0
+                undecided = state.before[a, b] == 0.0 and state.before[b, a] == 0.0
                 if b != a and state.active[b] > 0.0 and undecided:
                     lead = state.total_loss[a] - state.total_loss[b]
                     if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
@@ -122,15 +133,15 @@ def _add_order(state: Any, first: int, second: int) -> None:
 
     Italiano (1986).
 
-    state: an `EliminationState`; `settled` is changed in place.
+    state: an `EliminationState`; `before` is changed in place.
     first, second: numbers of candidates.
     """
-    settled, k = state.settled, state.total_loss.size
+    before, k = state.before, state.total_loss.size
     for u in range(k):
-        if (u == first or settled[u, first] > 0.0) and settled[u, second] == 0.0:
+        if (u == first or before[u, first] > 0.0) and before[u, second] == 0.0:
             for v in range(k):
-                if v == second or settled[second, v] > 0.0:
-                    settled[u, v] = 1.0
+                if v == second or before[second, v] > 0.0:
+                    before[u, v] = 1.0
 
 
 def _stop_settled(state: Any) -> None:
@@ -142,17 +153,17 @@ def _stop_settled(state: Any) -> None:
     for a in range(k):
         ahead, behind = 0, 0
         for b in range(k):
-            ahead += state.settled[b, a] > 0.0
-            behind += state.settled[a, b] > 0.0
+            ahead += state.before[b, a] > 0.0
+            behind += state.before[a, b] > 0.0
         if ahead + behind >= k - 1:
             # The rank of a is proved, and it is 1 + ahead.
-            places += ahead < state.rule_parameter
+            places += ahead < state.top
             if state.active[a] > 0.0:
                 drop(state, a, -1, state.threshold)
-        elif state.active[a] > 0.0 and ahead >= state.rule_parameter:
+        elif state.active[a] > 0.0 and ahead >= state.top:
             # More candidates than asked for are proved to be ahead of a.
             drop(state, a, -1, state.threshold)
-    if places >= min(state.rule_parameter, k) or state.rows_seen[0] >= state.rows:
+    if places >= min(state.top, k) or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
 
 
@@ -194,8 +205,11 @@ class Blocks(Ranks):
 
     Only the k - 1 pairs of neighbours in the true order need to hold, so a pair is rejected at (k - 1) / level. "u
     before a" is proved once no chain of pairs that are not rejected leads from a to u. That separates whole blocks
-    only: one pair that stays open connects all candidates around it. `state.deposit[a, b]` is 1 once "a is at least as
-    good as b" is rejected. Parameters as in `Ranks`.
+    only: one pair that stays open connects all candidates around it. Parameters as in `Ranks`; more fields of the
+    state:
+
+    rejected          (k, k) 1 at [a, b] once "a is at least as good as b" is rejected
+    reached, stack    (k,) scratch space for the search of chains
 
     >>> import numpy as np
     >>> table, order = np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32)
@@ -204,33 +218,37 @@ class Blocks(Ranks):
     (True, [[1, 1], [2, 2], [3, 3]])
     """
 
-    def init(self) -> EliminationState:
+    def init(self) -> Any:
         threshold = max(1, self.candidates - 1) / self.level
-        return super().init()._replace(threshold=threshold, margin=share_of_goal(threshold))
+        return super().init()._replace(threshold=threshold, goal_share=share_of_goal(threshold))
+
+    def _own_fields(self) -> dict[str, Floats]:
+        k = self.candidates
+        return {"rejected": np.zeros((k, k)), "reached": np.zeros(k), "stack": np.zeros(k)}
 
     @staticmethod
-    def step(state: EliminationState, losses: Floats) -> None:
-        k, rejected = losses.size, 0
+    def step(state: Any, losses: Floats) -> None:
+        k, news = losses.size, 0
         for a in range(k):
             for b in range(k):
                 both = state.active[a] > 0.0 and state.active[b] > 0.0
-                if a != b and both and state.deposit[a, b] == 0.0:
+                if a != b and both and state.rejected[a, b] == 0.0:
                     wealth = bet_on_pair(
                         state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
                     )
                     if wealth >= state.threshold:
-                        state.deposit[a, b] = 1.0
-                        rejected += 1
+                        state.rejected[a, b] = 1.0
+                        news += 1
         count_row(state, losses)
         for a in range(k):
             for b in range(k):
                 both = state.active[a] > 0.0 and state.active[b] > 0.0
-                if a != b and both and state.deposit[a, b] == 0.0:
+                if a != b and both and state.rejected[a, b] == 0.0:
                     lead = state.total_loss[a] - state.total_loss[b]
                     if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
-                        state.deposit[a, b] = 1.0
-                        rejected += 1
-        if rejected > 0:
+                        state.rejected[a, b] = 1.0
+                        news += 1
+        if news > 0:
             _prove_blocks(state)
         _stop_settled(state)
 
@@ -240,9 +258,9 @@ def _prove_blocks(state: Any) -> None:
 
     A chain consists of pairs that are not rejected.
 
-    state: an `EliminationState`; `settled` is changed in place.
+    state: an `EliminationState`; `before` is changed in place.
     """
-    k, reached, stack = state.total_loss.size, state.decision, state.rule_values
+    k, reached, stack = state.total_loss.size, state.reached, state.stack
     for a in range(k):
         for b in range(k):
             reached[b] = 0.0
@@ -251,13 +269,13 @@ def _prove_blocks(state: Any) -> None:
             height -= 1
             v = int(stack[height])
             for b in range(k):
-                if reached[b] == 0.0 and state.deposit[v, b] == 0.0:
+                if reached[b] == 0.0 and state.rejected[v, b] == 0.0:
                     reached[b], stack[height] = 1.0, float(b)
                     height += 1
         for u in range(k):
             # A contradiction has probability at most `level`; the first of the two claims stays.
-            if reached[u] == 0.0 and state.settled[a, u] == 0.0:
-                state.settled[u, a] = 1.0
+            if reached[u] == 0.0 and state.before[a, u] == 0.0:
+                state.before[u, a] = 1.0
 
 
 class Place(Elimination):
@@ -267,8 +285,12 @@ class Place(Elimination):
     candidate: number of the candidate whose rank is asked for.
 
     "The rank of a is above r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level, and in the
-    same way "below r" with E_ba: no union over the other candidates nor over ranks. `state.rule_values` holds the
-    first and the last rank still possible.
+    same way "below r" with E_ba: no union over the other candidates nor over ranks. Own fields of the state, beside
+    `goal_share` (see `Ranks`) and `candidate`:
+
+    e_values          (2, k) E_ab and E_ba, by opponent b
+    rank_range        (2,) first and last rank still possible
+    is_used           (k,) scratch space for means of the smallest e-values
 
     >>> import numpy as np
     >>> rule = Place(candidates=3, rows=200, population=200, level=0.05, candidate=1)
@@ -281,20 +303,23 @@ class Place(Elimination):
         self.candidate = candidate
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> EliminationState:
+    def init(self) -> Any:
         k, threshold = self.candidates, 2.0 / self.level
         state = self.initial_state(
-            bettors=2 * k, threshold=threshold, margin=share_of_goal(threshold), rule_parameter=float(self.candidate),
-            pairs=2,
-        )  # fmt: skip
-        rule_values = np.zeros(k)
-        rule_values[0], rule_values[-1] = 1.0, float(k)
-        wealth = np.tile(pair_weights(self.population), (2 * k, 1))
-        return state._replace(rule_values=rule_values, settled=np.ones((2, k)), wealth=wealth)
+            bettors=2 * k,
+            threshold=threshold,
+            goal_share=share_of_goal(threshold),
+            candidate=float(self.candidate),
+            e_values=np.ones((2, k)),
+            rank_range=np.array([1.0, float(k)]),
+            is_used=np.zeros(k),
+        )
+        return state._replace(wealth=np.tile(pair_weights(self.population), (2 * k, 1)))
 
     def rank_set(self) -> tuple[int, int]:
         """Return the first and the last rank that the candidate may have, from 1."""
-        return int(self.state.rule_values[0]), int(self.state.rule_values[-1]) if self.candidates > 1 else 1
+        first, last = self.state.rank_range
+        return int(first), int(last)
 
     @property
     def is_contradictory(self) -> bool:
@@ -306,26 +331,26 @@ class Place(Elimination):
         return first > last
 
     def open_questions(self) -> list[OpenQuestion]:
-        a, threshold, evidence = self.candidate, self.state.threshold, self.state.settled.max(axis=0)
+        a, threshold, evidence = self.candidate, self.state.threshold, self.state.e_values.max(axis=0)
         undecided = [b for b in self.active if b != a and evidence[b] < threshold]
         return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in undecided]
 
     @staticmethod
-    def step(state: EliminationState, losses: Floats) -> None:
-        k, a = losses.size, int(state.rule_parameter)
+    def step(state: Any, losses: Floats) -> None:
+        k, a = losses.size, int(state.candidate)
         for b in range(k):
             if b != a and state.active[b] > 0.0:
                 lead, d = state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
-                state.settled[0, b] = bet_on_pair(state, b, lead, d)
-                state.settled[1, b] = bet_on_pair(state, k + b, -lead, -d)
+                state.e_values[0, b] = bet_on_pair(state, b, lead, d)
+                state.e_values[1, b] = bet_on_pair(state, k + b, -lead, -d)
         count_row(state, losses)
         for b in range(k):
             if b != a and state.active[b] > 0.0:
                 lead = state.total_loss[a] - state.total_loss[b]
                 if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
-                    state.settled[0, b] = math.inf
+                    state.e_values[0, b] = math.inf
                 if is_impossible(-lead, 0.0, state.population, state.rows_seen[0]):
-                    state.settled[1, b] = math.inf
+                    state.e_values[1, b] = math.inf
         _narrow_place(state, a)
 
 
@@ -338,26 +363,23 @@ def _narrow_place(state: Any, a: int) -> None:
     k = state.total_loss.size
     # If the rank of a is r or less, k - r hypotheses H_ab are true. The mean falls with r, so the first r that is not
     # rejected ends the search.
-    while state.rule_values[0] < k and _mean_of_smallest(state, 0, a, k - int(state.rule_values[0])) >= state.threshold:
-        state.rule_values[0] += 1.0
+    while state.rank_range[0] < k and _mean_of_smallest(state, 0, a, k - int(state.rank_range[0])) >= state.threshold:
+        state.rank_range[0] += 1.0
     # If the rank of a is r or more, r - 1 hypotheses H_ba are true.
-    while (
-        state.rule_values[k - 1] > 1
-        and _mean_of_smallest(state, 1, a, int(state.rule_values[k - 1]) - 1) >= state.threshold
-    ):
-        state.rule_values[k - 1] -= 1.0
-    if state.rule_values[0] >= state.rule_values[k - 1] or state.rows_seen[0] >= state.rows:
+    while state.rank_range[1] > 1 and _mean_of_smallest(state, 1, a, int(state.rank_range[1]) - 1) >= state.threshold:
+        state.rank_range[1] -= 1.0
+    if state.rank_range[0] >= state.rank_range[1] or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
 
 
 def _mean_of_smallest(state: Any, side: int, skip: int, count: int) -> float:
     """Return the mean of the `count` smallest e-values of one side.
 
-    state: an `EliminationState`; `settled[side]` has the e-values, one per opponent.
+    state: an `EliminationState`; `e_values[side]` is read, one per opponent.
     side: 0 for E_ab, 1 for E_ba.
     skip: number of the candidate itself, which has none.
     """
-    values, used, total = state.settled[side], state.decision, 0.0
+    values, used, total = state.e_values[side], state.is_used, 0.0
     for b in range(values.size):
         used[b] = 0.0
     for _ in range(count):

@@ -18,7 +18,6 @@ from tombola._types import Floats
 from tombola.racing.rules.bets import bet, is_refuted, total_wealth
 from tombola.racing.rules.elimination import (
     Elimination,
-    EliminationState,
     OpenQuestion,
     best_two,
     count_row,
@@ -39,6 +38,15 @@ class Top(Elimination):
     candidates, rows, population, level: as in `Elimination`.
     top: number of candidates to keep, less than k.
 
+    Own fields of the state:
+
+    top               number of candidates to keep
+    pair_threshold    wealth of pairs that drops a candidate
+    members           (sets, k) 1 for the members of a set
+    n_sets            (1,) number of sets not rejected: the first rows of `members`; 0 while there are too many
+    rejection_wealth  (k,) least wealth at which a set with the candidate was rejected
+    pair_wealth       (k,) scratch space for the wealth of pairs
+
     >>> import numpy as np
     >>> rule = Top(candidates=3, rows=100, population=100, level=0.05, top=2)
     >>> rule.play(np.array([[0.0, 1.0, 0.1]] * 100), np.arange(100, dtype=np.uint32)) < 60
@@ -53,33 +61,35 @@ class Top(Elimination):
         self.top = top
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> EliminationState:
+    def init(self) -> Any:
         k, sets = self.candidates, math.comb(self.candidates, self.top)
         uses_pairs = sets > _MAX_SETS
         sets = min(sets, _MAX_SETS)
         state = self.initial_state(
             bettors=sets + uses_pairs * k * k,
             threshold=1.0 / ((1.0 - uses_pairs * _PAIR_SHARE) * self.level),
-            margin=self.top / (_PAIR_SHARE * self.level),
-            rule_parameter=self.top,
-            pairs=sets,
+            top=float(self.top),
+            pair_threshold=self.top / (_PAIR_SHARE * self.level),
+            members=np.zeros((sets, k)),
+            n_sets=np.zeros(1),
+            rejection_wealth=np.full(k, math.inf),
+            pair_wealth=np.zeros(k),
         )
-        state = state._replace(total_advantage=np.full(k, math.inf))
         _list_sets(state)
         return state
 
     def open_questions(self) -> list[OpenQuestion]:
         state, k, loss = self.state, self.candidates, self.state.total_loss
-        if state.deposit[0, 0] == 0.0:
+        if state.n_sets[0] == 0.0:
             ranked, pairs = sorted(self.active, key=lambda a: float(loss[a])), len(state.wealth) - k * k
-            last, threshold = ranked[self.top - 1], state.margin * (k - self.top)
+            last, threshold = ranked[self.top - 1], state.pair_threshold * (k - self.top)
             return [
                 OpenQuestion(self.gap(last, b), self.variance(pairs + last * k + b), threshold)
                 for b in ranked[self.top :]
             ]
         questions = []
-        for s in range(int(state.deposit[0, 0])):
-            members = state.settled[s]
+        for s in range(int(state.n_sets[0])):
+            members = state.members[s]
             worst = max((a for a in self.active if members[a]), key=lambda a: float(loss[a]))
             best = min((a for a in self.active if not members[a]), key=lambda a: float(loss[a]))
             # The leading set is the answer; it is not to be rejected.
@@ -88,51 +98,51 @@ class Top(Elimination):
         return questions
 
     @staticmethod
-    def step(state: EliminationState, losses: Floats) -> None:
-        if state.deposit[0, 0] == 0.0:
+    def step(state: Any, losses: Floats) -> None:
+        if state.n_sets[0] == 0.0:
             _list_sets(state)
-        uses_pairs = state.wealth.shape[0] > state.settled.shape[0]
+        uses_pairs = state.wealth.shape[0] > state.members.shape[0]
         if uses_pairs:
             _update_pairs(state, losses)
-        for s in range(int(state.deposit[0, 0])):
+        for s in range(int(state.n_sets[0])):
             _bet_against_set(state, losses, s)
         leader, _ = best_two(state)
         count_row(state, losses)
         for b in range(losses.size):
             if state.active[b] > 0.0:
-                state.current_wealth[b] = math.inf if state.deposit[0, 0] > 0.0 else 0.0
-        for s in range(int(state.deposit[0, 0]) - 1, -1, -1):
+                state.current_wealth[b] = math.inf if state.n_sets[0] > 0.0 else 0.0
+        for s in range(int(state.n_sets[0]) - 1, -1, -1):
             _reject_set(state, s)
         for b in range(losses.size):
             # Certain only if no set with b was rejected by its wealth.
             if state.current_wealth[b] >= state.threshold:
-                state.current_wealth[b] = min(state.current_wealth[b], state.total_advantage[b])
+                state.current_wealth[b] = min(state.current_wealth[b], state.rejection_wealth[b])
             if uses_pairs and state.active[b] > 0.0:
-                by_pairs = _mean_of_smallest(state, b) * state.threshold / state.margin
+                by_pairs = _mean_of_smallest(state, b) * state.threshold / state.pair_threshold
                 state.current_wealth[b] = max(state.current_wealth[b], by_pairs)
         _drop_beaten(state, leader)
-        finish(state, state.rule_parameter)
+        finish(state, state.top)
 
 
 def _list_sets(state: Any) -> None:
-    """List all sets of m active candidates in `state.settled`, if there is space.
+    """List all sets of m active candidates in `state.members`, if there is space.
 
-    m is the number of candidates to keep. `state.deposit[0, 0]` becomes the number of sets.
+    m is the number of candidates to keep. `state.n_sets[0]` becomes the number of sets.
 
     state: an `EliminationState`, changed in place.
     """
-    k, sets, members, m = state.active.size, 1.0, state.settled, int(state.rule_parameter)
+    k, sets, members, m = state.active.size, 1.0, state.members, int(state.top)
     for i in range(m):
         sets *= (n_active(state) - i) / (i + 1.0)
     if round(sets) > members.shape[0]:
         return
-    state.deposit[0, 0] = round(sets)
+    state.n_sets[0] = round(sets)
     count = 0
     for c in range(k):
         if state.active[c] > 0.0 and count < m:
             members[0, c] = 1.0
             count += 1
-    for s in range(1, int(state.deposit[0, 0])):
+    for s in range(1, int(state.n_sets[0])):
         # The next set in lexicographic order: the last member that can move to the right does, those behind it follow.
         following, behind, moved = -1, 0, k - 1
         while not (members[s - 1, moved] > 0.0 and following >= 0 and members[s - 1, following] == 0.0):
@@ -157,7 +167,7 @@ def _bet_against_set(state: Any, losses: Floats, s: int) -> None:
     worst, best = -1, -1
     for c in range(losses.size):
         if state.active[c] > 0.0:
-            if state.settled[s, c] > 0.0:
+            if state.members[s, c] > 0.0:
                 worst = c if worst < 0 or state.total_loss[c] > state.total_loss[worst] else worst
             else:
                 best = c if best < 0 or state.total_loss[c] < state.total_loss[best] else best
@@ -174,7 +184,7 @@ def _reject_set(state: Any, s: int) -> None:
     """
     worst, best = -1, -1
     for c in range(state.active.size):
-        if state.settled[s, c] > 0.0:
+        if state.members[s, c] > 0.0:
             # The largest smallest possible total of a member, and the smallest largest possible one of another.
             low = state.total_loss[c] + state.known_loss[c]
             worst = c if worst < 0 or low > state.total_loss[worst] + state.known_loss[worst] else worst
@@ -185,10 +195,10 @@ def _reject_set(state: Any, s: int) -> None:
     if is_refuted(state, worst, best, state.total_loss[worst] - state.total_loss[best], 0.0, state.rows_seen[0]):
         wealth = math.inf
     for c in range(state.active.size):
-        if state.settled[s, c] > 0.0:
+        if state.members[s, c] > 0.0:
             state.current_wealth[c] = min(state.current_wealth[c], wealth)
             if wealth >= state.threshold:
-                state.total_advantage[c] = min(state.total_advantage[c], wealth)
+                state.rejection_wealth[c] = min(state.rejection_wealth[c], wealth)
     if wealth >= state.threshold:
         _delete_set(state, s)
 
@@ -198,10 +208,10 @@ def _delete_set(state: Any, s: int) -> None:
 
     state: an `EliminationState`, changed in place.
     """
-    state.deposit[0, 0] -= 1.0
-    last = int(state.deposit[0, 0])
+    state.n_sets[0] -= 1.0
+    last = int(state.n_sets[0])
     for c in range(state.active.size):
-        state.settled[s, c] = state.settled[last, c]
+        state.members[s, c] = state.members[last, c]
     for j in range(state.wealth.shape[1]):
         state.wealth[s, j] = state.wealth[last, j]
     state.squared_residuals[s] = state.squared_residuals[last]
@@ -214,7 +224,7 @@ def _update_pairs(state: Any, losses: Floats) -> None:
     state: an `EliminationState`, changed in place; the bettor of (a, b) bets that a is better than b.
     losses: of the row, shape (k,).
     """
-    k, first = losses.size, state.settled.shape[0]
+    k, first = losses.size, state.members.shape[0]
     for a in range(k):
         for b in range(k):
             if a != b and state.active[a] > 0.0 and state.active[b] > 0.0:
@@ -232,20 +242,20 @@ def _mean_of_smallest(state: Any, b: int) -> float:
     state: an `EliminationState`.
     b: number of the candidate.
     """
-    k, first, rule_values = state.total_loss.size, state.settled.shape[0], state.rule_values
+    k, first, pair_wealth = state.total_loss.size, state.members.shape[0], state.pair_wealth
     for a in range(k):
-        rule_values[a] = total_wealth(state.wealth[first + a * k + b]) if a != b else -1.0
+        pair_wealth[a] = total_wealth(state.wealth[first + a * k + b]) if a != b else -1.0
     # Discard the m - 1 largest; -1 marks b itself and the discarded ones.
-    for _ in range(int(state.rule_parameter) - 1):
+    for _ in range(int(state.top) - 1):
         largest = 0
         for a in range(1, k):
-            if rule_values[a] > rule_values[largest]:
+            if pair_wealth[a] > pair_wealth[largest]:
                 largest = a
-        rule_values[largest] = -1.0
+        pair_wealth[largest] = -1.0
     amount = 0.0
     for a in range(k):
-        amount += max(rule_values[a], 0.0)
-    return float(amount / (k - state.rule_parameter))
+        amount += max(pair_wealth[a], 0.0)
+    return float(amount / (k - state.top))
 
 
 def _drop_beaten(state: Any, leader: int) -> None:
@@ -256,7 +266,7 @@ def _drop_beaten(state: Any, leader: int) -> None:
     state: an `EliminationState`, changed in place.
     leader: candidate with the smallest total loss, recorded as the opponent.
     """
-    while n_active(state) > state.rule_parameter:
+    while n_active(state) > state.top:
         worst = -1
         for b in range(state.current_wealth.size):
             if state.active[b] > 0.0 and state.current_wealth[b] >= state.threshold:
@@ -264,6 +274,6 @@ def _drop_beaten(state: Any, leader: int) -> None:
         if worst < 0:
             break
         drop(state, worst, leader, state.current_wealth[worst])
-        for s in range(int(state.deposit[0, 0]) - 1, -1, -1):
-            if state.settled[s, worst] > 0.0:
+        for s in range(int(state.n_sets[0]) - 1, -1, -1):
+            if state.members[s, worst] > 0.0:
                 _delete_set(state, s)

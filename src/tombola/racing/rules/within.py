@@ -11,10 +11,12 @@ wealth 1 / (rest of the level) in its account for a.
 import math
 from typing import Any
 
+import numpy as np
+
 from tombola._types import Floats
 from tombola.racing.rules.best import bet_and_drop
 from tombola.racing.rules.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
-from tombola.racing.rules.elimination import Elimination, EliminationState, OpenQuestion, best_two, finish
+from tombola.racing.rules.elimination import Elimination, OpenQuestion, best_two, finish
 
 # Share of the level that is spent on dropping candidates, by tolerance in units of 1 / sqrt(rows), about the noise of
 # the means. A tolerance below 1 is rarely shown before the others are dropped, so that it must not slow the drops.
@@ -39,7 +41,13 @@ class Within(Elimination):
     candidates, rows, population, level: as in `Elimination`.
     within: tolerance in mean loss, above 0.
 
-    `chosen` is the answer.
+    `chosen` is the answer. Own fields of the state:
+
+    tolerance         `within`
+    settling_wealth   wealth at which an account shows its candidate to be close enough
+    settled           (k, k) 1 if b has shown that a is close enough, at [a, b]
+    deposit           (k, k) stake of the account that b holds for a, at [a, b], without gains
+    is_chosen         (k,) 1 for the answer
 
     >>> import numpy as np
     >>> rule = Within(candidates=2, rows=100, population=100, level=0.05, within=0.5)
@@ -55,24 +63,25 @@ class Within(Elimination):
         self.within = within
         super().__init__(candidates, rows, population, level)
 
-    def init(self) -> EliminationState:
+    def init(self) -> Any:
         k, drops = self.candidates, _drop_share(self.within, self.rows)
+        share = 1.0 / max(k - 1, 1)
         state = self.initial_state(
             bettors=k + k * k,
             threshold=1.0 / (drops * self.level),
-            margin=self.within,
-            rule_parameter=1.0 / ((1.0 - drops) * self.level),
-            pairs=k,
+            tolerance=self.within,
+            settling_wealth=1.0 / ((1.0 - drops) * self.level),
+            settled=np.zeros((k, k)),
+            deposit=np.full((k, k), share),
+            is_chosen=np.zeros(k),
         )
-        share = 1.0 / max(k - 1, 1)
         state.wealth[k:] *= share
-        state.deposit[:] = share
         return state
 
     def open_questions(self) -> list[OpenQuestion]:
         best, k = self.leader, self.candidates
         others = [b for b in self.active if b != best]
-        threshold = self.state.rule_parameter * len(others)
+        threshold = self.state.settling_wealth * len(others)
         return [
             OpenQuestion(self.gap(best, b) + self.within, self.variance(_account(k, best, b)), threshold)
             for b in others
@@ -80,7 +89,7 @@ class Within(Elimination):
         ]
 
     @staticmethod
-    def step(state: EliminationState, losses: Floats) -> None:
+    def step(state: Any, losses: Floats) -> None:
         _update_accounts(state, losses)
         bet_and_drop(state, losses)
         _close_accounts(state)
@@ -90,7 +99,7 @@ class Within(Elimination):
     @property
     def chosen(self) -> int | None:
         """The number of the candidate shown to be within the tolerance; None while open."""
-        return next((a for a, chosen in enumerate(self.state.decision) if chosen), None)
+        return next((a for a, chosen in enumerate(self.state.is_chosen) if chosen), None)
 
 
 def _update_accounts(state: Any, losses: Floats) -> None:
@@ -103,7 +112,7 @@ def _update_accounts(state: Any, losses: Floats) -> None:
     """
     leader, _ = best_two(state)
     for a in range(losses.size):
-        close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.margin
+        close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.tolerance
         if state.active[a] > 0.0 and close:
             _bet_on(state, losses, a)
 
@@ -120,9 +129,9 @@ def _bet_on(state: Any, losses: Floats, a: int) -> None:
     for b in range(k):
         if b != a and state.active[b] > 0.0:
             lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
-            wealth = bet(state, _account(k, a, b), b, a, lead, d, -state.margin)
-            certain = is_refuted(state, b, a, lead + d, -state.margin, state.rows_seen[0] + 1.0)
-            if wealth >= state.rule_parameter or certain:
+            wealth = bet(state, _account(k, a, b), b, a, lead, d, -state.tolerance)
+            certain = is_refuted(state, b, a, lead + d, -state.tolerance, state.rows_seen[0] + 1.0)
+            if wealth >= state.settling_wealth or certain:
                 state.settled[a, b] = 1.0
 
 
@@ -176,7 +185,7 @@ def _redistribute(state: Any, a: int, b: int) -> None:
 def _choose(state: Any) -> None:
     """End the race if a candidate is settled; of several, take the smallest loss.
 
-    state: an `EliminationState`, changed in place; `decision` is 1 for the chosen candidate.
+    state: changed in place; `is_chosen` is 1 for the answer.
     """
     chosen = -1
     for a in range(state.total_loss.size):
@@ -184,14 +193,14 @@ def _choose(state: Any) -> None:
         if settled and (chosen < 0 or state.total_loss[a] < state.total_loss[chosen]):
             chosen = a
     if chosen >= 0:
-        state.decision[chosen] = 1.0
+        state.is_chosen[chosen] = 1.0
         state.done[0] = 1.0
 
 
 def _is_settled(state: Any, a: int) -> bool:
     """Return whether a is proved to be within the tolerance of all active candidates.
 
-    Each of them proves it by its account for a, which must have reached the wealth `state.rule_parameter` once.
+    Each of them proves it by its account for a, which must have reached the wealth `state.settling_wealth` once.
 
     state: an `EliminationState`.
     a: number of the candidate.
