@@ -12,10 +12,10 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 import tombola
+from tombola.paper.errata.base import SEVERITY_LABELS
 
 KERNELS = ["init", "act", "mix", "observe", "needs_plan", "plan"]
 FILLED = ("reference/", "errata", "commands")
-SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 log = logging.getLogger(__name__)
 PUBLIC = {
     f"tombola.{home}": [name for name, other in tombola._HOME.items() if other == home]

@@ -10,12 +10,9 @@ from tombola._types import Seed
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels
 from tombola.paper.curves import reference_lines, spikes
 from tombola.paper.errata import ERRATA, Erratum, Evidence
-from tombola.paper.errata.base import demonstrates
+from tombola.paper.errata.base import SEVERITY_LABELS, demonstrates
 from tombola.paper.pvalues import exact
 from tombola.report.chart import Band, Chart
-
-# Text of the page for each severity of an erratum.
-_SEVERITY_LABELS = {"false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"}
 
 
 def _is_demonstrated(row: Row) -> bool:
@@ -51,7 +48,7 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
     def verdict(self, rows: Rows) -> Verdict:
         missing = [row["number"] for row in rows if not _is_demonstrated(row)]
         kinds = Counter(row["severity"] for row in rows if _is_demonstrated(row))
-        counts = ", ".join(f"{kinds[kind]} {words}" for kind, words in _SEVERITY_LABELS.items())
+        counts = ", ".join(f"{kinds[kind]} {words}" for kind, words in SEVERITY_LABELS.items())
         computed = sum(row["method"] == "computed" for row in rows)
         measured = (
             f"{len(rows) - len(missing)} of {len(rows)} come out as corrected ({counts}); "
@@ -66,7 +63,7 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
             title=self.title,
             x_label="number of the erratum",
             y_label="printed value / exact value",
-            bands=tuple(_band(rows, kind, words) for kind, words in _SEVERITY_LABELS.items() if kind in kinds),
+            bands=tuple(_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds),
             lines=reference_lines((1, levels(rows, "number")[-1]), {"as it is": lambda _: 1.0}),
             log_x=False,
             alt="Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within "

@@ -11,6 +11,10 @@ from tombola.paper.base import docstring_fields
 
 # Kind of an erratum: a false statement, a gap in a proof, a typo, or a bound that is not tight.
 _Severity = Literal["false", "gap", "typo", "loose"]
+# Severity -> its words on pages.
+SEVERITY_LABELS: dict[_Severity, str] = {
+    "false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"
+}  # fmt: skip
 # Relation of the true value to a correct one; see `Erratum`.
 _Relation = Literal["equals", "at most", "at least", "within", "tighter"]
 # Origin of the true value; see `Erratum`.
