@@ -1,6 +1,8 @@
 # Every target installs its own environment in .venv; only python3 (3.11 or later) and make are needed.
 PYTHON ?= python3
 BIN := .venv/bin
+# An empty value lets Python write bytecode: without it every process of the tests compiles all modules again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: reproduce test quick test-full fuzz kill mutants lint bench docs wheel lower clean
 
