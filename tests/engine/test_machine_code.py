@@ -53,6 +53,7 @@ from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from twin_cases import ALL
 
+FULL = pytest.mark.full
 ROWS = 60
 POOL = pool_with_costs(ROWS, 3, 1, seed=1)
 FEATURES = np.random.default_rng(2).normal(size=(ROWS, 2))
@@ -267,7 +268,15 @@ def bits(value: Any) -> Any:
     return None if value is None else np.asarray(value, np.float64).tobytes()
 
 
-@pytest.mark.parametrize("name", CASES)
+# Compiling all cases takes minutes: in every run one of each kind of loop, the others in full runs.
+EVERY_RUN = {
+    "learner UCB1", "learner Exp3", "learner FollowTheLeader", "learner Hedge", "learner UCB2", "learner Thrifty",
+    "session UCB1(scale=2.0)", "play Exp3(rate=None)", "learner Simulation", "session LinearIndex",
+    "Betting", "race best", "race gate", "iid order",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in EVERY_RUN else FULL) for name in CASES])
 def test_machine_code_gives_bits_of_plain_python(name: str) -> None:
     with compiled():
         assert bits(CASES[name]()) == plain_bits(name)
@@ -275,6 +284,7 @@ def test_machine_code_gives_bits_of_plain_python(name: str) -> None:
 
 def test_every_module_that_compiles_is_covered() -> None:
     """A new module with kernels needs a case above."""
+    assert CASES.keys() >= EVERY_RUN
     for name in CASES:
         plain_bits(name)
     package = SOURCE / "tombola"
