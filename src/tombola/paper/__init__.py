@@ -40,7 +40,7 @@ from tombola.paper.extensions.routing import LearningCurve, StakeGuard
 from tombola.paper.extensions.thrifty import ThriftyRegret
 from tombola.paper.extensions.transfer import Deviations, Drift
 
-# Claims that are not in the paper, in the order of the page.
+# Classes of claims that are not in the paper, in the order of the page.
 EXTENSIONS: tuple[type[Extension], ...] = (
     Deviations,
     Drift,
@@ -66,7 +66,7 @@ EXTENSIONS: tuple[type[Extension], ...] = (
     CertificateClaim,
     KnownAnswers,
 )
-# Claims of `tombola reproduce`, in the order of the paper.
+# Classes of all claims of `tombola reproduce`: those of the paper in its order, then the extensions.
 CLAIMS: tuple[type[Claim], ...] = (
     Birthday,
     Separation,

@@ -124,49 +124,54 @@ class Claim(ABC):
 
     @abstractmethod
     def units(self, *, full: bool) -> list[Unit]:
-        """Return the units of work, which are run and cached one by one.
+        """Return the units of this claim: the settings of its measurements.
+
+        A unit is a mapping such as {"T": 1024, "pool": "gap"}. Units are independent; they are run and cached one by
+        one.
 
         full: False for few and small units; True for the sizes of a publication.
         """
 
     @abstractmethod
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        """Run one unit and return its rows.
+        """Measure one unit, and return its rows.
 
-        The result depends on the fields of the claim, the unit and the seed only.
+        A row is a mapping such as {"T": 1024, "play": 0, "regret": 12.5}. Rows depend on the fields of the claim, the
+        unit and the seed only.
 
-        unit: one of `units`.
+        unit: settings, one of the mappings that `units` returns.
         seed: source of all randomness of this unit.
         """
 
     @abstractmethod
     def verdict(self, rows: Rows) -> Verdict:
-        """Compute the verdict from the rows of all units.
+        """Return the verdict: outcome, measured values as a sentence, and formulas.
 
-        rows: in any order; nothing else but the fields of the claim is read.
+        It depends on the rows and the fields of the claim only.
+
+        rows: those that `run` returned for all units, in any order.
         """
 
     @abstractmethod
     def chart(self, rows: Rows) -> Chart:
-        """Return the chart that the page shows.
+        """Return the chart of the measurements for the page of `tombola reproduce`.
 
-        rows: of all units, in any order.
+        rows: those that `run` returned for all units, in any order.
         """
 
     def faults(self) -> dict[str, Overrides]:
-        """Return the faults of this claim by name, to test the power of its verdict.
+        """Return the faults of this claim: name -> fields with wrong values.
 
-        A fault replaces some dataclass fields by wrong values, such as an order that is not shuffled. The claim with
-        the fault must have another outcome than `expected`, else the claim would not notice such an error. The base
-        class has none.
+        They test the power of the verdict: the claim with a fault, such as an order that is not shuffled, must have
+        another outcome than `expected`. Empty unless a claim has faults.
         """
         return {}
 
     def source_faults(self) -> dict[str, SourceFault]:
-        """Return the source faults of this claim by name.
+        """Return the source faults of this claim: name -> fault.
 
         A source fault changes one expression in the source of a function of the package, for errors that no field of
-        the claim can hold. Like a fault, it must change the outcome. The base class has none.
+        the claim can hold. Like a fault, it must change the outcome. Empty unless a claim has source faults.
         """
         return {}
 
@@ -191,7 +196,9 @@ class Claim(ABC):
     def sample_size(self, rows: Rows) -> int:
         """Return the number of plays, draws or computations behind the rows.
 
-        The page prints it. The base class counts the rows; a claim with rows that average many plays overrides it.
+        The page prints it. It is the number of rows, or larger where a row stands for many plays or draws.
+
+        rows: those that `run` returned for all units.
         """
         return len(rows)
 
@@ -246,6 +253,7 @@ def select(rows: Rows, column: str, **where: Any) -> Floats:
 def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
     """Return the distinct values of a column of the matching rows, sorted.
 
+    column: name of the column.
     where: columns with their required values; a row matches if all are equal.
 
     >>> levels([{"T": 4}, {"T": 2}, {"T": 4}], "T")

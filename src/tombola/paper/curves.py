@@ -13,9 +13,9 @@ from tombola.report.figures import MAX_MARKED_POINTS
 
 
 def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
-    """Return the mean of a column with its 95 % interval, over another column.
+    """Return the means of a column with 95 % intervals, as a curve with a band.
 
-    The band has one point per value of `over`, sorted.
+    There is one point per value of the column `over`, sorted.
 
     rows: several rows, such as repeated plays, per value of `over`.
     name: of the curve in the legend.
@@ -40,10 +40,11 @@ def exact_band(name: str, x: Floats, y: Floats) -> Band:
 
 
 def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
-    """Return a computed column as a curve, one value at every level of another.
+    """Return a column of exact values as a curve with intervals of width 0.
 
-    If several rows have the same level, the first one counts.
+    There is one point per value of the column `over`, sorted; of several rows with this value the first one counts.
 
+    rows: of the claim.
     name: of the curve in the legend.
     over, column: columns of the x-axis and of the y-axis.
     where: columns with their required values; other rows are ignored.
@@ -59,8 +60,8 @@ def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) ->
 def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> tuple[Line, ...]:
     """Return named functions, such as bounds, as lines of a chart.
 
-    at: places on the x-axis at which the functions are evaluated.
-    curves: name in the legend -> function of a place.
+    at: values on the x-axis at which the functions are evaluated.
+    curves: name in the legend -> function from x to y.
 
     >>> [line.y.tolist() for line in reference_lines([1, 4], {"√T": lambda T: T**0.5, "T": float})]
     [[1.0, 2.0], [1.0, 4.0]]
@@ -72,13 +73,13 @@ def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], fl
 
 
 def spikes(name: str, x: Floats, y: Floats, base: float) -> Band:
-    """Return one vertical segment per value, from the base line to the value.
+    """Return a curve of vertical segments, from a base line to each value.
 
-    Segments are not joined to their neighbours: NaN separates them.
+    NaN between the segments keeps them apart.
 
     name: of the curve in the legend.
-    x, y: place and value of each segment.
-    base: height of the base line.
+    x, y: position and end of each segment, same shape.
+    base: height at which all segments start.
 
     >>> spikes("ratio", np.array([3.0]), np.array([0.5]), base=1.0).middle[:4].tolist()
     [1.0, 0.5, nan, nan]

@@ -22,8 +22,8 @@ class FaultResult(NamedTuple):
     """Verdict of a claim with one fault injected.
 
     claim, fault: their names.
-    outcome, measured: of the claim with the fault.
-    expected: the outcome of the claim without a fault.
+    outcome, measured: outcome of the claim with the fault, and its measured values as a sentence.
+    expected: outcome of the claim without a fault.
     """
 
     claim: str
@@ -46,7 +46,8 @@ def run_faults(
     The file and the result have one entry per fault, source faults last.
 
     claims: without faults.
-    rows: of each claim without faults; a fault in a `verdict_only` field is judged on them again, without a new run.
+    rows: rows of each claim without faults, which serve again where a fault changes the verdict only.
+    out: folder of the file.
     cache: finished units, which are not run again.
     options: sizes, seed and threads.
     """

@@ -14,19 +14,19 @@ import numpy as np
 from tombola import _statistics
 from tombola._types import Floats
 
-# Tolerance of comparisons between computed values: above the rounding errors of sums over 10^6 rounds.
+# Absolute tolerance of comparisons between computed values: above the rounding errors of sums over 10^6 rounds.
 ROUNDING = 1e-9
 # Least number of cells for which counts that are too even are rejected. Few cells are often perfectly even.
 _MIN_COUNTS_FOR_EVENNESS = 16
 
 
-def exact(true: bool) -> float:  # noqa: FBT001 - a statement, not a switch
+def exact(statement: bool) -> float:  # noqa: FBT001 - a statement, not a switch
     """Return the p-value of a computed statement: 1 if it is true, 0 if not.
 
     >>> exact(2 + 2 == 4)
     1.0
     """
-    return 1.0 if true else 0.0
+    return 1.0 if statement else 0.0
 
 
 def mean_at_most(values: Floats, limit: float) -> float:
@@ -142,7 +142,11 @@ def slope_at_most(horizons: Sequence[int], regrets: list[Floats], limits: Sequen
 def slope_at_least(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
     """Return the p-value of "log mean regret grows at least as fast as log limits".
 
-    Arguments and special cases are those of `slope_at_most`.
+    The slopes on log T are compared. It is 1 for fewer than three horizons and if a mean regret is not positive.
+
+    horizons: T, increasing.
+    regrets: `regrets[i]` are the regrets of the plays at `horizons[i]`.
+    limits: `limits[i]` is the bound at `horizons[i]`.
 
     >>> noise = np.linspace(0.9, 1.1, 20)
     >>> slope_at_least([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5])
@@ -155,6 +159,8 @@ def bonferroni(pvalues: Iterable[float]) -> float:
     """Return the p-value of "all statements are true".
 
     It is the smallest p-value times their number, at most 1; 1 for no p-values.
+
+    pvalues: one per statement.
 
     >>> bonferroni([0.2, 0.01, 1.0])
     0.03

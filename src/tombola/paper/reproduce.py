@@ -28,7 +28,7 @@ _LEAD = (
 class ClaimResult(NamedTuple):
     """Hold a claim with its rows and verdict, and the results of its faults.
 
-    rows: of all units of the claim.
+    rows: measurements of all units of the claim.
     faults: empty if no faults were injected.
     """
 

@@ -47,12 +47,13 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
 
 
 def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
-    """Return the rows of one claim, run in this thread.
+    """Run all units of one claim in this thread, and return their rows.
 
-    A source fault is seen by all threads of a process, so it is run alone.
+    A claim with a source fault is run in this way, because all threads of the process see the fault.
 
     fault: name of the injected source fault, or ""; it is part of the cache key.
-    cache, options: as in `run_claims`; `options.workers` is ignored.
+    cache: finished units, which are read instead of run; new ones are added.
+    options: sizes and seed; `workers` is ignored.
     """
     units = claim.units(full=options.full)
     return [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]

@@ -77,9 +77,10 @@ def _faulty_function(fault: SourceFault) -> FunctionType:
 
 @contextmanager
 def injected(fault: SourceFault) -> Iterator[None]:
-    """Run the block with a fault in the package, and restore the package at its end.
+    """Inject a fault into the package for the block of a `with` statement.
 
-    All threads of the process see the fault. Memoised results are cleared at the start and at the end.
+    The function is restored at the end. All threads of the process see the fault. Memoised results are cleared at the
+    start and at the end. Raises ParameterError unless the old text occurs exactly once.
 
     >>> from tombola import bounds
     >>> with injected(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2")):

@@ -42,9 +42,10 @@ class Twin(ABC):
 
     @abstractmethod
     def allowed(self) -> set[int]:
-        """Return the actions that the learner may play in this round; several at ties.
+        """Return the indices of the actions that the learner may play in this round.
 
-        They are computed from the recorded plays and feedback by the formula in the docstring of the class.
+        There are several at ties. They follow from the recorded plays and feedback by the rule of the class. Call it
+        once per round.
         """
 
     def act(self, action: int) -> None:
@@ -52,9 +53,9 @@ class Twin(ABC):
         self.plays.append(action)
 
     def observe(self, action: int, loss: float) -> None:
-        """Record the feedback of a play, which may be late.
+        """Record the feedback of a play of this or an earlier round.
 
-        action, loss: of the play.
+        action, loss: index of the action played, and its loss in [0, 1].
         """
         self.counts[action] += 1
         self.sums[action] += loss
@@ -80,11 +81,11 @@ class Twin(ABC):
 
 
 class SuccessiveEliminationTwin(Twin):
-    """Twin of SuccessiveElimination: all active actions once, then drop.
+    """Twin of SuccessiveElimination: play all active actions once, then drop some.
 
-    r = sqrt(2 ln T / n).
+    An action is dropped if its mean - r exceeds the least mean + r, r = sqrt(2 ln T / n) for n losses (Slivkins 2019).
 
-    Slivkins 2019.
+    k, T: number of actions and of rounds.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -102,9 +103,12 @@ class SuccessiveEliminationTwin(Twin):
 
 
 class SerflingEliminationTwin(Twin):
-    """Twin of SerflingElimination: stages of counts that grow by half, then drop.
+    """Twin of SerflingElimination: stages of plays that grow by half, then drop some.
 
-    r = sqrt(f ln(k S / delta) / (2 n)), f Serfling's factor.
+    An action is dropped if its mean - r exceeds the least mean + r, with r = `radius(n)` for n losses.
+
+    k, T: number of actions and of rounds.
+    delta: error probability; None is 1/T.
     """
 
     def __init__(self, k: int, T: int, delta: float | None = None) -> None:
@@ -123,9 +127,9 @@ class SerflingEliminationTwin(Twin):
         self.stage = [a for a in self.active for _ in range(self.count)]
 
     def radius(self, n: int) -> float:
-        """Return Serfling's half width after n of T rows.
+        """Return Serfling's confidence radius of a mean of n of T rows, at most 1.
 
-        The smaller one of the two factors is used.
+        It is sqrt(f ln(k S / delta) / (2 n)) for S decisions, with f the smaller one of Serfling's two factors.
         """
         factor = min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
         return min(1.0, math.sqrt(max(0.0, factor) * self.depth / (2 * n)))
@@ -141,9 +145,10 @@ class SerflingEliminationTwin(Twin):
 class SimulationEliminationTwin(Twin):
     """Twin of SimulationSuccessiveElimination (Theorem 4.9).
 
-    Block i of 2^i rounds is shared among the active actions; then actions are dropped.
+    The active actions share the 2^i rounds of block i. Then an action is dropped if its mean - e_i exceeds the least
+    mean + e_i, e_i = sqrt(10 k (ln T)^3 / 2^i).
 
-    e_i = sqrt(10 k (ln T)^3 / 2^i).
+    k, T: number of actions and of rounds.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -166,8 +171,11 @@ class SimulationEliminationTwin(Twin):
 class FrugalUCBTwin(Twin):
     """Twin of FrugalUCB: smallest index plus price of a switch, growing blocks.
 
-    The index is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)); a switch adds 2 price / R; blocks
-    grow by half.
+    The index of an action with n losses of mean m is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)),
+    R the rounds left; a switch adds 2 price / R; blocks grow by half.
+
+    k, T: number of actions and of rounds.
+    price: cost of a switch, in losses.
     """
 
     def __init__(self, k: int, T: int, price: float = 1.0) -> None:
@@ -200,9 +208,10 @@ class FrugalUCBTwin(Twin):
 
 
 class OptimisticSimulationTwin(Twin):
-    """Twin of OptimisticSimulation: a fresh base in every round, on known losses.
+    """Twin of OptimisticSimulation: a new base learner is trained in every round.
 
-    Losses are known at the counts 1, 2, 3, 5, 8, .., and lowered to the index.
+    It is trained on draws from the first 1, 2, 3, 5, 8, .. losses of each action, some of them set to 0, so that their
+    mean is the index of FrugalUCB.
 
     k, T: number of actions and of rounds.
     base: the simulated learner.
@@ -299,7 +308,7 @@ def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, 
 
 
 def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
-    """Return the expected regret of exponential weights on rows in this order.
+    """Return the expected regret of Hedge (exponential weights), by its formula.
 
     losses: rows in the order of play, shape (T, k).
     rate: learning rate.
@@ -319,14 +328,15 @@ def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
 def budget_simulation_spending(
     losses: Floats, costs: Floats, rate: float, delta: float, margin: float, delay: int, rng: RngState
 ) -> Floats:
-    """Return the expected costs of every round of Simulation under budgets.
+    """Return the expected costs of every round of BudgetSimulation, shape (T, m).
 
-    The shape is (T, m); L427-L581.
+    It is the second implementation (twin) of the learner (paper L427-L581).
 
     losses, costs: rows in the order of play, shapes (T, k) and (T, k, m), costs in [0, 1]; action 0 is null.
     rate: budget per round and resource.
-    delta, margin, delay: parameters of the learner.
-    rng: copy of the learner's generator, so that draws are the same.
+    delta, margin: error probability, and margin of the rate in units of epsilon.
+    delay: of the feedback, in rounds.
+    rng: copy of the learner's random generator, so that draws are the same.
 
     >>> from tombola.rng import RngStreams
     >>> rows, costs = np.array([[1.0, 0.0]] * 9), np.tile([0.0, 1.0], (9, 1))[:, :, None]
@@ -350,13 +360,13 @@ def budget_simulation_spending(
 
 
 def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: float) -> Floats:
-    """Return the cost of every round, shape (T,), of EmpiricalLP.
+    """Return the cost of every round of EmpiricalLP, shape (T,), by a twin.
 
-    Play is fluid with the strict stop.
+    Whole mixes are played and their expected cost is charged, until less than 1 of the budget is left.
 
     losses, costs: rows in the order of play, both of shape (T, k), costs in [0, 1]; action 0 is null.
     amount: budget of the one resource.
-    growth: parameter of the learner.
+    growth: factor of the rows seen between two linear programs.
 
     >>> empirical_lp_spending(np.array([[1.0, 0.0]] * 6), np.array([[0.0, 1.0]] * 6), 3.0, 2.0).round(2).tolist()
     [0.0, 0.6, 0.6, 0.6, 0.6, 0.0]
@@ -370,12 +380,14 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
 
 
 def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: float) -> Floats:
-    """Return the cost of every round, shape (T,), of SerflingLP with growth 2.
+    """Return the cost of every round of SerflingLP, growth 2, shape (T,), by a twin.
 
-    The rate is (left - 1)/(T - n) minus T/(T - n) Serfling radii of the past and one of the coming block.
+    Whole mixes are played and their expected cost is charged, until less than 1 of the budget is left. The rate after
+    n rounds is (left - 1)/(T - n) minus T/(T - n) Serfling radii of the past and one of the coming block.
 
-    losses, costs, amount: as in `empirical_lp_spending`, and so is the kind of play.
-    delta: parameter of the learner.
+    losses, costs: rows in the order of play, both of shape (T, k), costs in [0, 1]; action 0 is null.
+    amount: budget of the one resource.
+    delta: error probability of the radii.
 
     >>> rows, costs = np.array([[1.0, 0.0]] * 512), np.array([[0.0, 0.5]] * 512)
     >>> int(np.argmax(serfling_lp_spending(rows, costs, 400.0, 0.05) > 0))
@@ -469,9 +481,9 @@ def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
 
 
 def agrees(value: float, formula: float) -> bool:
-    """Return whether a computed value equals its formula up to rounding.
+    """Return whether two values are equal up to a relative or absolute error of 1e-9.
 
-    value, formula: of the package, and of the second computation.
+    value, formula: computed by the package, and by a second computation.
 
     >>> agrees(1.0, 1.0 + 1e-12), agrees(1.0, 1.001)
     (True, False)

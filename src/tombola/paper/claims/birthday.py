@@ -29,7 +29,7 @@ from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Denominator of the laws that are enumerated, and the numbers of losses, which divide it.
-DENOMINATOR, FEW_LOSSES = 12, (2, 3, 4, 6)
+_DENOMINATOR, _FEW_LOSSES = 12, (2, 3, 4, 6)
 # Key of the uniform law in LAWS.
 _UNIFORM = "uniform"
 # Weights of the T losses; the uniform law is played at all horizons, the others at one.
@@ -76,10 +76,12 @@ def _partitions(total: int, parts: int, largest: int | None = None) -> Iterator[
 
 @dataclass(frozen=True)
 class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound", "law_mean")):
-    """E[tau] <= 2 sqrt(T), exact and measured.
+    """Mean of tau, the round in which the birthday test stops: at most 2 sqrt(T).
 
-    Fields, which faults replace: test (the birthday test), order (order of the rows), mean (the exact mean), bound
-    (limit of the statement), law_mean (the exact mean under other laws).
+    The mean is computed exactly and measured in plays.
+
+    Fields, which faults replace: test (the learner for horizon T), order (order of the rows), mean (exact mean of tau
+    at horizon T), bound (limit of that mean), law_mean (exact mean of tau for i.i.d. draws with given weights).
 
     Title: The birthday lemma
     Source: Lemma 3.1 (L215)
@@ -116,12 +118,12 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         for T, law in sorted({(row["T"], row["law"]) for row in rows if row["law"] != _UNIFORM}):
             exact_mean = float(self.law_mean(_LAWS[law](T)))
             agree.append(pvalues.mean_equals(select(rows, "tau", T=T, law=law), exact_mean))
-        maximisers = {T: self._maximisers(T) for T in FEW_LOSSES}
-        even = [found == [[DENOMINATOR // T] * T] for T, found in maximisers.items()]
-        even += [pvalues.ROUNDING > abs(float(self.law_mean([1] * T)) - self.mean(T)) for T in FEW_LOSSES]
+        maximisers = {T: self._maximisers(T) for T in _FEW_LOSSES}
+        even = [found == [[_DENOMINATOR // T] * T] for T, found in maximisers.items()]
+        even += [pvalues.ROUNDING > abs(float(self.law_mean([1] * T)) - self.mean(T)) for T in _FEW_LOSSES]
         words = "differ from it" if self.any_rejected(agree) else "agree with it"
         measured = f"exact mean at most {worst:.2f} of 2 √T; plays {words}; the uniform law is the only "
-        measured += f"maximiser for {sum(even[: len(FEW_LOSSES)])} of {len(FEW_LOSSES)} numbers of losses"
+        measured += f"maximiser for {sum(even[: len(_FEW_LOSSES)])} of {len(_FEW_LOSSES)} numbers of losses"
         return self.verdict_from([*agree, pvalues.exact(all(even)), pvalues.exact(worst <= 1)], measured, "2 √T")
 
     def _maximisers(self, T: int) -> list[list[int]]:
@@ -129,7 +131,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
         All laws with probabilities j/12 are tried.
         """
-        means = [(self.law_mean(law), law) for law in _partitions(DENOMINATOR, T)]
+        means = [(self.law_mean(law), law) for law in _partitions(_DENOMINATOR, T)]
         largest = max(mean for mean, _ in means)
         return [law for mean, law in means if mean == largest]
 

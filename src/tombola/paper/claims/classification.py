@@ -64,7 +64,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
     """Mistakes of ERM over thresholds in random order and in the worst order.
 
     Fields, which faults replace: learner (the learner under test), order (order of the rows), delay (delay of the
-    labels), bound (limit of the statement).
+    labels in rounds), bound (limit of the mean regret, by T and VC dimension).
 
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)

@@ -21,9 +21,11 @@ from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdi
 from tombola.paper.curves import exact_column
 from tombola.report.chart import Chart, Line
 
-# Tolerance of interval ends; probabilities are sums of at most 201 terms, whose rounding errors are smaller.
+# Absolute tolerance in comparisons of a mean in [0, 1] with the end of an interval: far above rounding errors, below
+# the distance 1/N of two means.
 ROUNDING = 1e-12
-# Class of confidence intervals, called with population, level and number of columns; see `tombola.confidence`.
+# Class of confidence intervals of `tombola.confidence`: (rows of the pool, miss probability, number of columns) ->
+# object with `extend(rows)`, `lows` and `highs`.
 Intervals: TypeAlias = Callable[[float, float, int], Any]
 
 
@@ -37,15 +39,17 @@ class _Ends(NamedTuple):
     highs: Floats
 
 
-def with_ones(interval: Intervals, population: float, seen: int, level: float) -> _Ends:
-    """Return the intervals after 0, 1, .., `seen` ones among `seen` rows.
+def intervals_by_ones(interval: Intervals, population: float, seen: int, level: float) -> _Ends:
+    """Return confidence intervals of the mean of a 0/1 pool, by the ones seen.
 
-    interval: class of confidence intervals.
-    population: number of rows of the pool.
+    Entry j of `lows` and `highs`, shape (seen + 1,), is for j ones among the rows seen.
+
+    interval: class of confidence intervals, such as `Hoeffding`.
+    population, seen: number of rows of the pool, and of rows seen.
     level: miss probability of an interval.
 
     >>> from tombola.confidence import Hoeffding
-    >>> with_ones(Hoeffding, 10, 2, 0.05).highs.tolist()
+    >>> intervals_by_ones(Hoeffding, 10, 2, 0.05).highs.tolist()
     [0.8, 0.9, 1.0]
     """
     confidence = interval(population, level, seen + 1)
@@ -72,11 +76,11 @@ def with_half_radius(interval: Intervals) -> Intervals:
 
     The radius is proportional to sqrt(ln(2 / level)), so a larger level halves it.
 
-    interval: class of confidence intervals, called with population, level and number of actions.
+    interval: class of confidence intervals, such as `Hoeffding`; the result is called like it.
 
     >>> from tombola.confidence import Hoeffding
     >>> kinds = (Hoeffding, with_half_radius(Hoeffding))
-    >>> whole, half = (with_ones(kind, 10**6, 1000, 0.05).highs[500] for kind in kinds)
+    >>> whole, half = (intervals_by_ones(kind, 10**6, 1000, 0.05).highs[500] for kind in kinds)
     >>> round(float((half - 0.5) / (whole - 0.5)), 9)
     0.5
     """
@@ -165,10 +169,10 @@ def _largest_excess(exact: Floats, exponents: Floats) -> float:
 
 @dataclass(frozen=True)
 class Concentration(Claim, name="concentration", expected="holds"):
-    """The printed tail and the coverage of intervals, for all 0/1 pools.
+    """Tail probability of the sample mean and coverage of intervals, all 0/1 pools.
 
-    Fields, which faults replace: law (distribution of the sample), rate (factor in the exponent of the tail), intervals
-    (classes of intervals, by name).
+    Fields, which faults replace: law (probability of j ones among s of N rows at [i, j], for pools with i ones, by N
+    and s), rate (factor in the exponent of the printed tail), intervals (classes of confidence intervals, by name).
 
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)
@@ -196,9 +200,10 @@ class Concentration(Claim, name="concentration", expected="holds"):
         row: dict[str, Any] = {"N": N, "s": s, "printed": _largest_excess(exact, self.rate * s * deviations**2)}
         for name, interval in self.intervals.items():
             misses = [
-                float(_miss_probabilities(law, with_ones(interval, N, s, level), N).max()) / level for level in _LEVELS
+                float(_miss_probabilities(law, intervals_by_ones(interval, N, s, level), N).max()) / level
+                for level in _LEVELS
             ]
-            shown = with_ones(interval, N, s, _SHOWN)
+            shown = intervals_by_ones(interval, N, s, _SHOWN)
             row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
         radii = {"printed_radius": math.sqrt(math.log(2 / _SHOWN) / (self.rate * s))}
         return {**row, **radii, "exact_radius": float(np.where(exact > _SHOWN, deviations, 0.0).max())}

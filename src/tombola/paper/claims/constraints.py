@@ -45,11 +45,11 @@ from tombola.rng import RngStreams, repetition_seeds
 # Budget per round, failure probability of the bounds, and actions of the pools.
 RATE, DELTA, ACTIONS = 0.8, 0.05, 3
 # Resources and delays of the exact comparisons; rates of those of the first play, and their rounds.
-RESOURCES, DELAYS, RATES, EXACT_ROUNDS = (1, 2, 5), (0, 7), (0.8, 0.4), 2**14
+_RESOURCES, _DELAYS, _RATES, _EXACT_ROUNDS = (1, 2, 5), (0, 7), (0.8, 0.4), 2**14
 # Rounds of the comparison with twins of linear programs, and the tolerance of their solver.
-LP_ROUNDS, SOLVER_TOLERANCE = 512, 1e-7
+LP_ROUNDS, _SOLVER_TOLERANCE = 512, 1e-7
 # Rounds of the comparison with the twin; rates and horizons of the corollary.
-TWIN_ROUNDS, COROLLARY = 2**12, ((0.8, 2**13), (0.8, 2**15), (0.8, 2**17), (0.4, 2**17), (0.2, 2**17))
+_TWIN_ROUNDS, COROLLARY = 2**12, ((0.8, 2**13), (0.8, 2**15), (0.8, 2**17), (0.4, 2**17), (0.2, 2**17))
 # Rounds by which the first play may be later than by its formula: a mix may happen to have neither rewards nor costs
 # for a while.
 _SILENT_ROUNDS = 16
@@ -65,7 +65,7 @@ class _NullState(NamedTuple):
 
 @dataclass(frozen=True)
 class AlwaysNull(BudgetedLearner):
-    """Always play the null action: a fault that earns nothing."""
+    """Learner that always plays the null action: a fault that earns nothing."""
 
     def init(self, terms: BudgetTerms) -> _NullState:
         return _NullState(float(terms.null))
@@ -218,7 +218,7 @@ def _flipping(T: int, *, seed: Seed) -> Pool:
     return Pool.from_rewards(np.column_stack([np.zeros(T), 1 - turn, turn]), costs=costs)
 
 
-# Pools of the claim, by name.
+# Pools of the claim by name: functions of the number of rows and a seed; three actions, one resource, action 0 null.
 POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flipping": _flipping}
 
 
@@ -252,13 +252,14 @@ _UNSTOPPED = ("margin 3", "Serfling LP")
 def budget_play(
     learner: BudgetedLearner, pool: Pool, order: OrderLike, overdraft: float, seed: Seed, *, fluid: bool
 ) -> dict[str, Any]:
-    """Play once at the rate of the claims; return a row of results.
+    """Play once with a budget of RATE per row; return a row of results.
 
-    The row has regret, T OPT, and whether the play overspent or was stopped.
+    Its columns: regret; most, the reward T OPT of the best mix; first, the first round with a reward or a cost, from 1
+    (0: none); last, the mean cost per round in the second half; overspent and stopped, whether the play was.
 
     learner, pool, order, seed: of the play.
-    overdraft: factor on the amounts; 1 in a correct program.
-    fluid: play mixes with the strict stop rule, and charge expected costs.
+    overdraft: factor on the budget; 1 in a correct program, above 1 a fault.
+    fluid: play whole mixes, charge expected costs, and stop when less than 1 of the budget is left.
     """
     amount = RATE * pool.rows
     how: dict[str, Any] = {"stop": "strict", "mixed": True} if fluid else {}
@@ -277,8 +278,8 @@ def budget_play(
 class Constraints(Claim, name="constraints", expected="holds as corrected", alpha=5e-4, verdict_only=("bounds",)):
     """Regret and spending of BudgetSimulation and two linear programs, rate 0.8.
 
-    Fields, which faults replace: learners (learners under test, by name), bounds (limit of each learner as a function
-    of T), order (order of the rows), overdraft (factor on the budget).
+    Fields, which faults replace: learners (learners under test, by name), bounds (limit of the regret of each learner
+    as a function of T), order (order of the rows), overdraft (factor on the budget; 1 is correct).
 
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
@@ -302,7 +303,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**16: 40, 2**18: 20, 2**20: 10} if full else {2**16: 8}
-        exact: list[Unit] = [{"m": m, "d": d} for m in RESOURCES for d in DELAYS]
+        exact: list[Unit] = [{"m": m, "d": d} for m in _RESOURCES for d in _DELAYS]
         rates: list[Unit] = [{"rate": rate, "T": T, "plays": 20 if full else 4} for rate, T in COROLLARY]
         return exact + rates + [{"T": T, "pool": pool, "plays": plays} for T, plays in sizes.items() for pool in POOLS]
 
@@ -395,14 +396,14 @@ def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
     made, affordable = _affordable_plays(m, d)
     about = {"pool": None, "learner": "", "m": m, "d": d}
     found: list[Row] = [{**about, "rate": 0.0, "value": made, "exact": affordable, "slack": 0}]
-    T, learner = EXACT_ROUNDS, BudgetSimulation(delta=DELTA, delay=d)
+    T, learner = _EXACT_ROUNDS, BudgetSimulation(delta=DELTA, delay=d)
     pool = _several_resources(T, m, seed)
-    for rate in RATES:
+    for rate in _RATES:
         budget = Budget([rate * T] * m, worst=1.0, null=0)
         trace = play(learner, pool, "random", d, budget=budget, stop="strict", mixed=True, seed=seed)
         value, exact = _first_play(trace.rewards, trace.costs), _first_play_formula(T, m, rate, learner.margin, d)
         found.append({**about, "rate": rate, "value": value, "exact": exact, "slack": _SILENT_ROUNDS})
-    found.append({**about, "rate": RATES[0], "value": _rounds_as_twin(m, d, seed), "exact": TWIN_ROUNDS, "slack": 0})
+    found.append({**about, "rate": _RATES[0], "value": _rounds_as_twin(m, d, seed), "exact": _TWIN_ROUNDS, "slack": 0})
     if (m, d) == (1, 0):
         agreed = rounds_as_lp_twin(SerflingLP(delta=DELTA), partial(serfling_lp_spending, delta=DELTA), "random", seed)
         found.append({**about, "rate": RATE / 2, "value": agreed, "exact": LP_ROUNDS, "slack": 0})
@@ -412,10 +413,10 @@ def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
 def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], order: OrderLike, seed: Seed) -> int:
     """Return the number of first rounds in which a learner of LPs spends as its twin.
 
-    A twin is a second implementation (`tombola.paper.twins`). The rows are continuous, so that every program has one
-    solution.
+    It is LP_ROUNDS if all rounds agree. Rows are random and continuous, so that every linear program has one solution.
 
-    twin: function of `tombola.paper.twins` that returns the cost of every round.
+    learner: EmpiricalLP or SerflingLP.
+    twin: its second implementation in `tombola.paper.twins`: (losses, costs, amount) -> cost of every round.
     order, seed: of the play.
     """
     generator, T = np.random.default_rng(seed), LP_ROUNDS
@@ -424,7 +425,7 @@ def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], ord
     pool = Pool.from_rewards(rewards, costs=costs)
     trace = play(learner, pool, order, budget=budget, stop="strict", mixed=True, seed=seed)
     spent = twin(1 - rewards[trace.order], costs[trace.order], RATE / 2 * T)
-    differs = np.abs(spent - trace.costs[:, 0]) > SOLVER_TOLERANCE
+    differs = np.abs(spent - trace.costs[:, 0]) > _SOLVER_TOLERANCE
     return int(np.argmax(differs)) if differs.any() else T
 
 
@@ -433,7 +434,7 @@ def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
 
     m, d: number of resources, and delay.
     """
-    T, learner, rate = TWIN_ROUNDS, BudgetSimulation(delta=DELTA, delay=d), RATES[0]
+    T, learner, rate = _TWIN_ROUNDS, BudgetSimulation(delta=DELTA, delay=d), _RATES[0]
     pool = _several_resources(T, m, seed)
     assert pool.costs is not None
     budget = Budget([rate * T] * m, worst=1.0, null=0)

@@ -19,14 +19,15 @@ from tombola._types import Floats, Seed
 from tombola.confidence import Serfling
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
-from tombola.paper.claims.concentration import ROUNDING, Intervals, with_half_radius, with_ones
+from tombola.paper.claims.concentration import ROUNDING, Intervals, intervals_by_ones, with_half_radius
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.report.chart import Chart
 
-# Limit of n/k times the distance by Diaconis and Freedman (1980), in their norm.
+# Limit of n/k times the distance between 2k draws without and with replacement from 2n balls, by Diaconis and Freedman
+# (1980), in their norm: twice the total variation distance.
 DISTANCE_CONSTANT = math.sqrt(2 / (math.pi * math.e))
-# Level of the interval; it is computed for k up to TRIED only, since it takes time k^2.
-LEVEL, TRIED = 0.05, 300
+# Level of the interval; it is computed for k up to _TRIED only, since it takes time k^2.
+_LEVEL, _TRIED = 0.05, 300
 # Distribution of red balls in 2k draws from 2n balls, by n and k.
 _Law: TypeAlias = Callable[[int, int], Floats]
 
@@ -71,7 +72,9 @@ def _total_variation(one: Floats, other: Floats) -> float:
 def replacement_distance(n: int, k: int) -> float:
     """Return the total variation distance of draws without and with replacement.
 
-    n, k: 2k draws from 2n balls.
+    The distributions are those of the red balls among 2k draws from n red and n black balls.
+
+    n, k: half the numbers of balls and of draws.
 
     >>> round(replacement_distance(100, 1) * 100, 3)
     0.251
@@ -96,10 +99,12 @@ def _least_distance(law: Floats, n: int, k: int) -> float:
 
 @dataclass(frozen=True)
 class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
-    """n/k times the distance of hypergeometric and binomial: 0.242 in total variation.
+    """Distance of draws without and with replacement: about 0.242 k/n.
 
-    Fields, which faults replace: law (distribution of the sample), norm (distance of two distributions), interval
-    (class of the interval).
+    It is the total variation distance of the red balls in 2k draws from 2n balls.
+
+    Fields, which faults replace: law (distribution of the red balls without replacement, by n and k), norm (distance of
+    two distributions), interval (class of confidence intervals).
 
     Title: How far a shuffled list is from fresh samples
     Source: Theorem A.1 (L844)
@@ -123,21 +128,21 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         n, k = unit["n"], unit["k"]
         law = self.law(n, k)
         far = {"distance": self.norm(law, _reds_with_replacement(n, k)), "least": _least_distance(law, n, k)}
-        return [{**unit, **far, **(self._misses(law, n, k) if k <= TRIED else {})}]
+        return [{**unit, **far, **(self._misses(law, n, k) if k <= _TRIED else {})}]
 
     def _misses(self, law: Floats, n: int, k: int) -> Row:
         """Return the miss probability of the interval, on the list and on samples.
 
         The interval is for the share of red balls.
         """
-        ends = with_ones(self.interval, 2 * n, 2 * k, LEVEL)
+        ends = intervals_by_ones(self.interval, 2 * n, 2 * k, _LEVEL)
         outside = (ends.lows > 0.5 + ROUNDING) | (ends.highs < 0.5 - ROUNDING)
         return {"on_list": float(law[outside].sum()), "on_samples": float(_reds_with_replacement(n, k)[outside].sum())}
 
     def verdict(self, rows: Rows) -> Verdict:
         far = [row for row in rows if row["k"] >= 100 and row["n"] >= 100 * row["k"]]
         scaled = [row["distance"] * row["n"] / row["k"] for row in far]
-        tried = [row for row in rows if row["k"] <= TRIED]
+        tried = [row for row in rows if row["k"] <= _TRIED]
         unbeaten = bool((select(rows, "least") >= select(rows, "distance") - 1e-9).all())
         missed = float(select(tried, "on_list").max())
         gaps = np.abs(select(tried, "on_samples") - select(tried, "on_list")) - select(tried, "distance")
@@ -146,7 +151,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
             f"{'no' if unbeaten else 'a'} mixture is nearer; an interval at 5 % misses {100 * missed:.3g} % of lists"
         )
         texts = (f"{DISTANCE_CONSTANT:.4f} k/n + O(k/n)", f"{DISTANCE_CONSTANT / 2:.4f} k/n + o(k/n) as k → ∞")
-        sound = [pvalues.exact(ok) for ok in (unbeaten, missed <= LEVEL, float(gaps.max()) <= ROUNDING)]
+        sound = [pvalues.exact(ok) for ok in (unbeaten, missed <= _LEVEL, float(gaps.max()) <= ROUNDING)]
         near = {c: [pvalues.exact(_near(row, c)) for row in far] for c in (DISTANCE_CONSTANT, DISTANCE_CONSTANT / 2)}
         if not self.any_rejected(near[DISTANCE_CONSTANT]):
             return self.verdict_from(sound, measured, *texts)

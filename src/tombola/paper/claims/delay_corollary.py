@@ -40,8 +40,9 @@ def _default_learners() -> Learners:
 class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret with delay d: Simulation, Simulation without waiting, follow the leader.
 
-    Fields, which faults replace: learners (learners under test, by name), order (order of the rows), played_delay
-    (delay of the plays as a function of d), bound (limit of the statement).
+    Fields, which faults replace: learners (functions from d to the learner under test, by name), order (order of the
+    rows), played_delay (delay of the plays as a function of d), bound (limit of the mean regret, by name of the
+    learner, T, k and d).
 
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)
@@ -49,8 +50,8 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
     Meaning: Waiting for feedback before each block is not needed: learn from the feedback that has arrived. Following
         the leader on it has regret at most d + π √(2 T log k), without the logarithm and without knowing d.
     Limits: from the theorem: each learner's own bound and the printed one (Student); the bounds, 2.5 to 10 times the
-        regrets, against their plain sums; where actions differ by
-        1/√T, a slope in T of at most that of √(T ln T) (regression)
+        regrets, against their plain sums; where actions differ by 1/√T, a slope in T of at most that of √(T ln T)
+        (regression)
     """
 
     learners: Learners = field(default_factory=_default_learners)

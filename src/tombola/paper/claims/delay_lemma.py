@@ -120,12 +120,12 @@ def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dic
 
 
 def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
-    """Return the blocks that begin by round T: number i and their rounds.
+    """Return the blocks of Simulation that begin by round T: pairs (i, rounds).
 
-    The rounds of block i are t_i, .., t_i + 2^i - 1.
+    Block i has the 2^i rounds t_i, .., t_i + 2^i - 1, counted from 1; the last block may end after T.
 
-    schedule: "lemma" or "paper".
-    T, delay: number of rounds, and delay of the feedback.
+    schedule: "lemma" (corrected start t_i) or "paper" (as printed).
+    T, delay: number of rounds, and delay of the feedback in rounds.
 
     >>> blocks("lemma", 10, 1)
     [(0, range(3, 4)), (1, range(5, 7)), (2, range(8, 12))]
@@ -139,7 +139,8 @@ def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
     """Training draws uniformly from the rows of round 1 and of earlier blocks.
 
-    Fields, which faults replace: learner (the learner under test).
+    Fields, which faults replace: learner (function from the schedule, "lemma" or "paper", and the delay to the
+    Simulation under test).
 
     Title: The training rows of Simulation
     Source: Lemma 4.1 (L323)

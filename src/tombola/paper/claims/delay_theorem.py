@@ -32,9 +32,9 @@ from tombola.pool import Pool
 from tombola.report.chart import Band, Chart
 from tombola.rng import repetition_seeds
 
-# Name of a learner -> function from the delay d to the learner.
+# Name of a learner -> function from the delay d, in rounds, to the learner configured for it.
 Learners: TypeAlias = Mapping[str, Callable[[int], Learner]]
-# Learners of both delay claims.
+# Learners of both delay claims: name -> function from the delay d, in rounds, to the learner.
 LEARNERS: dict[str, Callable[[int], Learner]] = {
     "Simulation": lambda d: Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
     "Simulation, not waiting": lambda _: Simulation(FollowTheLeader(), GrowingSchedule()),
@@ -51,10 +51,10 @@ _POOLS: dict[str, Callable[[int], Pool]] = {
 
 
 def bound_of(learner: str, T: int, k: int, d: int) -> float:
-    """Return the proved bound of a learner in random order.
+    """Return the proved bound on the regret of a learner in random order.
 
-    learner: key of `LEARNERS`.
-    T, k, d: number of rounds and of actions, and delay.
+    learner: key of `LEARNERS`, not "Hedge".
+    T, k, d: number of rounds and of actions, and delay in rounds.
 
     >>> bound_of("follow the leader", 100, 2, 3) < bound_of("Simulation", 100, 2, 3)
     True
@@ -65,9 +65,11 @@ def bound_of(learner: str, T: int, k: int, d: int) -> float:
 def play_learners(
     unit: Unit, learners: Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
-    """Play learners configured for delay d on the pool of a unit; return rows.
+    """Play learners configured for delay d; return a row per learner and play.
 
-    unit: names the pool, T, d and the number of plays.
+    A row has pool, T, k, d, learner, play and regret (expected, over the learner's own randomness).
+
+    unit: settings pool (its name), T, d and plays (number of repetitions).
     learners: functions from the delay to a learner, by name.
     order, seed: of the plays.
     delay: `delay(d)` is the delay of the play; another function than the identity is a fault.
@@ -87,10 +89,10 @@ def play_learners(
 def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tuple[list[float], float]:
     """Return a p-value for each mean regret, and the largest mean / bound.
 
-    The p-value is that of "the true mean is at most the bound".
+    There is one mean per pool, learner, T and d; its p-value is that of "the true mean is at most the bound".
 
-    rows: of the claim.
-    bound: function of learner, T, k and d.
+    rows: as returned by `play_learners`.
+    bound: function of the name of the learner, T, k and d.
     """
     settings = sorted({(row["pool"], row["learner"], row["T"], row["k"], row["d"]) for row in rows})
     found, worst = [], 0.0
@@ -127,19 +129,20 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
 
 
 def bound_formula_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> list[float]:
-    """Return the p-value, 0 or 1, of every bound equal to its formula.
+    """Return 1 for every bound that equals its formula, written out again, else 0.
 
-    Regrets are too far below the bounds to tell.
+    These are p-values, one per learner, T, k and d. Regrets are too far below the bounds to check them.
 
-    rows: of the claim.
-    bound: function of learner, T, k and d.
+    rows: as returned by `play_learners`.
+    bound: function of the name of the learner, T, k and d.
     """
     settings = sorted({(row["learner"], row["T"], row["k"], row["d"]) for row in rows})
     return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
 
 
-POOL_NAMES, TRAP_DELAYS = ("split", "gap", "balanced"), (3, 7, 15)
-# Source fault of both delay claims: the bound of Simulation divided by 1.6.
+_POOL_NAMES, _TRAP_DELAYS = ("split", "gap", "balanced"), (3, 7, 15)
+# Source fault of both delay claims: the bound of Simulation divided by 1.6. Regrets stay below it, so that only the
+# comparison with the formula can detect it.
 BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
 # Regret bound as printed and as corrected, for the verdict.
 _WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
@@ -181,8 +184,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
     R(n) is the regret of the base learner in n rounds; L333 is the line of the LaTeX source.
 
-    Fields, which faults replace: learners (learners under test, by name), order (order of the rows), played_delay
-    (delay of the plays as a function of d).
+    Fields, which faults replace: learners (functions from d to the learner under test, by name), order (order of the
+    rows), played_delay (delay of the plays as a function of d).
 
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
@@ -204,7 +207,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         horizons, plays = ((2**8, 2**13, 2**18), 40) if full else ((2**8, 2**12), 10)
         easy = [
             {"pool": pool, "T": T, "d": d, "plays": plays}
-            for pool in POOL_NAMES
+            for pool in _POOL_NAMES
             for T in horizons
             for d in (0, 10, 100)
         ]
@@ -212,7 +215,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         traps = [
             {"pool": "trap", "order": order, "T": T, "d": d, "plays": plays}
             for order in ("random", "given")
-            for d in TRAP_DELAYS
+            for d in _TRAP_DELAYS
         ]
         return [*easy, *traps]
 

@@ -27,7 +27,7 @@ def _is_demonstrated(row: Row) -> bool:
 class Errata(Claim, name="errata", expected="holds as corrected"):
     """Printed and corrected values of every erratum against the exact values.
 
-    Fields, which faults replace: errata (all errata).
+    Fields, which faults replace: errata (the errata to check, each with a function that computes its values).
 
     Title: Printed values divided by exact values
     Source: throughout (L210-L929)
@@ -93,7 +93,10 @@ def _with_evidence(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> 
 
 
 def erratum_row(erratum: Erratum) -> Row:
-    """Return an erratum as a row: its texts and the numbers of its evidence."""
+    """Return an erratum as a row: fields of `Erratum`, and its computed numbers.
+
+    The numbers are printed_value, corrected_value and truth; `shown` is True if they demonstrate the erratum.
+    """
     printed, corrected, truth = map(float, erratum.evidence())
     about = {"number": erratum.number, "line": erratum.line, "severity": erratum.severity}
     texts = {"printed": erratum.printed, "correct": erratum.correct, "quantity": erratum.quantity}

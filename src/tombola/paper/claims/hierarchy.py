@@ -34,7 +34,8 @@ _ROUNDING = 1e-9
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
-    Fields, which faults replace: exact (function that computes the worst regrets), order (order of the rows).
+    Fields, which faults replace: exact (computes the worst regrets from learner, rows and T, as `worst_case`), order
+    (order of the rows in plays).
 
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)

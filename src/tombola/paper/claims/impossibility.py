@@ -86,8 +86,8 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
 
     In random order the regret is sublinear.
 
-    Fields, which faults replace: learners (learners under test, by name), order (order of the rows), amount (budget per
-    round), least (least regret per round in given order).
+    Fields, which faults replace: learners (learners under test, by name), order (order of the shuffled plays), amount
+    (budget per round), least (smallest possible regret per round in given order).
 
     Title: Why budgets need the shuffle
     Source: Mannor et al. 2009 (cited at L427)

@@ -31,12 +31,12 @@ from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # The learner with a proved rate, and the standard deviation of the rescaled walk.
-FRUGAL, SPREAD = "FrugalUCB", 0.25
+_FRUGAL, _SPREAD = "FrugalUCB", 0.25
 # Walks compared with the twin, and their longest horizon: the twin is slow.
-TWIN_WALKS, TWIN_ROUNDS = 6, 512
+_TWIN_WALKS, _TWIN_ROUNDS = 6, 512
 # Learners of the claim, by name.
 _LEARNERS: dict[str, Learner] = {
-    FRUGAL: FrugalUCB(),
+    _FRUGAL: FrugalUCB(),
     "BatchedExp3": BatchedExp3(),
     "Serfling elimination": SerflingElimination(delta=0.1),
 }
@@ -56,7 +56,7 @@ def _rescaled_walk(walk: Pool) -> Pool:
     T = walk.rows
     losses = np.array(walk.losses, dtype=np.float64)
     best = int(np.argmin(losses.sum(axis=0)))
-    factor = SPREAD * 9 * math.log2(T) / math.sqrt(math.log2(T) / 2)
+    factor = _SPREAD * 9 * math.log2(T) / math.sqrt(math.log2(T) / 2)
     wide = np.repeat(0.5 + factor * (losses[:, [1 - best]] - 0.5), 2, axis=1)
     wide[:, best] -= 0.5 * (2 / T) ** (1 / 3)
     return Pool(wide.clip(0.0, 1.0))
@@ -69,12 +69,12 @@ def _walk_of(T: int, seed: Seed) -> Pool:
 
 @dataclass(frozen=True)
 class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
-    """Rates on the multi-scale random walk.
+    """Growth of regret with switches on the multi-scale random walk.
 
-    They are T^(2/3) in given order, and sqrt(T) in random order.
+    It is of order T^(2/3) in given order, and sqrt(T) in random order.
 
-    Fields, which faults replace: learners (learners under test, by name), given (order of the list), order (order of
-    the rows), walk (function that returns the pool).
+    Fields, which faults replace: learners (learners under test, by name), given (order of the plays in given order),
+    order (order of the shuffled plays), walk (function from T and a seed to the pool).
 
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)
@@ -105,7 +105,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
                     regret, switches = float(runs.regrets(name)[0]), int(runs.cell(name).sums[0, -1, SWITCHES])
                     about = {"T": unit["T"], "order": kind, "learner": name, "play": play}
                     rows.append({**about, "regret": regret, "switches": switches, "differs": False})
-            if play < TWIN_WALKS and unit["T"] <= TWIN_ROUNDS:
+            if play < _TWIN_WALKS and unit["T"] <= _TWIN_ROUNDS:
                 rows[-1] = {**rows[-1], "differs": self._differs(pool, child)}
         return rows
 
@@ -114,21 +114,21 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         listed = np.asarray(pool.losses, dtype=np.float64)
         orders = (listed, np.random.default_rng(seed).permutation(listed))
         T, k = listed.shape
-        return any(rounds_agreed(self.learners[FRUGAL], losses, FrugalUCBTwin(k, T)) < T for losses in orders)
+        return any(rounds_agreed(self.learners[_FRUGAL], losses, FrugalUCBTwin(k, T)) < T for losses in orders)
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
         lower, upper = [T ** (2 / 3) / math.log2(T) for T in at], [math.sqrt(T * math.log(T)) for T in at]
         checks = [
-            pvalues.slope_at_least(at, _regrets(rows, FRUGAL, "given"), lower),
-            pvalues.slope_at_most(at, _regrets(rows, FRUGAL, "random"), upper),
+            pvalues.slope_at_least(at, _regrets(rows, _FRUGAL, "given"), lower),
+            pvalues.slope_at_most(at, _regrets(rows, _FRUGAL, "random"), upper),
         ]
         checks.append(pvalues.exact(not any(row["differs"] for row in rows)))
         gains = {name: _gains(rows, name) for name in self.learners}
         checks += [pvalues.exact(pvalues.mean_at_most(gain, 0.0) <= self.alpha) for gain in gains.values()]
-        slopes = [slope(rows, "T", "regret", order=order, learner=FRUGAL) for order in ("given", "random")]
+        slopes = [slope(rows, "T", "regret", order=order, learner=_FRUGAL) for order in ("given", "random")]
         least = min(slope(rows, "T", "regret", order="given", learner=name).value for name in self.learners)
-        measured = f"{FRUGAL}: slope {slopes[0]} given, {slopes[1]} shuffled; given, no learner below {least:.2f}"
+        measured = f"{_FRUGAL}: slope {slopes[0]} given, {slopes[1]} shuffled; given, no learner below {least:.2f}"
         smallest = min(gains.values(), key=lambda gain: float(np.mean(gain)))
         measured += f"; shuffling saves at least {_statistics.mean(smallest)} T^(2/3), for every learner in given order"
         return self.verdict_from(checks, measured, "T^(2/3) against √T")
@@ -143,7 +143,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
                     mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name)
                     for name in self.learners
                 ),
-                mean_band(rows, f"{FRUGAL}, shuffled", "T", "regret", order="random", learner=FRUGAL),
+                mean_band(rows, f"{_FRUGAL}, shuffled", "T", "regret", order="random", learner=_FRUGAL),
             ),
             lines=reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
             alt="In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.",
@@ -153,7 +153,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         return {
             "no shuffle": {"order": "given"},
             "a walk that is shuffled too": {"given": "random"},
-            "a learner that switches as if rows were listed": {"learners": {**self.learners, FRUGAL: BatchedExp3()}},
+            "a learner that switches as if rows were listed": {"learners": {**self.learners, _FRUGAL: BatchedExp3()}},
             "a walk without a best action": {
                 "walk": lambda T, seed: Pool(np.repeat(_walk_of(T, seed).losses[:, :1], 2, axis=1))
             },
@@ -177,6 +177,6 @@ def _gains(rows: Rows, learner: str) -> Floats:
     at = levels(rows, "T")
     kinds = [
         [mine / T ** (2 / 3) for mine, T in zip(_regrets(rows, name, kind), at, strict=True)]
-        for name, kind in ((learner, "given"), (FRUGAL, "random"))
+        for name, kind in ((learner, "given"), (_FRUGAL, "random"))
     ]
     return np.asarray(np.mean([given - shuffled for given, shuffled in zip(*kinds, strict=True)], axis=0))

@@ -55,7 +55,8 @@ def _repaired_test(T: int) -> Learner:
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
 
-    Fields, which faults replace: learner (the learner under test), order (order of the rows), mean (the exact mean).
+    Fields, which faults replace: learner (the learner for horizon T), order (order of the rows), mean (exact mean
+    regret at horizon T).
 
     Title: Simulation repairs what random order broke
     Source: Section 4, the template (L262-L290)

@@ -90,8 +90,8 @@ def _iid_bound(T: int) -> float:
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
 
-    Fields, which faults replace: test (the birthday test), iid (order of the i.i.d. plays), order (order of the rows),
-    bound (limit of the statement).
+    Fields, which faults replace: test (the birthday test for horizon T), iid (order of the i.i.d. plays), order (order
+    of the shuffled plays), bound (limit of the mean regret on i.i.d. inputs, as a function of T).
 
     Title: One learner, one pool: i.i.d. draws and random order
     Source: Theorem 3.2 (L256)
@@ -179,12 +179,13 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
 
 def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
-    """Return the worst i.i.d. input, and its regrets in the second half of plays.
+    """Return the name of the worst i.i.d. input, and its regrets in half the plays.
 
-    The worst one has the largest mean in the first half of plays, so the second half is an independent test.
+    The worst one has the largest mean regret in the first half of its plays. The regrets are those of the second half,
+    which is an independent test.
 
-    rows: of the claim.
-    T: number of rounds.
+    rows: with columns T, kind (name of the input), play and regret.
+    T: number of rounds; other rows are ignored.
 
     >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)

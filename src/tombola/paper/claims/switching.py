@@ -45,7 +45,7 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 
 # Gaps in units of 1/sqrt(T); the rounds of comparisons with twins; the horizon at which the paper's one drops.
-GAPS, TWIN_ROUNDS, LONG = (0.5, 16.0, 32.0), 1024, 3 * 2**18
+_GAPS, _TWIN_ROUNDS, _LONG = (0.5, 16.0, 32.0), 1024, 3 * 2**18
 # Gap of the pool on which the paper's elimination drops an action within the horizon; so wide that random losses
 # change no decision.
 _WIDE_GAP = 0.95
@@ -76,7 +76,7 @@ class _Narrow(SerflingElimination):
         return 0.3 * serfling_radius(state.seen[action], state.population, state.level)
 
 
-def pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
+def _pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
     """Return a pool with two actions, the second better by `gap`.
 
     The losses of the second come first, so without a shuffle it looks worse.
@@ -85,7 +85,7 @@ def pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
     gap: difference of the mean losses.
     seed: decides which rows lose.
 
-    >>> pool_losses_first(8, 0.25, seed=0).losses[:, 1].tolist()
+    >>> _pool_losses_first(8, 0.25, seed=0).losses[:, 1].tolist()
     [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     losses = np.array(instances.gap(T, 2, gap, seed=seed).losses, dtype=np.float64)
@@ -122,15 +122,15 @@ def _faithful_plays(T: int) -> int:
     return int(min(2**block, T // 2))
 
 
-def most_plays(T: int, gap: float) -> float:
+def _most_plays(T: int, gap: float) -> float:
     """Return the most plays of the worse of two actions by SerflingElimination.
 
-    Infinite if it is not dropped in time.
+    T, gap: number of rounds, and difference of the mean losses.
 
-    It survives a decision at the count n only if 4 r(n) >= gap, and then plays until the next count. This holds with
-    probability 1 - 1/T, together with the best action surviving.
+    Infinite if it is not dropped in time. It survives a decision at the count n only if 4 r(n) >= gap, and then plays
+    until the next count. This holds with probability 1 - 1/T, together with the best action surviving.
 
-    >>> most_plays(2**16, 32 / 256), most_plays(2**16, 0.5 / 256)
+    >>> _most_plays(2**16, 32 / 256), _most_plays(2**16, 0.5 / 256)
     (8856, inf)
     """
     twin = SerflingEliminationTwin(2, T)
@@ -162,10 +162,10 @@ def _bound_formula(T: int) -> float:
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Regret plus switches on pools with two actions and small gaps.
 
-    The gaps are 1/2, 8 and 16 over sqrt(T).
+    The gaps are 0.5, 16 and 32 over sqrt(T).
 
     Fields, which faults replace: learners (learners under test, by name), order (order of the rows), bound (limit of
-    the statement), price (cost of a switch).
+    the mean of regret plus switches, by T and k), price (cost of a switch, in losses).
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)
@@ -187,16 +187,16 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
     def units(self, *, full: bool) -> list[Unit]:
         powers = range(12, 19) if full else (12, 14, 16)
-        rates: list[Unit] = [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in GAPS]
-        twins = [{"T": TWIN_ROUNDS, "learner": name, "plays": 12} for name in _TWINS]
-        twins += [{"T": 2**i, "learner": _TIGHT, "plays": len(GAPS)} for i in powers if i <= 16]
-        return [*rates, *twins, {"T": LONG, "learner": "faithful", "plays": 0}]
+        rates: list[Unit] = [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in _GAPS]
+        twins = [{"T": _TWIN_ROUNDS, "learner": name, "plays": 12} for name in _TWINS]
+        twins += [{"T": 2**i, "learner": _TIGHT, "plays": len(_GAPS)} for i in powers if i <= 16]
+        return [*rates, *twins, {"T": _LONG, "learner": "faithful", "plays": 0}]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if "gap" not in unit:
             return self._exact_rows(unit, seed)
         T, count = unit["T"], unit["plays"]
-        pool = pool_losses_first(T, unit["gap"] / T**0.5, seed)
+        pool = _pool_losses_first(T, unit["gap"] / T**0.5, seed)
         runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
         rows: list[Row] = []
         for name in self.learners:
@@ -223,9 +223,9 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         generator = np.random.default_rng(seed)
         found: list[Row] = []
         # Many gaps, since decisions are far apart: a radius that is off by a tenth changes some of them.
-        gaps = np.linspace(0.1, 0.5, count) if T == TWIN_ROUNDS else np.array(GAPS) / math.sqrt(T)
+        gaps = np.linspace(0.1, 0.5, count) if T == _TWIN_ROUNDS else np.array(_GAPS) / math.sqrt(T)
         for r, gap in enumerate(gaps):
-            losses = generator.permutation(np.asarray(pool_losses_first(T, float(gap), seed).losses, dtype=np.float64))
+            losses = generator.permutation(np.asarray(_pool_losses_first(T, float(gap), seed).losses, dtype=np.float64))
             agreed = rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
             found.append({**about, "play": r, "value": agreed, "exact": T})
         return found
@@ -328,5 +328,5 @@ def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
     Wrong is to drop the best action, or the other one too late.
     """
     tight = [row for row in rows if row["learner"] == _TIGHT and row["T"] == T]
-    limits = {gap: most_plays(T, gap / math.sqrt(T)) for gap in levels(tight, "gap")}
+    limits = {gap: _most_plays(T, gap / math.sqrt(T)) for gap in levels(tight, "gap")}
     return sum(_drops_best(row) or row["worse"] > limits[row["gap"]] for row in tight), len(tight)

@@ -28,7 +28,7 @@ from tombola.report.chart import Chart
 from tombola.rng import RngStreams, repetition_seeds
 
 # Failure probability; (T, n) of the enumerated list; (T, n) of the class of all labellings.
-DELTA, SHORT, RICH = 0.05, (14, 7), (1024, 190)
+_DELTA, _SHORT, _RICH = 0.05, (14, 7), (1024, 190)
 # Radius of error rates, as a function of rows seen, rows of the pool, VC dimension and delta (error probability).
 _Radius: TypeAlias = Callable[[int, int, int, float], float]
 # The three radii of the claim, as computed by the package.
@@ -91,7 +91,7 @@ def _largest_error(rows: Any, T: int) -> float:
 @cache
 def _exact_errors() -> Floats:
     """Return the largest error for every subset of the short list."""
-    T, n = SHORT
+    T, n = _SHORT
     return np.array([_largest_error(list(chosen), T) for chosen in itertools.combinations(range(T), n)])
 
 
@@ -99,9 +99,10 @@ def _exact_errors() -> Floats:
 class UniformConvergence(
     Claim, name="uniform-convergence", expected="holds as corrected", alpha=5e-4, verdict_only=("radii",)
 ):
-    """Largest error of estimated error rates, against three radii.
+    """Largest error of estimated error rates, against three confidence radii.
 
-    Fields, which faults replace: order (order of the rows), radii (radii, by name).
+    Fields, which faults replace: order (order of the rows), radii (functions of rows seen, rows of the pool, VC
+    dimension and error probability, by name).
 
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)
@@ -119,7 +120,7 @@ class UniformConvergence(
     radii: Mapping[str, _Radius] = field(default_factory=lambda: _RADII)
 
     def units(self, *, full: bool) -> list[Unit]:
-        T, n = SHORT
+        T, n = _SHORT
         parts: list[Unit] = [{"n": n, "T": T, "plays": 20_000 if full else 2000}]
         return parts + [{"n": n, "T": 1024, "plays": 4000 if full else 300} for n in (16, 32, 64, 128, 256, 512)]
 
@@ -137,20 +138,20 @@ class UniformConvergence(
         for name, radius in self.radii.items():
             for n, T in sorted({(row["n"], row["T"]) for row in rows}):
                 largest = select(rows, "largest", n=n, T=T)
-                missed = int((largest > radius(n, T, 1, DELTA)).sum())
-                checks.append(pvalues.binomial_tail(missed, largest.size, DELTA))
+                missed = int((largest > radius(n, T, 1, _DELTA)).sum())
+                checks.append(pvalues.binomial_tail(missed, largest.size, _DELTA))
                 misses[name] = max(misses.get(name, 0.0), missed / largest.size)
-        T, n = RICH
-        rich = {name: radius(n, T, T, DELTA) for name, radius in self.radii.items()}
+        T, n = _RICH
+        rich = {name: radius(n, T, T, _DELTA) for name, radius in self.radii.items()}
         checks += [pvalues.exact(1 - n / T <= rich[name]) for name in ("corrected", "direct")]
         # Misses are far below 5 %: a radius that is too small by a third is seen only by its formula.
         settings = [*((n, T, 1) for n, T in sorted({(row["n"], row["T"]) for row in rows})), (n, T, T)]
         checks += [
-            pvalues.exact(agrees(self.radii[name](*setting, DELTA), formula(*setting, DELTA)))
+            pvalues.exact(agrees(self.radii[name](*setting, _DELTA), formula(*setting, _DELTA)))
             for name, formula in _FORMULAS.items()
             for setting in settings
         ]
-        short, counted = select(rows, "largest", T=SHORT[0]), _exact_errors()
+        short, counted = select(rows, "largest", T=_SHORT[0]), _exact_errors()
         for value in np.unique(counted.round(9))[:-1]:
             share = float((counted > value + 1e-6).mean())
             checks.append(pvalues.binomial_equals(int((short > value + 1e-6).sum()), short.size, share))
@@ -165,7 +166,7 @@ class UniformConvergence(
         return self.verdict_from(checks, measured, *words, outcome="holds" if covered else "holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
-        mine = [row for row in rows if row["T"] != SHORT[0]]
+        mine = [row for row in rows if row["T"] != _SHORT[0]]
         T = levels(mine, "T")[-1]
         words = {"corrected": "proved by the paper's route"}
         return Chart(
@@ -203,7 +204,7 @@ class UniformConvergence(
 
 def _seen(radius: _Radius, T: int) -> Callable[[int], float]:
     """Return the radius for thresholds as a function of the number of rows seen."""
-    return lambda n: radius(n, T, 1, DELTA)
+    return lambda n: radius(n, T, 1, _DELTA)
 
 
 def _times(radius: _Radius, factor: float) -> _Radius:

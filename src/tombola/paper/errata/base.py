@@ -24,8 +24,9 @@ _RELATIVE_TOLERANCE = 0.01
 
 
 class Evidence(NamedTuple):
-    """Values of the line as printed and as corrected, and the true value.
+    """One quantity, computed by the printed line, by its correction, and exactly.
 
+    printed, corrected: value by the formula as printed, and as corrected.
     truth: the true value, from another computation.
     """
 
@@ -37,14 +38,14 @@ class Evidence(NamedTuple):
 class Erratum(NamedTuple):
     """One erratum of the paper, with numbers that demonstrate it.
 
-    number, line: of the erratum, and of the LaTeX source.
-    severity: kind of the error.
+    number, line: number of the erratum, and line of the paper's LaTeX source.
+    severity: "false" statement, "gap" in a proof, "typo", or "loose" (not tight).
     printed, correct: the text as printed and as corrected.
     quantity: the quantity that is computed, in words.
-    relation: of the true value to a correct one: "equals", "at most" (the value is an upper bound), "at least" (a lower
-        bound), "within" (the true value is a limit for correct values), "tighter" (both values are upper bounds, and
-        the corrected one is smaller).
-    evidence: computes the numbers.
+    relation: relation of the true value to a correct one: "equals", "at most" (the value is an upper bound), "at least"
+        (a lower bound), "within" (the true value is a limit for correct values), "tighter" (both values are upper
+        bounds, and the corrected one is smaller).
+    evidence: function that computes the numbers.
     method: origin of the true value: "computed" independently of the corrected text, or "arithmetic", which evaluates
         the corrected text and does not prove it.
     """
@@ -65,12 +66,11 @@ def erratum(
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
     """Return a decorator that turns a function into an `Erratum`.
 
-    The function computes the evidence. Its docstring has the quantity in the first line, and the lines `Printed: ...`
-    and
+    The function computes the evidence. Its docstring has the quantity in the first line, then lines `Printed: ...` and
     `Correct: ...`.
 
-    number, line: of the erratum, and of the LaTeX source.
-    severity, relation, method: as in `Erratum`.
+    number, line: number of the erratum, and line of the paper's LaTeX source.
+    severity, relation, method: fields of `Erratum`.
     """
 
     def wrap(evidence: Callable[[], Evidence]) -> Erratum:
@@ -85,7 +85,8 @@ def demonstrates(relation: str, printed: float, corrected: float, truth: float) 
 
     For "tighter", the printed one is valid but larger.
 
-    relation: as in `Erratum`.
+    relation: required relation of the true value to a correct one, a field of `Erratum`: "equals" (within 1 %), "at
+        most", "at least", "within" or "tighter".
     truth: the true value.
 
     >>> [demonstrates("at most", printed, corrected=3.0, truth=2.0) for printed in (1.0, 2.5)]

@@ -10,9 +10,9 @@ from tombola.paper.errata.base import Evidence, erratum
 
 
 def signs_agree(T: int, n: int) -> float:
-    """Return the probability that n rows of a balanced pool are all equal.
+    """Return P(all n rows are equal), drawn from T/2 rows +1 and T/2 rows -1.
 
-    The pool has T rows, half +1 and half -1; the mean of equal rows is 1 away from 0.
+    Rows are drawn without replacement. The mean of equal rows is 1 away from that of the pool, 0.
 
     >>> signs_agree(4, 2)
     0.3333333333333333

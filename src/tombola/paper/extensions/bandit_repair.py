@@ -27,14 +27,14 @@ from tombola.report.chart import Chart
 from tombola.rng import RngStreams, repetition_seeds
 
 
-def birthday_test(T: int) -> Learner:
+def _birthday_test(T: int) -> Learner:
     """Return the birthday test under bandit feedback, on the grid {1/T, .., T/T}."""
     return BanditBirthdayTest(grid=T)
 
 
 def _simulated_test(T: int) -> Learner:
     """Return the birthday test inside OptimisticSimulation."""
-    return OptimisticSimulation(birthday_test(T))
+    return OptimisticSimulation(_birthday_test(T))
 
 
 def _theorem_bound(T: int) -> float:
@@ -68,8 +68,8 @@ def _differs_from_twin(T: int, seed: Seed) -> bool:
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
 
-    Fields, which faults replace: direct (the learner played directly), learner (the learner under test), order (order
-    of the rows), bound (limit of the statement).
+    Fields, which faults replace: direct, learner (learners for horizon T, played directly and simulated), order (order
+    of the rows), bound (limit of the mean regret as a function of T).
 
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
@@ -82,7 +82,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         round
     """
 
-    direct: Callable[[int], Learner] = birthday_test
+    direct: Callable[[int], Learner] = _birthday_test
     learner: Callable[[int], Learner] = _simulated_test
     order: OrderLike = "random"
     bound: Callable[[int], float] = _theorem_bound
@@ -137,7 +137,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no simulation": {"learner": birthday_test},
+            "no simulation": {"learner": _birthday_test},
             "training that never ends": {"learner": lambda T: OptimisticSimulation(ExploreThenCommit(rounds=T))},
             "no test": {"direct": lambda _: UCB1()},
             "a grid with one point less": {"direct": lambda T: BanditBirthdayTest(grid=T - 1)},

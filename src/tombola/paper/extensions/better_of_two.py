@@ -38,19 +38,21 @@ def _smaller_regret(first: Floats, second: Floats) -> Floats:
 
 
 def all_pools(T: int) -> range:
-    """Return 0..T: coin pool w has w losses of action 1.
+    """Return 0..T, the numbers of all coin pools of T rows.
 
-    A coin pool has T rows, in each of which one of two actions loses 1.
+    In each row of a coin pool one of two actions loses 1; in pool w action 1 loses w of the rows.
     """
     return range(T + 1)
 
 
 @dataclass(frozen=True)
 class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
-    """Value of the linear program over all learners, per horizon.
+    """Smallest factor by which any learner exceeds the better of two, per horizon.
 
-    Fields, which faults replace: rivals (regret to compare with), pools (pools as a function of T), paths (distribution
-    of the order).
+    It is the value of a linear program over all learners.
+
+    Fields, which faults replace: rivals (combines the regrets of follow the leader and Hedge, pool by pool), pools
+    (numbers of the coin pools of T rows), paths (distribution of the order; see `Paths`).
 
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)

@@ -15,12 +15,14 @@ from scipy.optimize import linprog
 
 from tombola._types import Floats
 
-# Distribution of the order: (T, w, n, s) -> P(s of the first n rows are among w given ones of T).
+# Distribution of the order: (T, w, n, s) -> P(s of the first n rows are marked), for T rows with w of them marked.
 Paths = Callable[[int, int, int, int], float]
 
 
 def shuffled_probability(T: int, w: int, n: int, s: int) -> float:
-    """Return P(s of the first n rows are among the w of T), in random order.
+    """Return P(s of the first n rows are marked), in random order.
+
+    T, w: number of rows, and of marked rows.
 
     >>> shuffled_probability(4, 2, 2, 1)
     0.6666666666666666
@@ -29,9 +31,9 @@ def shuffled_probability(T: int, w: int, n: int, s: int) -> float:
 
 
 def unshuffled_probability(T: int, w: int, n: int, s: int) -> float:
-    """Return the same probability if the w rows come first: 0 or 1.
+    """Return P(s of the first n rows are marked), if marked rows come first: 0 or 1.
 
-    It is P(s of the first n rows are among the w of T).
+    T, w: number of rows, and of marked rows.
     """
     return float(s == min(n, w))
 
@@ -56,8 +58,8 @@ def game_matrix(T: int, delay: int = 0, paths: Paths = shuffled_probability) -> 
     probability of action 1 in each state (n, s): n rounds played, s of them lost by action 1. Shapes of A and b:
     (T + 1, T (T + 1) / 2) and (T + 1,).
 
-    delay: d; the first mix is played d more times, the last d mixes are not played (Theorem 3, delay.md).
-    paths: distribution of the order.
+    delay: of the feedback, d rounds; the first mix is played d more times, the last d mixes are not played.
+    paths: distribution of the order, random by default.
     """
     places = [(n, s) for n in range(T) for s in range(n + 1)]
     A, b = np.zeros((T + 1, len(places))), np.zeros(T + 1)
@@ -74,8 +76,8 @@ def game_matrix(T: int, delay: int = 0, paths: Paths = shuffled_probability) -> 
 def min_factor(A: Floats, b: Floats, limits: Floats) -> float:
     """Return the smallest v with regret <= v * limits on all pools for some learner.
 
-    A, b: as returned by `game_matrix`; a learner is a strategy x.
-    limits: a positive number per pool, shape (T + 1,).
+    A, b: as returned by `game_matrix`, or some of their rows: a learner x has regrets A x + b.
+    limits: a positive number per pool, as many as rows of A.
     """
     size = A.shape[1]
     found = linprog(
@@ -89,7 +91,11 @@ def min_factor(A: Floats, b: Floats, limits: Floats) -> float:
 
 
 def minimax_regret(T: int) -> float:
-    """Return the minimax regret T C(T-1, floor((T-1)/2)) / 2^T (Cover 1965).
+    """Return the minimax regret on 0/1 losses of two actions (Cover 1965).
+
+    It is T C(T-1, floor((T-1)/2)) / 2^T.
+
+    T: number of rounds.
 
     >>> minimax_regret(8)
     1.09375
@@ -98,17 +104,21 @@ def minimax_regret(T: int) -> float:
 
 
 def leader_strategy(T: int) -> Floats:
-    """Return the probabilities of action 1 by follow the leader, ties at 1/2.
+    """Return the probability of action 1 in every state, by follow the leader.
 
-    Entries are ordered as in `hedge_strategy`.
+    Ties are 1/2. Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
+
+    T: number of rounds.
     """
     return np.array([0.5 + 0.5 * np.sign(n - 2 * s) for n in range(T) for s in range(n + 1)])
 
 
 def hedge_strategy(T: int) -> Floats:
-    """Return the probabilities of action 1 by Hedge with its tuned rate, as a vector.
+    """Return the probability of action 1 in every state, by Hedge at its tuned rate.
 
-    Entry n (n + 1) / 2 + s belongs to the state after n rounds in which action 1 lost s times.
+    Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
+
+    T: number of rounds.
     """
     rate = math.sqrt(8 * math.log(2) / T)
     return np.array([1 / (1 + math.exp(rate * (2 * s - n))) for n in range(T) for s in range(n + 1)])

@@ -19,10 +19,12 @@ from tombola.report.chart import Chart
 
 @dataclass(frozen=True)
 class DelayFloor(Extension, name="delay-floor", expected="holds"):
-    """Least cost of a delay: perfect unknown action, and minimax on coin pools.
+    """Smallest regret that a delay causes, against its lower bound.
+
+    Learners play pools in which one action never loses; the best learner is that of a linear program.
 
     Fields, which faults replace: learners (learners under test, by name), played_delay (delay of the plays as a
-    function of d), counted_delay (delay in the limit as a function of d).
+    function of d), counted_delay (delay in the linear program as a function of d).
 
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)

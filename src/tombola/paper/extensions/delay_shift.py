@@ -21,7 +21,7 @@ from tombola.report.chart import Chart
 
 # Function from the number of rows to the orders to average over, each a tuple of row indices.
 Orders = Callable[[int], list[tuple[int, ...]]]
-# Learners of the claim, by name.
+# Learners of the claims on delay, by name: their mix depends on the revealed rows only.
 LEARNERS: dict[str, Learner] = {
     "follow the leader": FollowTheLeader(),
     "Hedge": Hedge(),
@@ -37,17 +37,20 @@ _POOLS: dict[str, list[list[float]]] = {
 
 
 def all_orders(rows: int) -> list[tuple[int, ...]]:
-    """Return every order of `rows` rows."""
+    """Return every order of `rows` rows, each a tuple of row indices."""
     return list(itertools.permutations(range(rows)))
 
 
 def as_listed(rows: int) -> list[tuple[int, ...]]:
-    """Return one order only, that of the list: no shuffle, a fault."""
+    """Return the order of the list alone, a tuple of row indices: a fault.
+
+    rows: number of rows.
+    """
     return [tuple(range(rows))]
 
 
 def one_early(delay: int) -> int:
-    """Return the delay minus one round: a fault."""
+    """Return the delay minus one round, at least 0: a fault."""
     return max(0, delay - 1)
 
 
@@ -55,8 +58,9 @@ def one_early(delay: int) -> int:
 class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted_delay",)):
     """Regret with delay against the shifted sum of the rounds without delay.
 
-    Fields, which faults replace: learners (learners under test, by name), orders (orders of the rows), played_delay
-    (delay of the plays as a function of d), counted_delay (delay in the limit as a function of d).
+    Fields, which faults replace: learners (learners under test, by name), orders (function from the number of rows to
+    the orders to average over), played_delay (delay of the plays as a function of d), counted_delay (delay in the bound
+    as a function of d).
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)

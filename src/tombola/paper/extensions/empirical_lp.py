@@ -56,8 +56,10 @@ def _theorem_bound(T: int, way: str) -> float:
 class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=1e-4, verdict_only=("bound",)):
     """Regret of EmpiricalLP against its bound, sampled and fluid, and overspending.
 
+    Sampled play draws an action per round; fluid play charges the whole mix.
+
     Fields, which faults replace: learner (the learner under test), order (order of the rows), overdraft (factor on the
-    budget), bound (limit of the statement).
+    budget; 1 is correct), bound (limit of the regret, by T and "sampled" or "fluid").
 
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)

@@ -58,9 +58,10 @@ def _sign_rule_error(lower: float, equal: float) -> float:
 
 @dataclass(frozen=True)
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
-    """Least error on a list and its mirror image, against the sign rule.
+    """Smallest error of any rule that picks the better of two, against the sign rule.
 
-    Fields, which faults replace: law (distribution of the sample), error (error probability of the rule).
+    Fields, which faults replace: law (P(i wins, j losses) in a sample, by rows, wins and losses of the list, rows of
+    the sample, i and j), error (error probability of the sign rule, by P(S < 0) and P(S = 0)).
 
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933

@@ -28,9 +28,9 @@ _GAPS = {"tie": 0.0, "hard": -1.0, "clear": 0.4, "constant": 1.0}
 _PRICE = 1.0
 # Rounds of the comparison with the twin, a second implementation of the learner.
 _TWIN_ROUNDS = 512
-# Source fault: the index is the observed mean, without exploration.
+# Source fault of claims on FrugalUCB: the index is the observed mean, without exploration.
 NO_OPTIMISM = SourceFault("learners.switching.frugal_ucb:lower_index", "return kl", "return mean + 0.0 * kl")
-# Source fault: the learner takes switches as free.
+# Source fault of claims on FrugalUCB: the learner chooses as if switches had no price.
 NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = times", "toll = 0.0 * times")
 
 
@@ -45,11 +45,12 @@ def _exp3_learner(T: int) -> Learner:
 
 
 def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
-    """Return T rows in which the best action has its losses at the start.
+    """Return a 0/1 pool in which the best action has its losses at the start.
 
-    It loses (1 - gap)/2 of the rows, the others (1 + gap)/2.
+    It loses (1 - gap)/2 of the rows, the others the last (1 + gap)/2, so that without a shuffle it looks worst.
 
-    k: number of actions.
+    T, k: number of rows and of actions.
+    gap: difference of the mean losses, in [0, 1].
     best: index of the best action.
 
     >>> trap_pool(4, 2, 0.5).losses.tolist()
@@ -67,8 +68,8 @@ def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
 class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs and number of switches against their bounds.
 
-    Fields, which faults replace: learner (the learner under test), order (order of the rows), bound (limit of the
-    statement).
+    Fields, which faults replace: learner (the learner for horizon T), order (order of the rows), bound (function of the
+    proved bound that returns the limit of the verdict).
 
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)

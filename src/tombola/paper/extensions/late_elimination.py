@@ -21,8 +21,8 @@ from tombola.rng import repetition_seeds
 
 # Gap large enough that all other actions are dropped early.
 _GAP = 0.8
-# Horizon of the claim.
-T = 2**13
+# Number of rounds of the plays of the claim.
+_HORIZON = 2**13
 # Rounds of the comparison with the twin, a second implementation of the learner.
 _TWIN_ROUNDS = 1024
 
@@ -32,9 +32,10 @@ def _bound_formula(k: int, d: int) -> float:
 
     sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
 
-    >>> agrees(_bound_formula(5, 256), bounds.successive_elimination(T, 5, 256))
+    >>> agrees(_bound_formula(5, 256), bounds.successive_elimination(_HORIZON, 5, 256))
     True
     """
+    T = _HORIZON
     drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
     return min(
         float(T),
@@ -56,7 +57,8 @@ class LateElimination(
     It is also compared with the regret without delay.
 
     Fields, which faults replace: order (order of the rows), played_delay (delay of the plays as a function of d), bound
-    (limit of the statement), weight (factor on the cost of the delay).
+    (function of the proved bound that returns the limit of the verdict), weight (factor on the allowed cost of the
+    delay).
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)
@@ -85,7 +87,7 @@ class LateElimination(
             )
             agreed = rounds_agreed(SuccessiveElimination(), losses, SuccessiveEliminationTwin(k, unit["T"]), d)
             return [{"k": k, "d": d, "play": None, "differs": agreed < unit["T"]}]
-        pool = trap_pool(T, k, _GAP)
+        pool = trap_pool(_HORIZON, k, _GAP)
         found: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             late, prompt = (
@@ -102,7 +104,7 @@ class LateElimination(
         for k, d in sorted({(row["k"], row["d"]) for row in rows}):
             regrets, prompt = select(rows, "regret", k=k, d=d), select(rows, "prompt", k=k, d=d)
             allowed = self.weight * _GAP * (d * _harmonic_share(k) + 3 * (k - 1))
-            limit = self.bound(bounds.successive_elimination(T, k, d))
+            limit = self.bound(bounds.successive_elimination(_HORIZON, k, d))
             # The regret is a small share of the bound, and cannot tell it from a part of it.
             probabilities.append(exact(agrees(limit, _bound_formula(k, d))))
             probabilities += [mean_at_most(regrets, limit), mean_at_most(regrets - prompt, allowed)]

@@ -53,8 +53,9 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     The regrets of learners are compared with both.
 
-    Fields, which faults replace: pools (pools as a function of T), worst (worst regret of a learner), bound (limit of
-    the statement), learners (learners under test, by name).
+    Fields, which faults replace: pools (numbers of the coin pools of T rows), worst (worst regret of a learner in T
+    rounds), bound (function of the proved bound that returns the limit of the verdict), learners (learners under test,
+    by name).
 
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965

@@ -26,7 +26,7 @@ _GROWTH = 1.5
 # Probability that a label is random: from noise-free to pure noise.
 _NOISES = (0.0, 0.5, 1.0)
 # Rows and actions of the tables whose choices are all enumerated.
-TABLE_ROWS, TABLE_ACTIONS = 6, 3
+_TABLE_ROWS, _TABLE_ACTIONS = 6, 3
 
 
 def _empirical_minimiser(mistakes: Floats) -> int:
@@ -54,7 +54,8 @@ def _first_threshold(mistakes: Floats) -> int:
 class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)):
     """Regret of ERM over thresholds, retrained at growth 1.5, in random order.
 
-    Fields, which faults replace: minimiser (choice of the policy from the rows seen), allowed (limit of the statement).
+    Fields, which faults replace: minimiser (index of the threshold to play, from the mistakes of each on the rows
+    seen), allowed (function of the proved bound that returns the limit of the verdict).
 
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
@@ -160,7 +161,7 @@ def _exact_value(pool: Pool, amount: float) -> float:
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by an LP, by enumeration.
 
-    Fields, which faults replace: value (function that computes the optimum).
+    Fields, which faults replace: value (least mean loss of a pool within a total budget, as computed by the package).
 
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)
@@ -180,10 +181,10 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         return [self._table(unit, generator, part) for _ in range(unit["tables"]) for part in (0.2, 0.5, 0.8)]
 
     def _table(self, unit: Unit, generator: np.random.Generator, part: float) -> Row:
-        shape = (TABLE_ROWS, TABLE_ACTIONS)
+        shape = (_TABLE_ROWS, _TABLE_ACTIONS)
         losses, costs = generator.random(shape), generator.random(shape)
         if unit["costs"] == "equal":
-            costs = np.tile(np.arange(TABLE_ACTIONS) / 2, (TABLE_ROWS, 1))
+            costs = np.tile(np.arange(_TABLE_ACTIONS) / 2, (_TABLE_ROWS, 1))
         costs[:, 0] = 0.0  # the null action
         amount = part * float(costs[:, -1].sum())
         found = self.value(Pool(losses, costs=costs), amount)

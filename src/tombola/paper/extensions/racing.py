@@ -93,10 +93,10 @@ class _RaceClaim(Extension):
 
     @abstractmethod
     def rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule of the race.
+        """Return the elimination rule of a race of three candidates.
 
         rows: number of rows of the list.
-        level: largest error probability.
+        level: largest probability of a wrong answer.
         """
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -225,7 +225,8 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of the bets against the true mean, after every row.
 
-    Fields, which faults replace: orders (orders of the rows), size (list length that the bets assume).
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
+    length that the bets assume, as a function of the true one).
 
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
@@ -339,7 +340,8 @@ def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
 class KnownAnswers(Extension, name="known", expected="holds"):
     """Error and expected wealth of a race with answers on file and history.
 
-    Fields, which faults replace: orders (orders of the rows), before (change of the rule before each row).
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), before (hook
+    that runs before each row; a fault changes the state of the race there).
 
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)

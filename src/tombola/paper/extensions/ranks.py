@@ -34,7 +34,7 @@ _CLUSTER_SIZE = 3
 _FIRST_ROWS = {"pairs in 0/1": 9, "pairs in thirds": 5}
 
 # Matrix of claims, shape (k, k): entry (a, b) is True where a comes before b.
-Order = np.typing.NDArray[np.bool_]
+_Order = np.typing.NDArray[np.bool_]
 
 
 def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
@@ -49,7 +49,7 @@ def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
     return np.array(rows, dtype=np.int64)
 
 
-def _true_order(totals: "np.typing.NDArray[np.int64]") -> Order:
+def _true_order(totals: "np.typing.NDArray[np.int64]") -> _Order:
     """Return the order by total loss, ties in file order.
 
     Entry (a, b) is True where a comes before b.
@@ -106,12 +106,12 @@ class _Tree:
     totals: "np.typing.NDArray[np.int64]"
     length: int
 
-    def leaves(self) -> Iterator[tuple[tuple[int, ...], Order]]:
+    def leaves(self) -> Iterator[tuple[tuple[int, ...], _Order]]:
         """Yield every sequence of branches with the claims made on the way."""
         self.rule.reset()
         yield from self._visit(())
 
-    def _visit(self, sequence: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Order]]:
+    def _visit(self, sequence: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], _Order]]:
         if len(sequence) == self.length:
             yield sequence, self.rule.before
             return
@@ -148,12 +148,12 @@ class _Tree:
 
 @dataclass(frozen=True)
 class RankSets(Extension, name="ranks", expected="holds"):
-    """Probability of a wrong claim about the order.
+    """Probability of a wrong claim about the order of candidates.
 
     It is computed over all orders of small pools and all small samples.
 
-    Fields, which faults replace: rule (the elimination rule), cluster (unit of the rows), reading (question about the
-    ranks).
+    Fields, which faults replace: rule (class of the ranking rule), cluster (function from the rows of a cluster to the
+    rows that are bet on), reading ("this list" or "beyond this list", argument of `rank`).
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024

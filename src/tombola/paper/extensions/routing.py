@@ -49,8 +49,8 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     All orders of five rows are played.
 
-    Fields, which faults replace: orders (orders of the rows), played_delay (delay of the plays as a function of d),
-    training_rows (rows that train the policy).
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), played_delay
+    (delay of the plays as a function of d), training_rows (rows that train the policy, by rows answered and row).
 
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
@@ -164,11 +164,12 @@ def _stakes_of_more_risk(risk: float, differences: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=("allowed",)):
-    """Loss of the guarded mixture above the safe learner, for hostile routers.
+    """Loss of a guarded router above the safe learner, for hostile routers.
 
-    It is checked at every time.
+    A router chooses actions by features. The loss is checked after every round.
 
-    Fields, which faults replace: stakes (stakes of the guard), allowed (limit of the statement).
+    Fields, which faults replace: stakes (probability of the router in every round, by risk and differences of the
+    losses), allowed (limit of the excess loss as a function of the risk).
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)

@@ -87,8 +87,8 @@ class _ScaledBudget(Thrifty):
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
 
-    Fields, which faults replace: learner (the learner under test), order (order of the rows), bound (limit of the
-    statement).
+    Fields, which faults replace: learner (the learner for a switching price), order (order of the rows), bound (limit
+    of the mean regret, by T, k and price).
 
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)

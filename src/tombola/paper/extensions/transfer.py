@@ -78,9 +78,9 @@ def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
 
 @dataclass(frozen=True)
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
-    """Probability of a late deviation over its bound, for all 0/1 columns.
+    """Probability of a late deviation of the mean over its bound, all 0/1 columns.
 
-    Fields, which faults replace: probability (computed probability), bound (limit of the statement).
+    Fields, which faults replace: probability and bound (exact probability and its bound, by rows N, ones, m and y).
 
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
@@ -159,12 +159,12 @@ def _drift_bound(T: int, k: int) -> float:
 
 @dataclass(frozen=True)
 class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)):
-    """Drift on all orders of small pools.
+    """Drift of learners, averaged over all orders of small pools, against its bound.
 
-    It is the loss beyond the means of the actions played.
+    Drift is the loss of the actions played minus the sum of their mean losses in the pool.
 
-    Fields, which faults replace: learners (learners under test, by name), orders (orders of the rows), allowed (limit
-    of the statement).
+    Fields, which faults replace: learners (learners under test, by name), orders (function from the number of rows to
+    the orders to average over), allowed (limit of the drift, by T and k).
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
