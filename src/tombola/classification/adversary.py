@@ -19,10 +19,10 @@ from tombola.rng import RngStreams
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """Hold the result of an attack on a learner of labels.
+    """Hold the result of an attack: labels chosen against a learner's predictions.
 
     pool: the rows in their order, with labels that contradict the learner.
-    predictions: label that the learner predicted for each row.
+    predictions: label that the learner predicted for each row, shape (rows,).
     """
 
     pool: LabelledPool
@@ -35,12 +35,12 @@ class Attack:
 
 
 def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Attack:
-    """Force as many mistakes as the Littlestone dimension of a finite class.
+    """Play the Littlestone adversary: force a mistake in every round.
 
-    The labels are chosen against the predictions, so the learner must be deterministic.
+    The number of rounds is the Littlestone dimension of the class.
 
-    learner: deterministic learner of labels.
-    hypotheses: labels stay consistent with one of them.
+    learner: deterministic learner of labels, given its seed.
+    hypotheses: finite class; the labels of all rounds agree with one hypothesis of it.
     seed: of the learner.
 
     >>> from tombola.classification import ERM

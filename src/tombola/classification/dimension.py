@@ -22,7 +22,7 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
 
     Raises ParameterError for anything else.
 
-    owner: function of the user, named in the error message.
+    owner: function that the user called, named in the error message.
     matrix: array or nested lists of labels.
     """
     try:
@@ -39,11 +39,12 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
 
 
 def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
-    """Return a class as bit sets: number of hypotheses, and one set per point.
+    """Return a class as bit sets: all hypotheses, and those with label 1 by point.
 
-    The set of a point has the hypotheses with label 1. Equal hypotheses count once.
+    Bit i stands for hypothesis i. Equal hypotheses and equal points count once. Raises ParameterError if there are more
+    than 4096 hypotheses.
 
-    owner: named in the error message.
+    owner: function that the user called, named in the error message.
     matrix: labels, shape (hypotheses, points).
     """
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
@@ -58,6 +59,8 @@ def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
 
 def vc_dimension(matrix: Any) -> int:
     """Return the size of the largest set of points that the class labels in all ways.
+
+    Raises ParameterError if the search takes too long.
 
     matrix: labels, shape (hypotheses, points).
 
@@ -85,6 +88,8 @@ def vc_dimension(matrix: Any) -> int:
 def littlestone_dimension(matrix: Any) -> int:
     """Return the depth of the largest mistake tree of the class (Littlestone 1988).
 
+    Raises ParameterError if the search takes too long.
+
     matrix: labels, shape (hypotheses, points).
 
     >>> littlestone_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
@@ -95,9 +100,12 @@ def littlestone_dimension(matrix: Any) -> int:
 
 
 class MistakeTrees:
-    """Compute depths of the mistake trees of all subsets of a class, memoised.
+    """Compute Littlestone dimensions of subsets of a finite class, memoised.
 
-    A set of hypotheses is a bit set: bit i stands for hypothesis i.
+    The Littlestone dimension is the depth of the largest mistake tree. In a bit set of hypotheses bit i stands for
+    hypothesis i.
+
+    columns: for each point, the bit set of the hypotheses with label 1.
     """
 
     def __init__(self, columns: tuple[int, ...]) -> None:
@@ -118,7 +126,9 @@ class MistakeTrees:
         return self._known[alive]
 
     def question(self, alive: int) -> int:
-        """Return the point whose two answers leave the largest guaranteed depth.
+        """Return the index of the point at which an adversary should ask.
+
+        After the worse of its two labels, the largest Littlestone dimension is left.
 
         alive: bit set of hypotheses.
         """
@@ -128,6 +138,7 @@ class MistakeTrees:
         """Return the hypotheses with label 0 and with label 1 at a point, as bit sets.
 
         alive: bit set of hypotheses.
+        point: index of the point.
         """
         return alive & ~self.columns[point], alive & self.columns[point]
 

@@ -14,8 +14,8 @@ from tombola.errors import ParameterError
 class ERM(LabelLearner):
     """Predict labels by an empirical risk minimiser on the labels seen so far.
 
-    hypotheses: a hypothesis class.
-    ties: which of several minimisers predicts: "first", "last", "middle" or "random" (see
+    hypotheses: a hypothesis class, such as `Thresholds()`.
+    ties: which of several hypotheses of smallest error predicts: "first", "last", "middle" or "random" (see
         `tombola.classification.switch_dp`).
 
     In random order the regret against the best hypothesis is at most 1 + pi sqrt(2 v T ln(e T / v)) for VC dimension
@@ -48,7 +48,7 @@ class ERM(LabelLearner):
 
     @property
     def probability(self) -> float:
-        """The probability of a prediction: 1, or NaN (no formula) with random ties."""
+        """The probability of a prediction: 1, or NaN (not known) with random ties."""
         return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:

@@ -20,9 +20,9 @@ _LEVELS = 10
 
 
 class Labelled(NamedTuple):
-    """Rows of a labelled pool: features, keys, labels, weights.
+    """Hold the rows of a labelled pool as arrays, for kernels.
 
-    features, keys: shape (rows, d); a key is a rank or the bits of a number.
+    features, keys: shape (rows, d); a key is the rank of a feature within its column.
     labels, weights: 0 or 1, and the loss of an error, shape (rows,).
     """
 
@@ -35,14 +35,14 @@ class Labelled(NamedTuple):
 def predict_all(
     tree: Tree, dp: SwitchDP, rng: RngState, rows: Labelled, order: Order, arrivals: ArrivalSchedule, labels: Rounds
 ) -> None:
-    """Predict every row of an order; labels are learned when they arrive.
+    """Predict the label of every round by ERM; learn labels when they arrive.
 
-    tree, dp: minimiser, changed in place.
-    rng: for random ties.
+    tree, dp: rows seen and current minimiser, new ones; changed in place.
+    rng: random generator for random ties.
     rows: the pool.
     order: row of each round.
     arrivals: arrival schedule of the labels.
-    labels: output, the predictions.
+    labels: output, predicted label of each round, shape (rounds,).
     """
     revealed = 0
     for t in range(order.size):
@@ -74,10 +74,10 @@ def _look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
 def learn(tree: Tree, dp: SwitchDP, rows: Labelled, row: int) -> None:
     """Add one row to the tree, and mark the minimiser as stale if it may change.
 
-    A first or last minimiser without a mistake stays in force.
+    Under the tie rules "first" and "last" a minimiser without a mistake stays in force.
 
-    row: index of the row.
-    tree, dp: changed in place.
+    tree, dp: rows seen and current minimiser, changed in place.
+    rows, row: the pool, and the index of the row.
     """
     if dp.rule >= MIDDLE or label_of(dp, rows.features[row]) != rows.labels[row]:
         dp.place[STALE] = 1
@@ -99,6 +99,8 @@ def learn_all(tree: Tree, dp: SwitchDP, rows: Labelled, rng: RngState) -> None:
     """Add all rows to the tree, and compute the best hypothesis in hindsight.
 
     tree, dp: changed in place; `dp` is then the best hypothesis.
+    rows: the pool.
+    rng: random generator for random ties.
     """
     for feature in range(rows.features.shape[1]):
         for row in range(rows.labels.size):
@@ -112,11 +114,11 @@ def learn_all(tree: Tree, dp: SwitchDP, rows: Labelled, rng: RngState) -> None:
 
 
 def learn_one(whole: Rounds, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
-    """Add the true label of one row, in a tree that grows; for sessions.
+    """Learn the true label of one row, in a tree that grows; for sessions.
 
-    whole, floats, words: tree and minimiser as flat vectors (`label_vectors`).
-    row: features.
-    weight: loss of a wrong prediction.
+    whole, floats, words: rows seen and minimiser, as returned by `label_vectors.new_vectors`; changed in place.
+    row: features, shape (d,).
+    label, weight: 0 or 1, and the loss of a wrong prediction.
     """
     tree, dp = tree_view(whole, floats, words), switch_dp_view(whole, floats, words)
     if dp.rule >= MIDDLE or label_of(dp, row) != label:
@@ -126,10 +128,12 @@ def learn_one(whole: Rounds, floats: Floats, words: Words, row: Floats, label: i
 
 
 def predict_one(whole: Rounds, floats: Floats, words: Words, rng: RngState, row: Floats) -> int:
-    """Return the label of one row, from a tree that grows; for sessions.
+    """Return the predicted label, 0 or 1, of one row; for sessions.
 
-    whole, floats, words: tree and minimiser as flat vectors (`label_vectors`).
-    row: features.
+    whole, floats, words: rows seen and minimiser, as returned by `label_vectors.new_vectors`; the minimiser is
+        recomputed if it is stale.
+    rng: random generator for random ties.
+    row: features, shape (d,).
     """
     dp = switch_dp_view(whole, floats, words)
     update_minimiser(tree_view(whole, floats, words), dp, rng)

@@ -16,8 +16,8 @@ from tombola.learners.base import Learner
 class Experts(LabelLearner):
     """Predict by the hypothesis that `base`, a full-information learner, chooses.
 
-    hypotheses: a finite class; each is an action of `base`.
-    base: chooses a hypothesis in every round.
+    hypotheses: a finite class; each hypothesis is an action of `base`.
+    base: full-information learner that chooses a hypothesis in every round.
 
     Its regret is that of `base` over |H| actions: sqrt(T ln |H| / 2) in every order for Hedge.
 

@@ -16,6 +16,8 @@ class Halving(LabelLearner):
     If some hypothesis is always right, it makes at most log2 |H| mistakes in every order. When none is left it starts
     again with all.
 
+    hypotheses: a finite class H.
+
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])

@@ -29,9 +29,12 @@ from tombola.feedback.base import EMPTY_CELLS, TABLE_FULL, EncodedOutcome, Feedb
 
 @dataclass(frozen=True, eq=False)
 class LabelFeedback(FeedbackModel):
-    """Reveal the true label and the weight of a mistake.
+    """Feedback model of label learners: the true label and the weight of a mistake.
 
-    features: number of columns of a row.
+    An encoded outcome is (label, weight).
+
+    features: number of features of a row.
+    default_actions: 2, the labels 0 and 1.
     """
 
     default_actions: ClassVar[int] = 2
@@ -41,6 +44,14 @@ class LabelFeedback(FeedbackModel):
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
+        """Return the model for a learner of labels; ParameterError for a budget.
+
+        learner: a learner of labels; its class must accept the number of features.
+        horizon: number of rounds.
+        actions: unused, there are two labels.
+        budget_run: must be None.
+        features: number of features of a row; None is 1.
+        """
         if budget_run is not None:
             raise ParameterError(f"budget: labels cost nothing, got one for {learner!r}; leave the budget out.")
         count = _validate.integer("Session", "features", 1 if features is None else features, least=1)
@@ -49,27 +60,31 @@ class LabelFeedback(FeedbackModel):
 
     @property
     def outcome_width(self) -> int:
-        """The number of floats of an outcome: label and weight."""
+        """The number of floats of an encoded outcome: 2, label and weight."""
         return 2
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the actions: the labels "0" and "1"."""
         return ("0", "1")
 
     @property
     def n_features(self) -> int:
-        """The number of features that `act` takes."""
+        """The number of features of a row, which `act` takes."""
         return self.features
 
     def workspace(self, ring: int) -> Any:
+        """Raise AssertionError: learners of labels have predictors, not kernels."""
         raise AssertionError("learners of labels have predictors, not players")
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
+        """Raise AssertionError: learners of labels have predictors, not kernels."""
         raise AssertionError("learners of labels have predictors, not players")
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return functions that predict and learn one row at a time.
+        """Return functions that predict and learn one row at a time; see `LiveKernels`.
 
+        learner: a learner of labels.
         rng: random generator of the learner.
         """
         predictor = learner.start(self.horizon, self.features, rng)
@@ -104,7 +119,10 @@ class LabelFeedback(FeedbackModel):
         return LiveKernels(act, observe_fast, observe, None)
 
     def encode_features(self, given: Any) -> float | Floats:
-        """Return validated features of a row; a single feature as a number."""
+        """Return validated features of a row: (features,), a single one as a float.
+
+        given: argument of `Session.act`; FeedbackError unless it has that many finite numbers.
+        """
         if type(given) is float and self.features == 1 and math.isfinite(given):
             return given + 0.0  # the common case, several times quicker than what follows
         try:
@@ -119,6 +137,11 @@ class LabelFeedback(FeedbackModel):
         return row
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
+        """Return the outcome (label, weight) of a round; FeedbackError if not valid.
+
+        round, action: of the ticket; the round is named in errors.
+        given: keyword arguments of `Session.observe`: label 0 or 1, and weight in (0, 1], by default 1.
+        """
         label: Any = given.get("label")
         weight: Any = given.get("weight")
         for name, value in given.items():
@@ -133,19 +156,29 @@ class LabelFeedback(FeedbackModel):
         return float(label), 1.0 if weight is None or weight == 1.0 else _weight(weight)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return keyword arguments of `Session.observe` that encode to this outcome."""
+        """Return the keyword arguments of `Session.observe`, label and weight.
+
+        outcome: encoded, (label, weight).
+        """
         return {"label": int(outcome[0]), "weight": outcome[1]}
 
     def decode(self, outcome: EncodedOutcome) -> tuple[int, float]:
+        """Return the label and the weight of an encoded outcome."""
         return int(outcome[0]), outcome[1]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
+        """Return the weight if the predicted label was wrong, else 0.
+
+        action: the predicted label.
+        outcome: encoded, (label, weight).
+        """
         return outcome[1] if action != outcome[0] else 0.0
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return the label with the smaller loss, as an argument of `observe`.
+        """Return {"label": label with the smaller loss}, arguments of `observe`.
 
-        losses: of the labels 0 and 1; `action` and `costs` are not used.
+        losses: of the labels 0 and 1, shape (2,); equal losses are label 0.
+        action, costs: unused.
         """
         return {"label": int(losses[1] < losses[0])}
 

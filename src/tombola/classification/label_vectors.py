@@ -10,42 +10,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._types import Floats, Rounds
-from tombola.classification.segment_tree import DEPTH, NONE, ROOT, Tree
-from tombola.classification.switch_dp import OUTDATED, SwitchDP
+from tombola.classification.segment_tree import MAX_DEPTH, NO_NODE, ROOT, Tree
+from tombola.classification.switch_dp import INITIAL_PLACE, SwitchDP
 
-# Array of 64-bit keys, whose order is that of the numbers they stand for.
+# Array of 64-bit keys of float64 numbers, in the same order as the numbers (`segment_tree.bits_of`).
 Words: TypeAlias = NDArray[np.uint64]
 
+# Places of the parameters of `new_vectors` in the vector of integers.
 RULE, ENTRIES, SWITCHES, FEATURES, VALUES = 0, 1, 2, 3, 4
 # Start of the current minimiser in the vector of integers.
 _PLACE = 5
 # Start of the tree's counters in the vector of integers.
-_HEADS = _PLACE + OUTDATED.size
+_HEADS = _PLACE + INITIAL_PLACE.size
 
 
 def new_vectors(rule: int, entries: int, switches: int, features: int, values: int) -> tuple[Rounds, Floats, Words]:
-    """Return empty trees as three flat vectors: integers, floats and keys.
+    """Return empty trees and their minimiser as vectors of integers, floats and keys.
 
-    rule: tie rule, one of `switch_dp.RULES`.
-    entries, switches: possible first labels, and largest number of switches.
-    features: number of features.
+    rule: code of a tie rule, a value of `switch_dp.RULES`.
+    entries, switches: number of possible first labels, and largest number of switches.
+    features: number of features, one tree each.
     values: capacity, in distinct values per feature.
     """
     nodes, width = 2 * values * features, 4 * (switches + 1)
-    whole = np.zeros(_HEADS + 2 * features + 2 * DEPTH + 2 * nodes, np.int64)
+    whole = np.zeros(_HEADS + 2 * features + 2 * MAX_DEPTH + 2 * nodes, np.int64)
     whole[:_PLACE] = rule, entries, switches, features, values
-    vectors = whole, np.zeros((width + 1) * nodes + DEPTH * width + switches), np.zeros(nodes + nodes // 2, np.uint64)
+    vectors = (
+        whole,
+        np.zeros((width + 1) * nodes + MAX_DEPTH * width + switches),
+        np.zeros(nodes + nodes // 2, np.uint64),
+    )
     tree = tree_view(*vectors)
     tree.tops[:] = -np.inf
-    tree.heads[:, ROOT] = NONE
-    switch_dp_view(*vectors).place[:] = OUTDATED
+    tree.heads[:, ROOT] = NO_NODE
+    switch_dp_view(*vectors).place[:] = INITIAL_PLACE
     return vectors
 
 
 def tree_view(whole: Rounds, floats: Floats, words: Words) -> Tree:
-    """Return the trees in the three vectors, as views.
+    """Return the trees of the rows seen that the vectors hold, as views.
 
-    whole, floats, words: as returned by `new_vectors`.
+    whole, floats, words: integers, floats and keys, as returned by `new_vectors`.
     """
     switches, features, values = whole[SWITCHES], whole[FEATURES], whole[VALUES]
     width, count = 4 * (switches + 1), 2 * values
@@ -58,19 +63,19 @@ def tree_view(whole: Rounds, floats: Floats, words: Words) -> Tree:
         0,
         floats[:tops].reshape((features, count, width)),
         floats[tops:context].reshape((features, count)),
-        whole[path + 2 * DEPTH :].reshape((features, count, 2)),
+        whole[path + 2 * MAX_DEPTH :].reshape((features, count, 2)),
         words[:nodes].reshape((features, count)),
         words[nodes:].reshape((features, values)),
         whole[_HEADS:path].reshape((features, 2)),
-        whole[path : path + DEPTH],
-        whole[path + DEPTH : path + 2 * DEPTH],
-        floats[context : context + DEPTH * width].reshape((DEPTH, width)),
+        whole[path : path + MAX_DEPTH],
+        whole[path + MAX_DEPTH : path + 2 * MAX_DEPTH],
+        floats[context : context + MAX_DEPTH * width].reshape((MAX_DEPTH, width)),
     )
 
 
 def switch_dp_view(whole: Rounds, floats: Floats, words: Words) -> SwitchDP:
-    """Return the minimiser in the three vectors, as views.
+    """Return the current minimiser that the vectors hold, as views.
 
-    whole, floats, words: as returned by `new_vectors`.
+    whole, floats, words: integers, floats and keys, as returned by `new_vectors`.
     """
     return SwitchDP(whole[RULE], whole[ENTRIES], whole[_PLACE:_HEADS], floats[floats.size - whole[SWITCHES] :])

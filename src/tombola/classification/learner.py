@@ -10,13 +10,13 @@ from tombola.classification.label_feedback import LabelFeedback
 
 
 class Predictor(Protocol):
-    """State of a learner of labels in play; a protocol.
+    """Protocol of a learner of labels in play: parameters and state.
 
-    True labels may be immediate, late or missing.
+    `LabelLearner.start` returns one. Labels may be learned at once, late, or never.
     """
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the predicted label of a row and its probability (NaN: no formula).
+        """Return the predicted label of a row and its probability (NaN if unknown).
 
         row: features, shape (d,).
         """
@@ -34,11 +34,12 @@ class Predictor(Protocol):
 class LabelLearner(ABC):
     """Base class of learners of labels, compared with the best hypothesis.
 
-    Subclass it as a frozen dataclass with a field `hypotheses`, the class to compare with, and the method `start`.
+    Subclass it as a frozen dataclass with the method `start`.
 
+    hypotheses: hypothesis class with the comparator.
     feedback: model of the feedback.
-    plans, mixes: False, it neither plans nor mixes.
-    learns: False for a baseline.
+    plans, mixes: False: it has no method `plan` and plays no mix.
+    learns: False for a baseline that does not improve with feedback.
     """
 
     feedback: ClassVar[type[LabelFeedback]] = LabelFeedback
@@ -50,7 +51,7 @@ class LabelLearner(ABC):
 
     @abstractmethod
     def start(self, horizon: int, dimensions: int, rng: RngState) -> Predictor:
-        """Return a predictor before the first round.
+        """Return a `Predictor` in its state before the first round.
 
         horizon: number of rounds.
         dimensions: number of features of a row.
@@ -59,6 +60,8 @@ class LabelLearner(ABC):
 
     def bound(self, horizon: int) -> float | None:
         """Return the bound on the expected regret in random order, or None if unknown.
+
+        The comparator is the best hypothesis of the class.
 
         horizon: number of rows.
         """

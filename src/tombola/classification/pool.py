@@ -49,7 +49,10 @@ class LabelledPool:
 
     @cached_property
     def ranks(self) -> tuple[NDArray[np.uint64], int]:
-        """Ranks of all numbers within their columns, and the largest number of ranks."""
+        """Ranks of the features within their columns, and the largest number of ranks.
+
+        Ranks count from 0, shape (rows, d); equal features have equal ranks.
+        """
         return ranks_of(self.features)
 
 
@@ -118,7 +121,10 @@ def _weights(values: Any, rows: int) -> Floats:
 
 
 def round_weight(weight: NDArray[np.float64]) -> Floats:
-    """Round weights to the nearest positive multiples of 2^-20; sums are then exact."""
+    """Return weights rounded to the nearest positive multiples of 2^-20.
+
+    Sums of weights are then exact. The shape is kept.
+    """
     return np.maximum(np.round(weight / _GRID), 1.0) * _GRID
 
 

@@ -24,15 +24,17 @@ def predict_all(
     *,
     per_round: bool,
 ) -> Accumulators:
-    """Predict every row of an order with delayed labels; return the accumulators.
+    """Predict every row of an order with delayed labels; return totals of the play.
 
-    learner: a learner of labels.
+    The accumulators hold losses of learner and best hypothesis, and counts of both labels.
+
+    learner: a learner of labels; anything else raises LearnerError.
     pool: rows with their labels.
     rows: row of each round.
     arrivals: arrival schedule of the labels.
     rng: random generator of the learner.
-    marks: rounds at which totals are recorded.
-    per_round: whether to record every round.
+    marks: rounds, from 1, at which totals are recorded.
+    per_round: whether to record prediction, probability and loss of every round too.
     """
     if not isinstance(learner, LabelLearner):
         raise LearnerError(
@@ -58,9 +60,9 @@ def predict_all(
 
 
 def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Floats:
-    """Return the loss of the best hypothesis of the whole pool, in every round.
+    """Return the loss in every round of the best hypothesis, shape (rounds,).
 
-    The result has shape (rounds,).
+    The best hypothesis of the learner's class has the smallest loss on the whole pool.
 
     rows: row of each round.
     """

@@ -23,23 +23,27 @@ from numpy.typing import NDArray
 from tombola._types import Floats, Rounds
 from tombola.engine.intrinsics import no_inline
 
-# Largest depth of a tree: 64 bits, the root and a leaf.
-DEPTH = 66
+# Largest number of nodes from the root of a tree to a leaf: one for each of the 64 bits of a key, the root and a leaf.
+MAX_DEPTH = 66
 _LINE = 8  # numbers in a cache line
-# Index that marks a missing child or leaf of a tree.
-NONE = -1
+# Index in place of the root of a tree without leaves.
+NO_NODE = -1
+# Columns of `Tree.heads`: index of the root, and number of distinct values.
 ROOT, VALUES = 0, 1
 _ONE = np.uint64(1)
 _SIGN = np.uint64(1 << 63)
 
 
 class Tree(NamedTuple):
-    """Segment trees, one per feature; `nodes[f, node]` holds errors, then counts.
+    """Segment trees of the rows seen, one per feature; leaves are distinct values.
 
-    switches: largest number of switches.
+    switches: largest number of switches of a labelling.
     leaves: number of leaves of a ranked tree; 0 in a growing tree.
-    tops: root node of each feature.
-    children, bits, keys, heads: structure of a growing tree.
+    nodes: smallest errors of the labellings of a node by first label and number of switches, then the numbers of
+        labellings that attain them; shape (features, nodes, 4 (switches + 1)).
+    tops: largest value in each node, -inf without any, shape (features, nodes).
+    children, bits, keys: children and tested bit of each node, and key of each value, of a growing tree.
+    heads: root and number of values of each tree, shape (features, 2).
     path, sides, context: scratch space of one descent.
     """
 
@@ -57,11 +61,11 @@ class Tree(NamedTuple):
 
 
 def ranked_tree(values: int, features: int, switches: int) -> Tree:
-    """Return empty trees for keys that are ranks 0..values-1.
+    """Return empty trees for values known in advance; keys are their ranks.
 
-    values: number of ranks.
-    features: number of trees.
-    switches: largest number of switches.
+    values: number of ranks, which count from 0.
+    features: number of features, one tree each.
+    switches: largest number of switches of a labelling.
     """
     leaves = 1 << max(values - 1, 0).bit_length()
     nodes, stride = 2 * leaves, switches + 1
@@ -76,9 +80,9 @@ def ranked_tree(values: int, features: int, switches: int) -> Tree:
         bits=np.zeros((features, 0), np.uint64),
         keys=np.zeros((features, 0), np.uint64),
         heads=heads,
-        path=np.zeros(DEPTH, np.int64),
-        sides=np.zeros(DEPTH, np.int64),
-        context=np.zeros((DEPTH, 4 * stride)),
+        path=np.zeros(MAX_DEPTH, np.int64),
+        sides=np.zeros(MAX_DEPTH, np.int64),
+        context=np.zeros((MAX_DEPTH, 4 * stride)),
     )
 
 
@@ -100,6 +104,8 @@ def _filled(nodes: Floats, stride: int) -> Floats:
 def bits_of(values: Floats, place: int) -> np.uint64:
     """Return a 64-bit key of values[place] that preserves the order of numbers.
 
+    values, place: float64 array, and an index of it.
+
     >>> numbers = np.array([-2.0, -0.0, 0.0, 1e-300, 3.0])
     >>> [int(bits_of(numbers, place)) >> 48 for place in range(5)]
     [16383, 32768, 32768, 33189, 49160]
@@ -110,6 +116,8 @@ def bits_of(values: Floats, place: int) -> np.uint64:
 
 def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
     """Return the ranks within each column, and the largest number of ranks.
+
+    Ranks count from 0, shape (rows, d); equal features have equal ranks.
 
     features: shape (rows, d).
 
@@ -129,8 +137,8 @@ def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, 
     """Add one row: an error of `weight` for labellings that differ at the value.
 
     tree: changed in place.
-    feature, key, value: index of the feature, key of the value, and the value.
-    label, weight: of the row.
+    feature, key, value: index of the feature, key of the value (rank or `bits_of`), and the value.
+    label, weight: true label 0 or 1, and the loss of an error.
     """
     nodes, ranked = tree.nodes[feature], tree.leaves > 0
     depth = 0
@@ -154,9 +162,9 @@ def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, 
 
 
 def combine_all(tree: Tree, feature: int) -> None:
-    """Combine all nodes of a ranked tree again, after its leaves were changed.
+    """Recompute all inner nodes of a ranked tree, after its leaves were changed.
 
-    feature: index of the tree.
+    tree, feature: changed in place, and the index of its feature.
     """
     nodes, tops = tree.nodes[feature], tree.tops[feature]
     for node in range(tree.leaves - 1, 0, -1):
@@ -167,9 +175,11 @@ def combine_all(tree: Tree, feature: int) -> None:
 def charge_leaf(tree: Tree, feature: int, leaf: int, value: float, label: int, weight: float) -> None:
     """Add the error of one row to a leaf, and mark the leaf as seen.
 
+    The nodes above the leaf are not updated; see `combine_all`.
+
     tree: changed in place.
-    feature, leaf: index of the feature and of the leaf.
-    value, label, weight: of the row.
+    feature, leaf: index of the feature, and of the node of the leaf.
+    value, label, weight: feature of the row, its true label 0 or 1, and the loss of an error.
     """
     row, stride = tree.nodes[feature, leaf], tree.switches + 1
     if tree.tops[feature, leaf] == -np.inf:
@@ -189,7 +199,7 @@ def _descend(tree: Tree, feature: int, key: np.uint64) -> int:
     feature: index of the tree.
     """
     node = tree.heads[feature, ROOT]
-    if node == NONE:
+    if node == NO_NODE:
         return -1
     depth = 0
     tree.path[0] = node
@@ -251,18 +261,18 @@ def is_leaf(tree: Tree, node: int) -> bool:
 
 
 def child(tree: Tree, feature: int, node: int, side: int) -> int:
-    """Return the left (0) or the right (1) child of a node.
+    """Return the index of the left (0) or the right (1) child of a node.
 
-    feature: index of the tree.
+    feature, node, side: index of the feature and of the node, and 0 or 1.
     """
     return 2 * node + side if tree.leaves > 0 else int(tree.children[feature, node, side])
 
 
 def reset_node(row: Floats, stride: int) -> None:
-    """Reset a node to no leaves: no error, one labelling without a switch.
+    """Reset a node to no leaves: error 0, one labelling without a switch.
 
-    row: errors, then counts, of the node.
-    stride: number of errors.
+    row: numbers of the node, `Tree.nodes[feature, node]`; changed in place.
+    stride: largest number of switches, plus 1.
     """
     for index in range(2 * stride):
         row[index] = np.inf
@@ -272,10 +282,11 @@ def reset_node(row: Floats, stride: int) -> None:
 
 
 def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
-    """Combine two neighbouring nodes into `out`.
+    """Compute the errors and counts of a node from those of its children.
 
-    left, right: errors, then counts, of the nodes.
-    stride: number of errors.
+    left, right: numbers of the children, `Tree.nodes[feature, node]`.
+    out: output, those of the node.
+    stride: largest number of switches, plus 1.
     """
     if stride == 2:
         _combine_two(left, right, out)

@@ -17,7 +17,9 @@ class StandardOptimal(LabelLearner):
     Only hypotheses without a mistake count; a tie is a 0.
 
     If some hypothesis is always right, it makes at most Ldim(H) mistakes in every order, and no learner can do better.
-    When none is left it starts again with all. The Littlestone dimension must be found by search.
+    When none is left it starts again with all. The Littlestone dimension is found by search.
+
+    hypotheses: a finite class H.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool

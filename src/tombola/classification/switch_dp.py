@@ -18,25 +18,28 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola._types import Floats, RngState, Rounds
-from tombola.classification.segment_tree import NONE, ROOT, Tree, child, combine, is_leaf, reset_node
+from tombola.classification.segment_tree import NO_NODE, ROOT, Tree, child, combine, is_leaf, reset_node
 from tombola.engine.intrinsics import no_inline
 from tombola.rng import uniform
 
+# Codes of the tie rules in kernels, which compare integers.
 FIRST, LAST, MIDDLE, RANDOM = 0, 1, 2, 3
-# Number of each tie rule in kernels, by name.
+# Name of a tie rule (which of several minimisers predicts) -> its integer code in kernels.
 RULES = {"first": FIRST, "last": LAST, "middle": MIDDLE, "random": RANDOM}
+# Entries of `SwitchDP.place`.
 FEATURE, LABEL, COUNT, STALE = 0, 1, 2, 3
-# First state of a minimiser: feature 0, first label 0, no cuts (all labels 0), and the stale flag set.
-OUTDATED = np.array([0, 0, 0, 1])
+# First value of `SwitchDP.place`: feature 0, first label 0, no cuts, so that all labels are 0; stale flag set, so that
+# the minimiser is computed before the first prediction.
+INITIAL_PLACE = np.array([0, 0, 0, 1])
 
 
 class SwitchDP(NamedTuple):
-    """Current minimiser: feature, first label, number of cuts, stale flag, cuts.
+    """Current minimiser: a labelling that switches at cuts of one feature.
 
-    rule: tie rule, one of RULES.
-    entries: number of possible first labels.
-    place: feature, first label, number of cuts, stale flag.
-    cuts: values of the feature at which the label changes, ascending.
+    rule: code of the tie rule, a value of RULES.
+    entries: number of possible first labels: 1 for label 0 only, 2 for both.
+    place: index of the feature, first label, number of cuts, and 1 if stale (to be recomputed), else 0; shape (4,).
+    cuts: values of the feature at which the label changes, ascending, shape (switches,).
     """
 
     rule: int
@@ -48,16 +51,17 @@ class SwitchDP(NamedTuple):
 def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
     """Return the minimiser before the first row: it labels everything 0.
 
-    rule: tie rule, one of RULES.
-    entries, switches: possible first labels, and largest number of switches.
+    rule: code of a tie rule, a value of RULES.
+    entries, switches: number of possible first labels, and largest number of switches.
     """
-    return SwitchDP(rule=rule, entries=entries, place=OUTDATED.copy(), cuts=np.zeros(switches))
+    return SwitchDP(rule=rule, entries=entries, place=INITIAL_PLACE.copy(), cuts=np.zeros(switches))
 
 
 def label_of(dp: SwitchDP, row: Floats) -> int:
-    """Return the label of a row of features by the current minimiser.
+    """Return the label, 0 or 1, of a row by the current minimiser.
 
     dp: the minimiser.
+    row: features, shape (d,).
     """
     label, value = dp.place[LABEL], row[dp.place[FEATURE]]
     for cut in range(dp.place[COUNT]):
@@ -67,12 +71,13 @@ def label_of(dp: SwitchDP, row: Floats) -> int:
 
 
 def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
-    """Recompute the minimiser from the tree, if it is stale; in place.
+    """Recompute the minimiser from the rows seen, if it is stale or ties are random.
 
     tree: rows seen.
-    dp: the minimiser.
+    dp: the minimiser, changed in place.
+    rng: random generator for random ties.
     """
-    if tree.heads[0, ROOT] == NONE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
+    if tree.heads[0, ROOT] == NO_NODE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
         return
     if dp.place[STALE] == 0 and dp.rule != RANDOM:
         return

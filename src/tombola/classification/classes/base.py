@@ -12,14 +12,15 @@ from tombola.classification.pool import LabelledPool
 from tombola.errors import PoolError
 from tombola.rng import new_rng
 
-# Rule that selects one of several minimisers; see `switch_dp`.
+# Rule that selects one of several hypotheses of smallest error: the first, last or middle one in the order of the class,
+# or one drawn with equal probabilities.
 Ties: TypeAlias = Literal["first", "last", "middle", "random"]
 
 
 class OnlineERM(Protocol):
-    """Empirical risk minimiser that is updated row by row; a protocol.
+    """Protocol of an empirical risk minimiser (ERM) that is updated row by row.
 
-    It is created by `HypothesisClass.online_erm`.
+    `HypothesisClass.online_erm` returns one.
     """
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
@@ -27,13 +28,14 @@ class OnlineERM(Protocol):
 
         row: features, shape (d,).
         label: 0 or 1.
-        weight: loss of a wrong prediction.
+        weight: loss of a wrong prediction, in (0, 1].
         """
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Return the label of a row by a hypothesis of smallest error so far.
+        """Return the label, 0 or 1, of a row by a hypothesis of smallest error so far.
 
-        rng: for random ties.
+        row: features, shape (d,).
+        rng: random generator for random ties.
         """
 
 
@@ -58,32 +60,33 @@ class HypothesisClass(ABC):
 
     @abstractmethod
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
-        """Return an empirical risk minimiser that has not seen a row.
+        """Return a new empirical risk minimiser (ERM) of the class, without rows.
 
-        ties: which of several minimisers predicts.
-        horizon: largest number of rows.
+        ties: which of several hypotheses of smallest error predicts, one of the attribute `ties`.
+        horizon: largest number of rows that it will learn.
         dimensions: number of features of a row.
         """
 
     def growth(self, points: int) -> int | None:
-        """Return the largest number of labellings of n points, or its Sauer-Shelah bound.
+        """Return the growth function: the largest number of labellings of n points.
 
-        None if the VC dimension is unknown.
+        It is an upper bound (Sauer-Shelah) where the number is not known, and None if the VC dimension is unknown.
 
         points: n.
         """
         return None if self.vc is None else sauer_shelah(points, self.vc)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension, which may be infinite, or None if unknown.
+        """Return the Littlestone dimension, possibly infinite; None if unknown.
 
-        points: number of different feature rows that may occur, in the arrangement with the largest dimension; None for
-            no limit.
+        It is the number of mistakes that an adversary can force on every learner, with labels by some hypothesis.
+
+        points: largest number of different feature rows that may occur; None for no limit. `FiniteClass` ignores it.
         """
         return None
 
     def check(self, dimensions: int) -> None:
-        """Raise PoolError unless rows with this number of features can be labelled."""
+        """Raise PoolError unless rows with this number of features fit the class."""
         if self.dimensions is not None and dimensions != self.dimensions:
             raise PoolError(
                 f"{type(self).__name__}: rows must have {self.dimensions} feature{'s' * (self.dimensions > 1)}, "
@@ -94,6 +97,8 @@ class HypothesisClass(ABC):
         """Return the labels of all rows by the best hypothesis, shape (rows,).
 
         The best one has the smallest total weight of errors on the pool.
+
+        pool: rows with their true labels.
         """
         self.check(pool.dimensions)
         erm = self.online_erm("first", pool.rows, pool.dimensions)
@@ -106,6 +111,8 @@ class HypothesisClass(ABC):
 
 def sauer_shelah(points: int, vc: int) -> int:
     """Return the Sauer-Shelah bound sum_{i <= d} C(n, i) (Sauer 1972, Shelah 1972).
+
+    It bounds the number of labellings of n points by a class of VC dimension d.
 
     points, vc: n and d.
 

@@ -14,12 +14,12 @@ from tombola.errors import ParameterError
 
 @dataclass(frozen=True)
 class Estimator(HypothesisClass):
-    """Class of a scikit-learn-style model, refitted as data grows.
+    """Hypothesis class of a classifier with the interface of scikit-learn.
 
-    It is an approximate minimiser. While all labels seen are the same, so is the prediction.
+    Its minimiser is approximate: the fitted model. While all labels seen are the same, so is the prediction.
 
     model: with `fit` and `predict`; it is copied, never changed.
-    growth_factor: the model is refitted whenever the data has grown by this factor.
+    growth_factor: the model is refitted whenever the number of rows seen has grown by this factor.
     dimension: VC dimension, if known; without it there is no bound.
     """
 

@@ -40,7 +40,7 @@ class FiniteClass(HypothesisClass):
 
     @cached_property
     def array(self) -> NDArray[np.int64]:
-        """The matrix as an array, shape (hypotheses, points)."""
+        """The labels 0 and 1 of `matrix` as an array, shape (hypotheses, points)."""
         return np.array(self.matrix, np.int64)
 
     @property
@@ -68,7 +68,10 @@ class FiniteClass(HypothesisClass):
         return littlestone_dimension(self.array)
 
     def point_of(self, row: Floats) -> int:
-        """Return the index of the point of a row of features."""
+        """Return the index of the point of a row; PoolError if there is no such point.
+
+        row: its only feature is the index, shape (1,).
+        """
         value = float(row[0])
         if not (value.is_integer() and 0 <= value < self.points):
             raise PoolError(
@@ -110,10 +113,10 @@ class _FiniteERM:
 
 @dataclass(frozen=True)
 class AllLabellings(HypothesisClass):
-    """Every labelling of `points` points; a row has one feature, its point.
+    """Class of all labellings of `points` points, numbered from 0.
 
-    The minimiser labels a point by the majority of its labels; ties, and points never seen, are 0 if `ties` is "first"
-    and 1 if it is "last".
+    A row has one feature, the number of its point. The minimiser labels a point by the majority of its labels; ties,
+    and points never seen, are 0 if `ties` is "first" and 1 if it is "last".
 
     >>> AllLabellings(99).vc, AllLabellings(3).growth(2), AllLabellings(3).littlestone()
     (99, 4, 3)

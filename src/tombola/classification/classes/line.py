@@ -25,9 +25,9 @@ from tombola.rng import new_rng
 
 @dataclass(frozen=True)
 class LineClass(HypothesisClass):
-    """Base class of labellings with at most `switches` switches along one feature.
+    """Base class of labellings that switch a few times along one feature.
 
-    entries: number of possible first labels: 1 for label 0 only, 2 for both.
+    entries: number of labels that may come first, before all switches: 1 for label 0 only, 2 for both.
     """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first", "last", "middle", "random")
@@ -40,7 +40,7 @@ class LineClass(HypothesisClass):
     @property
     @abstractmethod
     def switches(self) -> int:
-        """The largest number of switches of the label."""
+        """The largest number of switches of the label, from small to large values."""
 
     @property
     def vc(self) -> int | None:
@@ -55,9 +55,9 @@ class LineClass(HypothesisClass):
         return littlestone_dimension(self.on_points(points)) if points else 0
 
     def on_points(self, points: int) -> NDArray[np.int64]:
-        """Return all labellings of points 0, 1, 2, ..., shape (labellings, points).
+        """Return all labellings of the points 0, 1, .., shape (labellings, points).
 
-        points: their number.
+        points: number of points.
 
         >>> Thresholds().on_points(2).tolist()
         [[0, 0], [1, 1], [0, 1]]
@@ -73,9 +73,9 @@ class LineClass(HypothesisClass):
         return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Rounds:
-        """Return the prediction of every row of an order, by compiled code.
+        """Play ERM over an order, compiled; return the predicted labels, (rounds,).
 
-        ties: which of several minimisers predicts.
+        ties: which of several hypotheses of smallest error predicts.
         pool: rows with their labels.
         order: row of each round.
         arrivals: arrival schedule of the labels.

@@ -124,9 +124,9 @@ def _in_rectangle(found: Floats, row: Floats) -> int:
 class Halfplanes(HypothesisClass):
     """Label 1 on one side of a line. Ties go to the first line found.
 
-    A line through two points seen is tilted as little as you like about a point on it, so that points on the line may
-    go to either side. The search is exact as far as float64 can tell on which side of a line a point lies: always
-    for whole numbers up to 2^25.
+    The minimiser tries all lines through two points seen. Points on the line may go to either side, because a line can
+    be tilted by an arbitrarily small angle. The search is exact as far as float64 can tell on which side of a line a
+    point lies: always for whole numbers up to 2^25.
 
     >>> Halfplanes().vc, Halfplanes().growth(4)
     (3, 14)
