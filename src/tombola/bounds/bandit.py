@@ -28,7 +28,7 @@ def ucb1_iid(horizon: int, actions: int) -> float:
 
 
 def ucb1(horizon: int, actions: int) -> float:
-    r"""Bound the regret of UCB1 (scale 2) in random order: i.i.d. bound plus drift.
+    r"""Bound the regret of UCB1 (scale 2) in random order: i.i.d. bound plus `drift`.
 
     .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1) + \mathrm{drift}(T, k)
 
@@ -119,7 +119,7 @@ def explore_then_commit(horizon: int, actions: int, rounds: int) -> float:
 
     .. math:: (k-1) m + \sqrt{\frac{2 \ln k \, (F+m) (F+1)}{m}}, \qquad F = T - k m
 
-    rounds: m, the answers that each action needs.
+    rounds: m, number of exploring plays of each action.
 
     Exploring costs at most (k-1) m. With m rows seen of each action, F rows still to come and the best action b, the
     committed action a costs at most F max_a (X_a - X_b) more, where X is the mean of an action over the rows to come

@@ -7,16 +7,18 @@ import math
 
 
 def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
-    r"""Bound the regret of PrimalDual on i.i.d. rows in fluid play, strict stop.
+    r"""Bound the regret of PrimalDual on i.i.d. rows, with probability 1 - delta.
+
+    Play is fluid (whole mixes are charged), and ends when less than 1 of a budget is left (strict stop).
 
     .. math:: \left(1 + \frac{1}{\rho}\right) \sqrt{\frac{T \ln k}{2}} + \frac{1}{\rho} \sqrt{\frac{T \ln (m+1)}{2}}
        + \frac{1}{\rho} + \left(2 + \frac{1}{\rho}\right) \sqrt{\frac{T \ln (3/\delta)}{2}}
 
-    The terms are the regret of the actions, that of the prices, the rest at the stop, and three martingales.
+    The terms are the regret of the actions, that of the prices, the budget left at the stop, and three martingales.
     Castiglioni, Celli and Kroer 2022 have the order; the constants are those of exponential weights.
 
-    horizon, actions, resources: T, k and m.
-    rate: budget per round rho.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
     delta: error probability.
 
     >>> round(primal_dual(10000, 3, 1, 0.5, 0.05))
@@ -28,12 +30,12 @@ def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: 
 
 
 def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta: float) -> float:
-    r"""Return the paper's epsilon of a block (L473).
+    r"""Return the confidence radius epsilon of a block of BudgetSimulation (L473).
 
     .. math:: \epsilon_i = \sqrt{6 \cdot 2^{-i} \ln \frac{m k \log_2 T}{\delta}}
 
-    block: i.
-    horizon, actions, resources: T, k and m.
+    block: i, a block of 2^i rounds.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     delta: error probability.
 
     >>> round(budget_epsilon(12, 2**16, 3, 1, 0.05), 4)
@@ -46,18 +48,20 @@ def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta
 def budget_first_play(
     horizon: int, actions: int, resources: int, rate: float, delta: float, margin: float = 2.0
 ) -> int:
-    r"""Return the first round in which Simulation may play another action than null.
+    r"""Return the first round, from 1, in which BudgetSimulation may play at all.
 
-    It waits for the first block i with
+    Before, it plays the null action.
+
+    It waits for the first block i with epsilon_i (`budget_epsilon`) small enough:
 
     .. math:: \rho - \mathrm{margin} \cdot \epsilon_i \geq \rho / 2,
 
     which has the rounds from 2^i + 1 on (L483; erratum 16).
 
-    horizon, actions, resources: T, k and m.
-    rate: budget per round rho.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
     delta: error probability.
-    margin: 2 as printed, 3 in the corrected proof.
+    margin: margin of the rate in units of epsilon, 2 as printed, 3 in the corrected proof.
 
     >>> budget_first_play(2**16, 3, 1, 0.5, 0.05), budget_first_play(2**16, 3, 1, 0.1, 0.05)
     (4097, 131073)
@@ -69,14 +73,15 @@ def budget_first_play(
 
 
 def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
-    r"""Return the right-hand side as printed (L536-L537), which is false.
+    r"""Return the regret bound of BudgetSimulation as printed (L536), which is false.
 
     .. math:: \sum_{i \leq i^*} 2^i + \frac{6}{\rho} \sum_i \epsilon_i + \sum_i R_{2^i}(\mathrm{PrimalDual}, \rho/2)
 
-    Each epsilon_i lacks a factor 2^i (erratum 19).
+    i* is the first block with plays, epsilon_i is `budget_epsilon`, and R is `primal_dual`, the regret in a training
+    of 2^i rounds. Each epsilon_i lacks a factor 2^i (erratum 19).
 
-    horizon, actions, resources: T, k and m.
-    rate: budget per round rho.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
     delta: error probability.
 
     >>> round(budget_simulation_printed(2**16, 3, 1, 0.5, 0.05))
@@ -96,12 +101,14 @@ def budget_simulation(
     .. math:: T_{\mathrm{null}} + \sum_{i \geq i^*} 2^i \epsilon_i \left(3 + \frac{1 + \mathrm{margin}}{\rho}\right)
        + \sum_{i \geq i^*} R_{2^i}(\mathrm{PrimalDual}, \rho/2)
 
-    At most T. T is a power of two, and the loss of the strict stop in its last unit is left out.
+    It is at most T. T_null is the number of rounds before the first play (`budget_first_play`) in block i*, epsilon_i
+    is `budget_epsilon`, and R is `primal_dual`, the regret in a training of 2^i rounds. T is a power of two, and the
+    loss by the end of play when less than 1 of the budget is left is not counted.
 
-    horizon, actions, resources: T, k and m.
-    rate: budget per round rho.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
     delta: error probability.
-    margin: zero violation needs 3.
+    margin: margin of the rate in units of epsilon; 3 is enough to stay within the budget.
 
     >>> budget_simulation(2**12, 3, 1, 0.5, 0.05) == 2**12, budget_simulation(2**24, 3, 1, 0.5, 0.05) < 2**20
     (True, True)
@@ -135,15 +142,15 @@ def _lp_blocks(horizon: int, growth: float) -> list[int]:
 
 
 def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: float) -> float:
-    r"""Return the logarithm in the radii of SerflingLP.
+    r"""Return the logarithm in the confidence radii of SerflingLP.
 
     .. math:: \ln \frac{N (m+1) (2k+1)}{\delta}
 
-    delta is shared by that many events, for N blocks.
+    N is the number of linear programs; delta is shared by N (m+1) (2k+1) events.
 
-    horizon, actions, resources: T, k and m.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     delta: error probability.
-    growth: of the blocks.
+    growth: factor of the rows seen between two linear programs.
 
     >>> round(lp_log(1024, 3, 1, 0.05, 2.0), 3)
     7.937
@@ -167,15 +174,17 @@ def _lp_radius(seen: int, population: int, log: float) -> float:
 
 
 def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
-    """Return the margin of the cost per round of a mix chosen on past rows.
+    """Return the margin by which SerflingLP lowers its budget per round.
+
+    The cost per round of a mix chosen on past rows exceeds the observed one by at most this much.
 
     It is T/(T-n) r + sqrt((2 - (b-1)/(T-n)) log / (2b)): r is Serfling's radius of the mean of n past rows, and the
     second term that of the next block of b rows and of the learner's own randomness.
 
     seen: n, the number of past rows, below T.
-    rounds: b.
-    horizon: T.
-    log: logarithm of the inverse error probability.
+    rounds: b, the number of rounds of the next block.
+    horizon: T, number of rounds.
+    log: logarithm of the inverse error probability (`lp_log`).
 
     >>> round(lp_margin(512, 512, 1024, 8.0), 3)
     0.214
@@ -188,15 +197,15 @@ def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
 def serfling_lp_first_play(
     horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 2.0
 ) -> int | None:
-    """Return the first round with a play of SerflingLP other than null, or None.
+    """Return the first round, from 1, in which SerflingLP may play at all.
 
-    Until then nothing is spent, so the round is known in advance: the first block with (B-1) / (rounds left) above its
-    margin.
+    None if there is none. Before, it plays null and spends nothing, so the round is known in advance: the first one of
+    a block with (B-1) / (rounds left) above its `lp_margin`, for the budget B = rho T.
 
-    horizon, actions, resources: T, k and m.
-    rate: budget per round.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
     delta: error probability.
-    growth: of the blocks.
+    growth: factor of the rows seen between two linear programs.
 
     >>> serfling_lp_first_play(4096, 3, 1, 0.5, 0.05), serfling_lp_first_play(500, 25, 1, 0.1, 0.05)
     (129, None)
@@ -212,17 +221,17 @@ def serfling_lp_first_play(
 def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 2.0) -> float:
     r"""Bound the regret of SerflingLP in random order without delay; at most T.
 
-    It holds in fluid and in sampled play.
+    It holds with probability 1 - delta, whether actions are drawn or whole mixes are charged.
 
     .. math:: \sum_{\mathrm{blocks}} L \left(e + M + \frac{1/T + e + M}{\rho}\right)
 
-    A block of L rounds after n rows has the radius e and the margin M; it costs L if (rho T - 1)/T <= M, which means
-    null. The sum is of order sqrt(T ln(m k ln T / delta)) / rho.
+    A block of L rounds after n rows has Serfling's radius e and the margin M (`lp_margin`); it costs L if
+    (rho T - 1)/T <= M, because then it plays null. The sum is of order sqrt(T ln(m k ln T / delta)) / rho.
 
-    horizon, actions, resources: T, k and m.
-    rate: budget per round rho.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
     delta: error probability.
-    growth: of the blocks.
+    growth: factor of the rows seen between two linear programs.
 
     >>> serfling_lp(2**20, 3, 1, 0.5, 0.05) < 0.06 * 2**20
     True
@@ -239,11 +248,9 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
 
 
 def budget_given_order(horizon: int) -> float:
-    """Return a lower bound in given order on one of the pools `hindsight`.
+    """Return a lower bound on regret in given order with a budget: T / 16.
 
-    .. math:: T / 16
-
-    Every learner has at least this regret on one of them, with a budget of T / 2.
+    Every learner has at least this regret on one of the pools `instances.hindsight`, with a budget of T / 2.
 
     horizon: T, number of rounds.
 

@@ -6,14 +6,13 @@ from tombola.bounds.full_information import follow_the_leader
 
 
 def erm_printed(horizon: int, vc: int) -> float:
-    r"""Return the printed bound for ERM (L782), which is false for v near T.
+    r"""Return the paper's regret bound of ERM (L782), which is false for v near T.
 
     .. math:: 8 \sqrt{v T \ln (T / v)}
 
     With all labellings of 100 points, v = T = 100, the bound is 0, and ERM can be wrong every time.
 
     vc: v, the VC dimension.
-
     horizon: T, number of rows.
 
     >>> erm_printed(100, 100), round(erm_printed(100, 99), 1)
@@ -30,7 +29,6 @@ def erm_corrected(horizon: int, vc: int) -> float:
     Erratum 45 (with the radius of erratum 41).
 
     vc: v, the VC dimension.
-
     horizon: T, number of rows.
 
     >>> round(erm_corrected(10_000, 1))
@@ -48,7 +46,6 @@ def erm(horizon: int, vc: int, delay: int = 0) -> float:
     Serfling 1974; no ghost sample. With delay d it is follow the leader on the revealed rows.
 
     vc: v, the VC dimension.
-
     horizon: T, number of rows.
     delay: d, constant delay of the labels in rounds.
 
@@ -69,8 +66,7 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
     It is `follow_the_leader` with N actions.
 
-    labellings: N, of the rows of the pool.
-
+    labellings: N, number of labellings of the pool by the class.
     horizon: T, number of rows.
     delay: d, constant delay of the labels in rounds.
 
@@ -81,14 +77,15 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
 
 def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
-    r"""Return the printed radius (L704), too small for v near 2 e n (erratum 41).
+    r"""Return the paper's radius of error rates (L704), too small for v near 2 e n.
+
+    It is meant to bound |pool error - observed error| for all hypotheses with probability 1 - delta (erratum 41).
 
     .. math:: \frac{1}{2} \left(\sqrt{\frac{8 v}{n} \ln \frac{2 e n}{v}}
        + \sqrt{\frac{8}{n} \ln \frac{2}{\delta}}\right)
 
-    seen: n, the number of rows.
+    seen: n, number of rows seen.
     vc: v, the VC dimension.
-
     delta: error probability.
 
     >>> round(uniform_convergence_printed(1000, 1, 0.05), 3)
@@ -99,13 +96,15 @@ def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
 
 
 def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
-    r"""Return the radius of the paper's last display, solved.
+    r"""Return the paper's radius of error rates, corrected.
+
+    With probability 1 - delta it bounds |pool error - observed error| for all hypotheses: the last display of the
+    proof, solved (erratum 41).
 
     .. math:: \sqrt{\frac{4 (v \ln (2 e n / v) + \ln (4 / \delta))}{n}}
 
-    seen: n, the number of rows.
+    seen: n, number of rows seen.
     vc: v, the VC dimension.
-
     delta: error probability.
 
     >>> round(uniform_convergence_corrected(1000, 1, 0.05), 3)
@@ -116,13 +115,13 @@ def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
 
 
 def uniform_convergence(seen: int, horizon: int, vc: int, delta: float) -> float:
-    r"""Bound |pool error - observed error| for all hypotheses simultaneously.
+    r"""Bound |pool error - observed error| of all hypotheses, with prob. 1 - delta.
 
     .. math:: \sqrt{\frac{(v \ln (e T / v) + \ln (2 / \delta)) f}{2 n}}, \qquad f = 1 - \frac{n - 1}{T}
 
     A union over at most (e T / v)^v labellings, and Serfling 1974.
 
-    seen: n, the number of rows.
+    seen: n, number of rows seen.
     horizon: T, all rows of the pool.
     vc: v, the VC dimension.
     delta: error probability.

@@ -2,7 +2,7 @@
 
 import math
 
-# zeta(1/2), the constant of the sum of 1/sqrt(n).
+# zeta(1/2), the constant term in the asymptotic series of the sum of 1/sqrt(n) for n = 1..N.
 ZETA_HALF = -1.4603545088095868
 # Number of terms from which on sums use the asymptotic series; its omitted terms are then below 1e-14.
 _MIN_SERIES_TERMS = 64
@@ -13,6 +13,7 @@ def capped(bound: float, horizon: float, actions: int) -> float:
 
     Losses are in [0, 1], so no regret exceeds T.
 
+    bound: proved bound on a regret.
     horizon, actions: T and k, number of rounds and of actions.
 
     >>> capped(250.0, 100, 2), capped(2.5, 100, 2), capped(2.5, 100, 1)
@@ -55,9 +56,9 @@ def harmonic(count: int) -> float:
 
 
 def drift(horizon: int, actions: int) -> float:
-    r"""Bound the drift of random order: excess loss over the pool means.
+    r"""Bound the expected drift of a learner in random order.
 
-    The excess is that of the losses of the actions played over the pool means of these actions.
+    Drift is the loss of the actions played minus the sum of their mean losses in the pool.
 
     .. math:: \left(\frac{\pi}{2} \sqrt{T} + 1.31\right) \sqrt{\frac{\ln k}{2}}, \qquad
        \frac{\pi}{4} \sqrt{T} \quad (k = 2)

@@ -28,15 +28,15 @@ def follow_the_leader_iid(horizon: int, actions: int) -> float:
 
 
 def simulation_printed(horizon: int, actions: int, delay: int = 0, base: _RegretBound | None = None) -> float:
-    r"""Return the right-hand side of Theorem 4.2 as printed (L337).
+    r"""Return the regret bound of Simulation in Theorem 4.2 as printed (L337).
 
     .. math:: 5 \sqrt{T \ln T} + d \log_2 T + \sum_{i \leq \log_2 T} R(2^i)
 
-    `base` bounds the regret R(n) of the trained learner on n i.i.d. rows; the default is follow the leader. The
-    printed proof has gaps (errata 8 to 11); `simulation` is the proved bound.
+    The printed proof has gaps (errata 8 to 11); `simulation` is the proved bound.
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
+    base: (n, k) -> R(n), bound on the regret of the base learner on n i.i.d. rows; None is follow the leader.
 
     >>> round(simulation_printed(1024, 2))
     663
@@ -54,11 +54,11 @@ def simulation(horizon: int, actions: int, delay: int = 0, base: _RegretBound | 
        + \sqrt{2 \ln k} \sum_i L_i \frac{T}{T - n} \sqrt{\frac{T - n + 1}{T n}}
 
     with :math:`n = 2^i` and :math:`L_i = \min(n, T - n)`. The last term is below 4.18 sqrt(T ln k) for every T.
-    `base` is R, as in `simulation_printed`. The proof covers LemmaSchedule(d) and GrowingSchedule(2), not
-    PaperSchedule (docs/theory/delay.md).
+    The proof covers LemmaSchedule(d) and GrowingSchedule(2), not PaperSchedule (docs/theory/delay.md).
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
+    base: (n, k) -> R(n), bound on the regret of the base learner on n i.i.d. rows; None is follow the leader.
 
     >>> round(simulation(2**16, 2))
     2285

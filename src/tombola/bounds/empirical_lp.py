@@ -5,11 +5,14 @@ from itertools import pairwise
 
 
 def next_solve(seen: int, horizon: int, growth: float) -> int:
-    r"""Return the row count of the next solve: seen * growth, or near the end.
+    r"""Return the number of rows at which EmpiricalLP solves its next linear program.
 
     .. math:: \min \left(g n, \; T - \frac{T - n}{g^2}\right)
 
-    seen, horizon, growth: n, T and g.
+    It is rounded down, and at least n + 1.
+
+    seen, horizon: n and T, number of rows seen and of rounds.
+    growth: g, factor of the rows seen between two linear programs.
 
     >>> next_solve(100, 1000, 1.2), next_solve(990, 1000, 1.2)
     (120, 993)
@@ -53,11 +56,11 @@ def empirical_lp(
     eta how far the rate may have fallen. A block is safe if the budget left at its end pays for one play of any
     action.
 
-    horizon, actions, resources: T, k and m.
-    rate: budget per round rho.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
     delta: error probability.
-    growth: of the blocks.
-    sampled: whether one action is drawn per round; fluid play has less noise.
+    growth: factor of the rows seen between two linear programs.
+    sampled: whether one action is drawn per round; else whole mixes are charged (fluid play), with less noise.
 
     >>> round(empirical_lp(2**14, 3, 1, 0.5, 0.05)), round(empirical_lp(2**14, 3, 1, 0.5, 0.05, sampled=False))
     (5077, 4628)

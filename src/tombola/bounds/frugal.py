@@ -18,16 +18,17 @@ _STRETCH = 16.0
 _FINE = 1.02
 # Bisection steps for the point where a tail probability reaches 1: an error of 2^-14.
 _HALVINGS = 14
-# Reciprocals of the growth of a count between two decisions.
+# Parts of a play count by which it grows between two decisions: a half in FrugalUCB, an eighth in Thrifty.
 HALVES, EIGHTHS = 2, 8
-# Constant of the index in Thrifty, where FrugalUCB has 1.
+# Factor of the exploration term in the index of Thrifty, where FrugalUCB has 1: less exploration, but above 1/2, below
+# which the bound gains a logarithm.
 THRIFTY_SCALE = 0.7
 # Switching prices, per round left, that an index adds for a switch.
 FRUGAL_TOLL, THRIFTY_TOLL = 2.0, 8.0
 
 
 def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
-    r"""Return the length of the first block of an action in FrugalUCB.
+    r"""Return the number of rounds of the first block of an action in FrugalUCB.
 
     .. math:: \max \left(1, \left\lfloor \min (16 \, \mathrm{price}, 2 \sqrt{T / k}) \right\rfloor\right)
 
@@ -59,12 +60,12 @@ def _frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
 def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) -> float:
     """Bound the number of switches of a learner that plays in growing blocks.
 
-    An action played N times has begun at most one block more than there are counts below N, a concave function of N
-    between these counts.
+    It counts the blocks begun. An action played N times has begun at most one block more than there are block ends
+    below N, a concave function of N between these ends.
 
     horizon, actions: T and k, number of rounds and of actions.
-    block: the first count of an action.
-    parts: a count grows by 1/parts of itself.
+    block: number of plays in the first block of an action.
+    parts: each later block adds 1/parts to the plays of its action.
     """
     counts = _frugal_counts(horizon, block, parts)
     blocks = np.interp(horizon / actions, [0, *counts], np.arange(len(counts) + 1) + 1.0)
@@ -88,9 +89,9 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
 
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k) + 2 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
 
-    A is the shortfall of the index of the best action, B the excess of the indices of the others, b_0 the first block
-    and S the bound `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last term it is at most
-    T.
+    A is the shortfall of the index of the best action, B the excess of the indices of the others (`by_indices`), b_0
+    the first block and S the bound `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last
+    term it is at most T.
 
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.
@@ -126,9 +127,9 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 
 
 def thrifty_exploration_budget(horizon: int, actions: int) -> float:
-    """Return the exploration budget of Thrifty: the bound of its own indices.
+    """Return the exploration budget of Thrifty, in losses.
 
-    It is in losses.
+    It is the regret bound of following its own indices.
 
     horizon, actions: T and k, number of rounds and of actions.
 
@@ -158,9 +159,9 @@ def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, p
     about sqrt(ln(T/(k n)) / n) (docs/theory/frugal.md).
 
     horizon, actions: T and k, number of rounds and of actions.
-    block: b_0, the first block of an action.
-    scale: the constant of the index.
-    parts: a count grows by 1/parts of itself between two decisions.
+    block: b_0, number of plays in the first block of an action.
+    scale: factor of the radius in the index.
+    parts: a count of plays grows by 1/parts of itself between two decisions.
 
     >>> round(by_indices(2**16, 2)), round(by_indices(2**16, 10))
     (2520, 6467)

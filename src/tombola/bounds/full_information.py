@@ -48,7 +48,6 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
 
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2, for d = 0, where it holds in every order. In random order a delay is a
     shift: it repeats the first mix d times and costs no more (docs/theory/delay.md, Theorem 3).
-
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
 
@@ -106,7 +105,7 @@ def ada_hedge(horizon: int, actions: int, kappa: float = 2.0, delay: int = 0) ->
     at most T / 4. A delay adds `any_delay`, in random order only.
 
     horizon, actions: T and k, number of rounds and of actions.
-    kappa: parameter of the learner.
+    kappa: parameter of AdaHedge: factor of its learning rate.
     delay: d, constant delay of the feedback in rounds.
 
     >>> round(ada_hedge(1000, 2, kappa=1.0), 2), round(ada_hedge(1000, 2), 2)
@@ -158,8 +157,8 @@ def any_delay(actions: int, delay: int) -> float:
 
     .. math:: d \left(1 - \frac{1}{k}\right) + (2 \sqrt{d} + 1.31) \sqrt{\frac{\ln k}{2}}
 
-    It holds for mixes that depend on the revealed rows and rng alone; the second term is for the d mixes that are
-    never played (docs/theory/delay.md, Theorem 3).
+    It holds for mixes that depend on the revealed rows and the learner's own randomness only; the second term is for
+    the d mixes that are never played (docs/theory/delay.md, Theorem 3).
 
     actions, delay: k and d, number of actions and of rounds of delay.
 

@@ -9,14 +9,13 @@ import numpy as np
 
 
 def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> float:
-    r"""Return the logarithm g in the radii of OptimisticLP.
+    r"""Return the logarithm g in the confidence radii of OptimisticLP.
 
     .. math:: g = \ln \frac{2 (k+1) (m+1) T}{\delta}
 
-    delta is shared by that many events of the proof.
+    delta is shared by 2 (k+1) (m+1) T events of the proof.
 
-    horizon, actions, resources: T, k and m.
-
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     delta: error probability.
 
     >>> round(optimistic_log(1024, 3, 1, 0.05), 3)
@@ -37,10 +36,10 @@ def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta
     As long as the budget left pays for one play of any action, a round costs eta(n) / rate; the rounds after that are
     lost.
 
-    horizon, actions, resources: T, k and m.
-    rate: budget per round.
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
     delta: error probability.
-    growth: of the plays of an action between two plans.
+    growth: factor of the plays of an action between two plans.
 
     >>> round(optimistic_lp(2**20, 3, 1, 0.5, 0.05)), optimistic_lp(2**12, 3, 1, 0.5, 0.05) == 2**12
     (290477, True)

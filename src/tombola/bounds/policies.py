@@ -6,12 +6,12 @@ from tombola import _validate
 
 
 def training_rows(horizon: int, growth: float) -> list[int]:
-    """Return the numbers of rows at which the minimiser is computed.
+    """Return the numbers of rows seen at which policies are trained.
 
-    They are 1, 2, 3, 4, 6, 9, ... for growth 1.5, and below T.
+    They increase from 1, and are below T.
 
     horizon: T, number of rows.
-    growth: factor between two of them.
+    growth: factor of the rows seen between two trainings.
 
     >>> training_rows(12, 1.5)
     [1, 2, 3, 4, 6, 9]
@@ -24,13 +24,13 @@ def training_rows(horizon: int, growth: float) -> list[int]:
 
 
 def erm_policies(horizon: int, restrictions: float, growth: float = 1.5) -> float:
-    """Return the regret bound of ERM over policies, retrained at block starts.
+    """Bound the regret of ERM over policies in random order.
 
-    It is 1 + sum over blocks of length x sqrt((1 + 1/n) T ln N / (2 n (T - n))).
+    It is 1 + the sum of L sqrt((1 + 1/n) T ln N / (2 n (T - n))) over blocks of L rounds, trained on n rows.
 
-    horizon: number of rows T.
-    restrictions: number N of different policies on this list.
-    growth: factor of the rows between trainings.
+    horizon: T, number of rows.
+    restrictions: N, number of different policies on this list.
+    growth: factor of the rows seen between two trainings.
 
     >>> round(erm_policies(256, 257), 1)
     74.6

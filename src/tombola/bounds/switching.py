@@ -10,14 +10,13 @@ from tombola.bounds.common import capped, drift
 
 
 def elimination_counts(horizon: int, actions: int, delta: float | None = None) -> list[int]:
-    """Return the counts at which SerflingElimination may drop actions.
+    """Return the plays per action after which SerflingElimination may drop actions.
 
     Each is half as large again as the one before. The first is the smallest with twice Hoeffding's radius below 1,
     before which nothing can be dropped, but at most T/k. The last is below T/2, since two actions must reach it in
     time.
 
     delta: error probability; None is 1/T.
-
     horizon, actions: T and k, number of rounds and of actions.
 
     >>> elimination_counts(1000, 2, delta=0.1)
@@ -25,22 +24,21 @@ def elimination_counts(horizon: int, actions: int, delta: float | None = None) -
     """
     counts = _grown(1, horizon)
     for _ in range(2):
-        first = math.ceil(2 * elimination_depth(len(counts), horizon, actions, delta))
+        first = math.ceil(2 * elimination_log(len(counts), horizon, actions, delta))
         counts = _grown(max(1, min(first, horizon // actions)), horizon)
     return counts
 
 
-def elimination_depth(decisions: int, horizon: int, actions: int, delta: float | None = None) -> float:
-    r"""Return the logarithm in the radii of SerflingElimination.
+def elimination_log(decisions: int, horizon: int, actions: int, delta: float | None = None) -> float:
+    r"""Return the logarithm in the confidence radii of SerflingElimination.
 
     .. math:: L = \ln \frac{k S}{\delta}
 
-    decisions: S, their number.
+    decisions: S, number of times at which actions may be dropped.
     delta: error probability; None is 1/T.
-
     horizon, actions: T and k, number of rounds and of actions.
 
-    >>> round(elimination_depth(10, horizon=1000, actions=2, delta=0.1), 3)
+    >>> round(elimination_log(10, horizon=1000, actions=2, delta=0.1), 3)
     5.298
     """
     return math.log(actions * decisions * horizon if delta is None else actions * decisions / delta)
@@ -51,10 +49,9 @@ def elimination_switches(horizon: int, actions: int, delta: float | None = None)
 
     .. math:: (k - 1) (S + 1)
 
-    S is the number of its decisions.
+    S is the number of times at which actions may be dropped.
 
     delta: error probability; None is 1/T.
-
     horizon, actions: T and k, number of rounds and of actions.
 
     >>> elimination_switches(2**16, 2)
@@ -68,19 +65,18 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
 
     .. math:: 4 \sqrt{k T L} + k (2 L + 1) + \mathrm{drift}(T, k) + \delta T + \mathrm{price} \cdot (\mathrm{switches})
 
-    L = ln(k S / delta) for S decisions. It is of order sqrt(k T ln T), where the paper has sqrt(k T (ln T)^3) (Theorem
-    4.9).
+    L is `elimination_log`, and the last factor is `elimination_switches`. It is of order sqrt(k T ln T), where the
+    paper has sqrt(k T (ln T)^3) (Theorem 4.9).
 
     price: cost of a switch, in losses.
     delta: error probability; None is 1/T.
-
     horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(elimination(10**6, 2))
     24674
     """
     level = 1 / horizon if delta is None else delta
-    depth = elimination_depth(len(elimination_counts(horizon, actions, delta)), horizon, actions, delta)
+    depth = elimination_log(len(elimination_counts(horizon, actions, delta)), horizon, actions, delta)
     regret = 4 * math.sqrt(actions * horizon * depth) + actions * (2 * depth + 1) + drift(horizon, actions)
     switches = elimination_switches(horizon, actions, delta)
     return capped(regret + level * horizon, horizon, actions) + price * switches
@@ -114,7 +110,6 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
     cost at most 1 each. Without the switches it is at most T, and at any usual horizon it is T.
 
     price: cost of a switch, in losses.
-
     horizon, actions: T and k, number of rounds and of actions.
 
     >>> simulation_elimination(2**16, 2)
@@ -129,10 +124,10 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
 
 
 def difference_needed(horizon: int, actions: int) -> float:
-    """Return the difference of means that SimulationSuccessiveElimination needs.
+    """Return the gap above which SimulationSuccessiveElimination drops an action.
 
-    Only actions that look worse by more are dropped within the horizon. It is twice the last radius that still
-    matters; above 1 no action can be dropped, for any losses.
+    It is a difference of observed mean losses: twice the radius at the last decision within the horizon. Above 1 no
+    action can be dropped, for any losses; infinite without a decision.
 
     horizon, actions: T and k, number of rounds and of actions.
 
@@ -144,12 +139,12 @@ def difference_needed(horizon: int, actions: int) -> float:
 
 
 def first_elimination(actions: int, gap: float = 1.0) -> int:
-    """Return the first horizon at which SimulationSuccessiveElimination can drop.
+    """Return the first horizon with a drop by SimulationSuccessiveElimination.
 
-    At larger horizons it may be impossible again: the radius grows with ln T until one more block fits.
+    There it can drop an action that is worse by `gap`. At larger horizons it may be impossible again: the radius grows
+    with ln T until one more block fits.
 
-    gap: difference of the observed means.
-
+    gap: difference of the observed mean losses.
     actions: k, number of actions.
 
     >>> first_elimination(2, gap=0.5)
@@ -162,7 +157,7 @@ def first_elimination(actions: int, gap: float = 1.0) -> int:
 
 
 def exp3_block(horizon: int, actions: int, price: float = 1.0) -> int:
-    r"""Return the length of the blocks of BatchedExp3.
+    r"""Return the number of rounds of a block of BatchedExp3.
 
     .. math:: \left\lceil (2 \, \mathrm{price})^{2/3} \left(\frac{T}{2 k \ln k}\right)^{1/3} \right\rceil
 
@@ -188,7 +183,6 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
 
     price: cost of a switch, in losses.
     block: B; None is the best one for the bound.
-
     horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(batched_exp3(2**16, 2))
@@ -202,12 +196,11 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
 
 
 def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
-    r"""Return the length of block n = 1, 2, .. of TsallisSwitching.
+    r"""Return the number of rounds of block n = 1, 2, .. of TsallisSwitching.
 
     .. math:: \left\lceil 1.5 \, \mathrm{price} \sqrt{n / k} \right\rceil
 
-    number: n.
-
+    number: n, of the block.
     actions: k, number of actions.
     price: cost of a switch, in losses.
 
@@ -227,7 +220,6 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
     sqrt(k T) (Rouyer, Seldin and Cesa-Bianchi 2021; the constants are from our own proof).
 
     price: cost of a switch, in losses.
-
     horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(tsallis_switching(2**16, 2))

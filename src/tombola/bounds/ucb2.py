@@ -27,7 +27,7 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
     n(D) is `ucb2_plays`; gaps below x cost at most x in every round. It is of order sqrt(k T ln T).
 
     horizon, actions: T and k, number of rounds and of actions.
-    alpha: parameter of the learner.
+    alpha: parameter of UCB2: plays of an action grow by the factor 1 + alpha between two decisions.
 
     >>> round(ucb2(2**16, 2))
     818
@@ -56,7 +56,7 @@ def _ucb2_counts(horizon: int, alpha: float) -> list[int]:
 
 
 def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
-    r"""Bound the expected plays of an action that is worse by `gap`.
+    r"""Bound the expected plays by UCB2 of an action that is worse by `gap`.
 
     .. math:: 1 + \min_y \sum_m L_m \min (1, P_a(m) + P_b(m))
 
@@ -67,7 +67,8 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
        P_b = \sum_s e^{-2 s y^2} \left(\frac{e (m+s)}{s}\right)^{-(1+\alpha)}
 
     gap: difference of the mean losses of the action and the best one.
-    horizon, alpha: T, and the parameter of the learner.
+    horizon: T, number of rounds.
+    alpha: parameter of UCB2: plays of an action grow by the factor 1 + alpha between two decisions.
 
     >>> round(ucb2_plays(0.3, 2**14)), ucb2_plays(0.0, 100)
     (241, 100.0)

@@ -12,8 +12,8 @@ from tombola.classification.pool import LabelledPool
 from tombola.errors import PoolError
 from tombola.rng import new_rng
 
-# Rule that selects one of several hypotheses of smallest error: the first, last or middle one in the order of the class,
-# or one drawn with equal probabilities.
+# Rule that selects one of several hypotheses of smallest error: the first, last or middle one in the order of the
+# class, or one drawn with equal probabilities.
 Ties: TypeAlias = Literal["first", "last", "middle", "random"]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.bounds.switching import elimination_counts, elimination_depth
+from tombola.bounds.switching import elimination_counts, elimination_log
 from tombola.learners.bandit.counts import update_mean
 from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 
@@ -53,7 +53,7 @@ def first_state(actions: int, horizon: int, delta: float | None) -> State:
     delta: None is 1/T.
     """
     counts = elimination_counts(horizon, actions, delta)
-    level = 2 * math.exp(-elimination_depth(len(counts), horizon, actions, delta))  # of both sides; one is needed
+    level = 2 * math.exp(-elimination_log(len(counts), horizon, actions, delta))  # of both sides; one is needed
     return State(
         population=float(horizon),
         level=level,
