@@ -32,12 +32,11 @@ _CLASSIFIERS: dict[str, tuple[float, str, dict[str, Any]]] = {
 
 @cache
 def digits() -> Pool:
-    """Return eight classifiers on the 1,797 digits of scikit-learn.
+    """Return losses of eight classifiers on the 1,797 images of scikit-learn's digits.
 
-    The loss is 1 where the held-out image is misread.
-
-    Predictions are those of a five-fold cross-validation, so no classifier has seen the image that it reads. The cost
-    of an action is the time it takes to train it and read one fold, in milliseconds as measured once on one machine.
+    A row is an image, an action a classifier; the loss is 1 where the held-out image is misread. Predictions are those
+    of a five-fold cross-validation, so no classifier has seen the image that it reads. The cost of an action is the
+    time it takes to train it and read one fold, in milliseconds as measured once on one machine.
     """
     images, labels = _scikit("datasets").load_digits(return_X_y=True)
     choice = _scikit("model_selection")
@@ -54,12 +53,12 @@ def digits() -> Pool:
 
 
 def language_models(horizon: int = 2000, *, seed: Seed) -> Pool:
-    """Return four language models on a batch of prompts.
+    """Return generated losses and costs of four language models on prompts.
 
-    The loss is 1 for a wrong answer; the cost is in dollars, by length. Expensive models are better, but most prompts
-    are easy. Question: how many correct answers can a given amount buy?
+    The loss is 1 for a wrong answer, else 0; the cost is in dollars, by length. Expensive models are better, but most
+    prompts are easy. Question: how many correct answers can a given amount buy?
 
-    horizon: number of prompts.
+    horizon, seed: number of prompts, and seed of the random numbers.
 
     >>> pool = language_models(100, seed=0)
     >>> pool, pool.actions
@@ -74,13 +73,13 @@ def language_models(horizon: int = 2000, *, seed: Seed) -> Pool:
 
 
 def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
-    """Return five solvers on a set of instances, with run times as losses and costs.
+    """Return generated run times of five solvers on instances, as losses and costs.
 
     The loss is the run time divided by the cutoff of 900 seconds; the cost is in seconds. Run times are heavy-tailed,
     and each family of instances has its own fast solver. Question: which solver should run, if only its own run time
     is observed?
 
-    horizon: number of instances.
+    horizon, seed: number of instances, and seed of the random numbers.
 
     >>> solvers(50, seed=0)
     Pool(50 rows, 5 actions, 1 resources)
@@ -95,13 +94,12 @@ def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
 
 
 def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
-    """Return six models on a test set; all of them find the same questions hard.
+    """Return generated losses of six models on the questions of a test set.
 
-    The loss is 1 for a wrong answer.
+    The loss is 1 for a wrong answer, else 0; all models find the same questions hard. Question: after how many
+    questions, drawn in random order, is it certain which model is best on the whole set?
 
-    Question: after how many questions, drawn in random order, is it certain which model is best on the whole set?
-
-    horizon: number of questions.
+    horizon, seed: number of questions, and seed of the random numbers.
 
     >>> evaluation(200, seed=0).actions
     ('v1', 'v2', 'v3', 'v4', 'v5', 'v6')
@@ -112,12 +110,12 @@ def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
 
 
 def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
-    """Return a list of customers with three ways to reach them, and delays.
+    """Return a generated list of customers, with delays of their outcomes in rounds.
 
-    The loss is 0 for a sale. Question: how to reach each customer, if an outcome is known only some hundred customers
-    later, or after the list is done?
+    An action is one of three ways to reach a customer; the loss is 0 for a sale, else 1. Question: how to reach each
+    customer, if an outcome is known only some hundred customers later, or after the list is done?
 
-    horizon: number of customers.
+    horizon, seed: number of customers, and seed of the random numbers.
 
     >>> table = call_list(100, seed=0)
     >>> table.pool.actions, len(table.delays)
@@ -132,14 +130,12 @@ def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
 
 
 def gpu_models(horizon: int = 4000, *, seed: Seed) -> Pool:
-    """Return four models that share one GPU, one of which is loaded at a time.
+    """Return generated losses of four models that share one GPU.
 
-    The loss is one minus the quality.
+    The loss is one minus the quality of an answer, in [0, 1]. One model is loaded at a time. Question: which model
+    should answer, if loading another one takes as long as several answers? Try a switching price of 5 losses.
 
-    Question: which model should answer, if loading another one takes as long as several answers? Try a switching price
-    of 5 losses.
-
-    horizon: number of requests.
+    horizon, seed: number of requests, and seed of the random numbers.
 
     >>> gpu_models(100, seed=0)
     Pool(100 rows, 4 actions)

@@ -50,12 +50,13 @@ def birthday(horizon: int) -> Pool:
 
 
 def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int = -1, seed: Seed) -> Pool:
-    """Return 0/1 losses of one mean, with one action better by `gap`.
+    """Return a pool of 0/1 losses with one action better than the others by `gap`.
 
     The instance of the lower bounds (Auer, Cesa-Bianchi, Freund and Schapire 2002, Theorem 5.1), as a pool: in each
     column the ones are counted exactly (rounded to whole rows) and shuffled independently.
 
     horizon, actions: number of rows and of actions.
+    gap: difference of the mean losses.
     mean: mean loss of all actions but the best.
     best: index of the best action; the last one by default.
 
@@ -147,12 +148,15 @@ def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
 
 def littlestone(rounds: int, *, seed: Seed) -> Pool:
-    """Return thresholds against a binary search with random labels (Littlestone 1988).
+    """Return losses of thresholds on a binary search with random labels.
 
-    Point t is the middle of what the labels so far leave open, and its label is a fair coin. An action is one of the
-    2^rounds thresholds at that resolution, a row is their 0/1 losses on one point. In the given order every action
-    has, for every history, an expected loss of 1/2, so that every learner expects rounds/2 mistakes, while
-    one threshold makes none; shuffled, following the leader expects at most 1 + 1/2 + .. + 1/rounds (VC dimension 1).
+    (Littlestone 1988.) Point t is the middle of what the labels so far leave open, and its label is a fair coin. An
+    action is one of the 2^rounds thresholds at that resolution, a row is their 0/1 losses on one point. In the given
+    order every action has, for every history, an expected loss of 1/2, so that every learner expects rounds/2 mistakes,
+    while one threshold makes none; shuffled, following the leader expects at most 1 + 1/2 + .. + 1/rounds (VC dimension
+    1).
+
+    rounds: number of rows, at most 20; there are 2^rounds actions.
 
     >>> pool = littlestone(3, seed=0)
     >>> pool.losses.shape, float(pool.losses.sum(axis=0).min())
@@ -168,9 +172,9 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
 
 
 def mistake_tree(labels: list[int]) -> Floats:
-    """Return the rows of a binary search over thresholds with these labels.
+    """Return the 0/1 losses of 2^n thresholds on the n points of a binary search.
 
-    The result has shape (n, 2^n) for n labels: the 0/1 loss of each of the 2^n thresholds on each point.
+    The result has shape (n, 2^n). Point t is the middle of the interval that the labels before it leave.
 
     labels: label 0 or 1 of each point.
 
@@ -220,12 +224,11 @@ def random_walk(horizon: int, actions: int = 2, *, seed: Seed) -> Pool:
 def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
     """Return blocks of delay + 1 equal rows, (1, 0) or (0, 1) by a fair coin.
 
-    After Weinberger and Ordentlich 2002.
-
-    In the given order, with this delay, nothing is known of a block while it lasts: every learner expects T/2 and a
-    regret of about sqrt((d + 1) T / (2 pi)). Shuffled, the delay only adds d.
+    After Weinberger and Ordentlich 2002. In the given order, with this delay, nothing is known of a block while it
+    lasts: every learner expects T/2 and a regret of about sqrt((d + 1) T / (2 pi)). Shuffled, the delay only adds d.
 
     horizon: number of rows.
+    delay: d, of the feedback in rounds.
 
     >>> delay_trap(6, 2, seed=3).losses.tolist()
     [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]
@@ -237,11 +240,10 @@ def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
 
 
 def three_actions(horizon: int, *, seed: Seed) -> Pool:
-    """Return three actions with 0/1 rewards and independent 0/1 costs.
+    """Return a pool of three actions with 0/1 rewards and independent 0/1 costs.
 
-    Mean rewards are (0, .4, .9) and mean costs (0, .2, .9), counted exactly.
-
-    Action 0 is the null action. At a rate of .5 the best mix is (0, 4/7, 3/7); at .1 it is (1/2, 1/2, 0).
+    Mean rewards are (0, .4, .9) and mean costs (0, .2, .9), counted exactly. Action 0 is the null action. At a budget
+    of .5 per row the best mix is (0, 4/7, 3/7); at .1 it is (1/2, 1/2, 0).
 
     horizon: number of rows.
 
@@ -270,6 +272,7 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
     the same rows are easy.
 
     horizon: T, number of rows.
+    then: the second half, "rich" or "poor".
 
     >>> hindsight(4, "rich").costs[:, 1, 0].tolist(), hindsight(4, "poor").costs[:, 1, 0].tolist()
     ([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0])

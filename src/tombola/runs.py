@@ -125,7 +125,7 @@ class Runs:
     def regrets(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Floats:
-        """Return the regret of every repetition at the end, shape (repetitions,).
+        """Return the regret of every repetition after the last round, (repetitions,).
 
         learner: its name.
         order, horizon: the first order and the largest horizon if None.
@@ -142,7 +142,7 @@ class Runs:
     def regret(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Estimate:
-        """Return the mean regret at the end with its 95 % interval.
+        """Return the mean regret after the last round, with its 95 % interval.
 
         learner: its name.
         order, horizon: the first order and the largest horizon if None.
@@ -170,7 +170,9 @@ class Runs:
         return cell.rounds, cell.sums[:, :, SPENT:]
 
     def shares(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
-        """Return last rounds of slices, and action shares (slices, actions).
+        """Return the last round of each time slice, and action shares per slice.
+
+        Shapes are (slices,) and (slices, actions); slices have equal length.
 
         A share is the fraction of the rounds of a slice in which the action is played, averaged over the repetitions.
 
@@ -200,7 +202,11 @@ class Runs:
         return sorted(self.learners, key=lambda name: self.regret(name, order, horizon).value)
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return all sums as columns: one line per cell, repetition and recorded round."""
+        """Return all sums as columns: one line per cell, repetition and recorded round.
+
+        The columns are horizon, order, learner, repetition, round, loss, expected_loss, comparator_loss, switches and
+        regret, summed up to the round.
+        """
         parts: dict[str, list[Any]] = {name: [] for name in (*Entry._fields, "repetition", "round", *_SUMS, "regret")}
         for entry, cell in self.cells.items():
             _, regrets = self.curve(entry.learner, entry.order, entry.horizon)
@@ -230,8 +236,7 @@ class Runs:
 
         The x-axis has horizons if there are three or more, else rounds.
 
-        order: the first one if None.
-        orders: draw several orders into one chart.
+        order, orders: input model to draw, the first one if None; or several of them.
         learners: names of the learners to draw, in this sequence; all if None.
         bound: add the proved bounds on the expected regret.
         """
@@ -302,7 +307,9 @@ class Runs:
 
         A new figure displays in notebooks; `figure.save("regret.pdf")` writes it as PDF, SVG or PNG.
 
-        order, orders, learners, bound: as in `chart`.
+        order, orders: input model to draw, the first one if None; or several of them.
+        learners: names of the learners to draw, in this sequence; all if None.
+        bound: add the proved bounds on the expected regret.
         ax: axes to draw into; None for a new figure.
         size: width and height of a new figure in inches; None for the default.
 
@@ -370,7 +377,9 @@ class Runs:
 
 
 def slice_ends(horizon: int) -> Rounds:
-    """Return the last rounds of at most `_N_SLICES` slices of equal length.
+    """Return the last rounds, from 1, of 40 time slices of equal length.
+
+    There are as many slices as rounds if there are fewer rounds.
 
     horizon: number of rounds.
 

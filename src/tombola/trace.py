@@ -24,7 +24,7 @@ from tombola.budget.budget import NO_BALANCE, Balance
 from tombola.order import OrderModel
 from tombola.pool import Pool
 
-# Rows per NumPy call: under 0.1 s, so that Ctrl-C is handled in between.
+# Rows per NumPy call: a call takes less than 0.1 s, so that Ctrl-C is handled soon, between two calls.
 ROWS_PER_STEP = 1 << 21
 
 
@@ -34,7 +34,7 @@ class Trace:
 
     learner, order_model: the learner and the input model.
     order: row of each round.
-    actions, probabilities: action of each round and its probability; -1 and NaN in fluid play (`mixed`).
+    actions, probabilities: action of each round and its probability; -1 and NaN if `mixed`.
     losses, expected_losses: loss of each action, and its expectation over the learner's own randomness.
     plays: number of plays per action; an added null action is the last one.
     comparator: function that returns the loss of the comparator in each round: the best fixed action, under a budget
@@ -42,6 +42,7 @@ class Trace:
     switches, switching_price: number of switches and the price of one.
     costs: costs in their own units, shape (rounds, resources).
     balance: amounts, spent and reserved under a budget.
+    mixed: whether whole mixes were played (fluid play), with expected losses and costs, instead of one action a round.
     full_feedback: whether the learner saw the losses of all actions.
     labels: true labels, for a labelled pool.
     names: name of each action, an added null action included.
@@ -84,7 +85,7 @@ class Trace:
 
     @property
     def regret(self) -> float:
-        """Loss and price of the switches, minus the loss of the comparator."""
+        """The loss plus the price of the switches, minus the loss of the comparator."""
         return self.loss + self.switching_price * self.switches - self.comparator_loss
 
     @property
@@ -116,7 +117,7 @@ class Trace:
 
     @property
     def rewards(self) -> Floats:
-        """1 - loss, round by round."""
+        """The reward of every round, 1 - loss, shape (rounds,)."""
         return 1.0 - self.losses
 
     @property
@@ -146,7 +147,7 @@ class Trace:
 
     @property
     def mistakes(self) -> int:
-        """The number of wrong predictions, where labels are predicted."""
+        """The number of wrong predictions; 0 unless labels were predicted."""
         return int(np.count_nonzero(self.losses)) if self.labels.size else 0
 
     def columns(self) -> dict[str, list[Any]]:
@@ -212,7 +213,9 @@ class Trace:
 
 
 def best_action(pool: Pool, order: Order) -> Floats:
-    """Return the loss of the best fixed action of the pool in every round.
+    """Return the loss of the best fixed action in every round, shape (rounds,).
+
+    It is the action with the smallest mean loss of the pool.
 
     order: row of each round.
 

@@ -36,7 +36,7 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: _Regret
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
-    base: (n, k) -> R(n), bound on the regret of the base learner on n i.i.d. rows; None is follow the leader.
+    base: function from n to R(n), the regret bound of the base learner on n i.i.d. rows; None is follow the leader.
 
     >>> round(simulation_printed(1024, 2))
     663
@@ -58,7 +58,7 @@ def simulation(horizon: int, actions: int, delay: int = 0, base: _RegretBound | 
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
-    base: (n, k) -> R(n), bound on the regret of the base learner on n i.i.d. rows; None is follow the leader.
+    base: function from n to R(n), the regret bound of the base learner on n i.i.d. rows; None is follow the leader.
 
     >>> round(simulation(2**16, 2))
     2285

@@ -16,9 +16,9 @@ from tombola.classification.pool import LabelledPool
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
-# A distinct row as numbers: losses and costs, or features, label and weight.
+# A row as numbers: losses then costs of all actions, or features, label and weight.
 Row: TypeAlias = tuple[float, ...]
-# A Pool, a LabelledPool, or an array of losses, shape (rows, actions).
+# Rows of an exact computation: a Pool, a LabelledPool, or an array of losses, shape (rows, actions).
 Input: TypeAlias = Any
 
 
@@ -33,11 +33,11 @@ def zero_one(actions: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows(ABC):
-    """Base class of the distinct rows of an input.
+    """Base class of the distinct rows of an input, with the comparator on them.
 
     values: `values[i]` is distinct row i as numbers: losses and costs, or features, label and weight.
-    indices: distinct row of every row of the input.
-    counts: frequency of each distinct row.
+    indices: index of the distinct row of every row of the input, shape (rows,).
+    counts: frequency of each distinct row in the input, shape (distinct rows,).
     """
 
     values: Floats
@@ -58,7 +58,9 @@ class DistinctRows(ABC):
     def best(self, counts: Sequence[int], horizon: int) -> float:
         """Return the total loss of the comparator in `horizon` rounds.
 
-        counts: frequency of each distinct row; their sum is scaled to the horizon.
+        The comparator is the best action, the best mix within the budget, or the best hypothesis, on these rows.
+
+        counts: frequency of each distinct row; the loss on sum(counts) rows is scaled to `horizon`.
         """
 
 
@@ -69,6 +71,7 @@ class LossRows(DistinctRows):
     The comparator is the best action, or the best mix within the budget.
 
     distinct_pool: each distinct row once.
+    budget: of the plays; None without one.
     """
 
     distinct_pool: Pool
@@ -96,6 +99,7 @@ class LabelRows(DistinctRows):
     The comparator is the best hypothesis of the learner's class.
 
     distinct_pool: each distinct row once.
+    learner: of labels.
     """
 
     distinct_pool: LabelledPool
@@ -112,9 +116,11 @@ class LabelRows(DistinctRows):
 
 
 def distinct_rows(owner: str, learner: Any, rows: Input, budget: Budget | None) -> DistinctRows:
-    """Return the distinct rows of an input; raise if it does not fit the learner.
+    """Return the distinct rows of an input: LabelRows for labels, else LossRows.
 
-    owner: function of the user, named in the error message.
+    Raises ParameterError if input, learner and budget do not fit.
+
+    owner: function that the user called, named in the error message.
     learner: of labels for a LabelledPool, else of actions.
     rows: a Pool, a LabelledPool, or an array of losses.
     budget: None without one.

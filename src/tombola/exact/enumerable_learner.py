@@ -22,12 +22,16 @@ _MAX_DRAWS = 10_000
 # Largest deviation of a sum of probabilities from 1, by rounding.
 _PROBABILITY_TOLERANCE = 1e-12
 
-# Complete state of a learner: copies of its arrays, or its history for learners of labels.
+# Complete state of a learner, to return to: copies of its arrays, or its history for learners of labels.
 Snapshot: TypeAlias = tuple[Any, ...]
 
 
 class Choice(NamedTuple):
-    """A possible action with its probability, and the state after it."""
+    """A possible play of a learner in one round.
+
+    action, probability: index of the action, and its probability.
+    after: state of the learner after the play.
+    """
 
     action: int
     probability: float
@@ -222,11 +226,12 @@ class _LabelPredictor(_EnumerableLearner):
 def make_enumerable(
     owner: str, learner: Any, distinct: DistinctRows, horizon: int, budget: Budget | None, stop: Stop
 ) -> _EnumerableLearner:
-    """Return the enumerable form of a learner.
+    """Return a learner in a form that lists all random choices with probabilities.
 
-    Raises ParameterError if it is not possible.
+    Its states can be saved and restored. Raises ParameterError if that is not possible.
 
-    owner: function of the user, named in error messages.
+    owner: function that the user called, named in error messages.
+    learner: of actions, or of labels.
     distinct: distinct rows of the input.
     horizon: number of rounds.
     budget, stop: budget and stop rule; None without a budget.

@@ -23,7 +23,7 @@ from tombola.exact.enumerable_learner import Choice, Snapshot, make_enumerable
 # Largest number of nodes of the tree of row sequences, by default: about a minute with a compiled learner.
 _MAX_NODES = 2_000_000
 
-# A node of the tree: the indices of the distinct rows played in the first rounds.
+# A node of the tree of all orders: the indices of the distinct rows of the first rounds, in the order of play.
 Path: TypeAlias = tuple[int, ...]
 
 
@@ -40,8 +40,8 @@ class Regrets(NamedTuple):
     """Worst expected regret in each input model, and an input that attains it.
 
     iid, random, adversarial: regrets on i.i.d. draws, in random order, and in the worst order.
-    iid_input: probability of each row.
-    random_input, adversarial_input: pools; the second one is in its worst order.
+    iid_input: probability of each row (losses and costs, or features, label and weight) in the worst distribution.
+    random_input, adversarial_input: worst pools, `Pool` or `LabelledPool`; the second one is in its worst order.
     """
 
     iid: float
@@ -63,13 +63,12 @@ def expected_loss(
 ) -> float:
     """Return the expected total loss of a learner on rows in the given order.
 
-    The expectation is over the learner's own randomness; it is computed, not sampled. A tree with more nodes than
-    `limit` raises ParameterError.
+    The expectation is over the learner's own randomness; it is computed by enumeration, not sampled.
 
-    rows: a pool, or an array of losses.
+    rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
     budget, stop: budget and stop rule; None without a budget.
-    limit: largest number of nodes of the tree.
+    limit: largest number of nodes of the tree of choices; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> expected_loss(FollowTheLeader(), [[1, 0], [0, 1], [1, 0]])
@@ -96,10 +95,10 @@ def random_order(
     Orders that differ only in equal rows are computed once. The comparator is the best action; with a `budget` the
     best fixed mix within it; on a labelled pool the best hypothesis of the class.
 
-    pool: a pool, or an array of losses.
+    pool: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
-    budget, stop: budget and stop rule, if any.
-    limit: a tree with more nodes raises ParameterError.
+    budget, stop: budget and stop rule; None without a budget.
+    limit: largest number of nodes of the tree of orders; more raise ParameterError.
 
     >>> from tombola import Pool
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -130,10 +129,12 @@ def worst_pool(
 ) -> tuple[float, Any]:
     """Return the largest expected regret in random order, and a pool attaining it.
 
-    The maximum is over all pools of `horizon` rows with values among the distinct rows of `rows`.
+    The maximum is over all pools of `horizon` rows, each of them one of `rows`. The pool is a `Pool` or `LabelledPool`.
 
-    rows: a pool, or an array of losses.
-    delay, budget, stop, limit: as in `random_order`.
+    rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
+    delay: rounds between a play and its feedback.
+    budget, stop: budget and stop rule; None without a budget.
+    limit: largest number of nodes of the tree of orders; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regret, pool = worst_pool(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
@@ -159,13 +160,15 @@ def worst_case(
 ) -> Regrets:
     """Return the worst expected regrets in all three input models.
 
-    The maximum is over inputs of `horizon` rows with values among `rows`. Adversarial and random order are exact
+    The maximum is over inputs of `horizon` rows, each of them one of `rows`. Adversarial and random order are exact
     maxima. The i.i.d. maximum is over distributions with probabilities that are multiples of 1/grid: a lower bound on
     the maximum over all distributions.
 
-    rows: a pool, or an array of losses.
+    rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     grid: denominator of the probabilities of the i.i.d. model.
-    delay, budget, stop, limit: as in `random_order`; `limit` also bounds the number of distributions.
+    delay: rounds between a play and its feedback.
+    budget, stop: budget and stop rule; None without a budget.
+    limit: largest number of nodes of the tree of orders, and of distributions; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regrets = worst_case(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)

@@ -34,14 +34,16 @@ CANDIDATE_KEY, TICKET_KEY = "tombola_candidate", "tombola_ticket"
 
 
 class EarlyStoppingRace:
-    """Race of candidates on a dataset, as the `early_stopping` of a task.
+    """Race of candidates on a dataset of inspect_ai, as the `early_stopping` of a task.
 
-    candidates  names, by default of models
-    dataset     the samples: one row each
-    scorer      the score to use, if there are several. Values are converted by inspect_ai ("C" is 1, "I" is 0) and
-                must be in [0, 1]
-    log         event log, or the path of a race file
-    options     as in `RaceSettings`; `max_cost` is rejected, because inspect_ai reports no cost
+    The attribute `samples` has the samples of the task, `race` the race itself.
+
+    candidates: names; `ask_candidate` takes them as names of models.
+    dataset: samples, one row of the race each.
+    scorer: name of the score to use, if there are several. Values are converted by inspect_ai ("C" is 1, "I" is 0) and
+        must be in [0, 1].
+    log: event log, or path of a race file, which is continued; None keeps events in memory.
+    options: settings of `race`, such as `level` and `seed`; `max_cost` is rejected, because inspect_ai reports no cost.
     """
 
     @accepts_race_options
@@ -69,16 +71,17 @@ class EarlyStoppingRace:
 
     @property
     def verdict(self) -> str:
-        """The answer as a sentence, as `Race.verdict`."""
+        """The answer of the race so far, as a sentence with the error probability."""
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Raise ParameterError unless the task has the samples of this race, in order.
+        """Check the task; return the name "tombola race", which inspect_ai logs.
 
-        Several epochs raise too. Called by inspect_ai, which logs the returned name.
+        Called by inspect_ai. Raises ParameterError unless the task has the samples of this race in one epoch.
 
         task: unused.
-        samples: a prefix of the samples of the race is accepted too.
+        samples: of the task: those of the race in their order, or the first ones.
+        epochs: must be 1.
         """
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
@@ -89,9 +92,10 @@ class EarlyStoppingRace:
         return "tombola race"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        """Return a stop if the sample is not needed, else None.
+        """Return a stop with its reason if the sample is not needed, else None.
 
-        A sample is not needed if its candidate is dropped or the race is decided. Called by inspect_ai.
+        Called by inspect_ai before each sample. It is not needed if its candidate is dropped, the race is decided or at
+        its limit of calls, or the sample was answered before.
 
         id, epoch: of the sample.
         """
@@ -113,8 +117,8 @@ class EarlyStoppingRace:
 
         Raises ParameterError if it is not in [0, 1], or if there are several and `scorer` names none.
 
-        id, epoch: of the sample.
-        scores: by name of the scorer.
+        id, epoch: of the sample; the epoch is unused.
+        scores: scores of the sample, by name of the scorer.
         """
         answer = Event("answer", _ticket(id), loss=1.0 - self._score(scores))
         self.race.apply(answer)

@@ -29,11 +29,14 @@ class RanksOfRun(Hooks):
     """
 
     def enabled(self) -> bool:
-        """Return whether the environment variable asks for rank sets."""
+        """Return whether the environment variable TOMBOLA_RANKS is set, and not 0."""
         return os.environ.get(_VARIABLE, "") not in OFF
 
     async def on_run_end(self, data: RunEnd) -> None:
-        """Print the rank sets of each task of the run, from its logs."""
+        """Print the rank sets of each task of the run that several models have finished.
+
+        data: event of inspect_ai, with the logs of the run.
+        """
         for text in _ranks_of_logs(data.logs, os.environ.get(_VARIABLE, ON)):
             sys.stdout.write(f"\n{text}\n")
         sys.stdout.flush()

@@ -32,12 +32,13 @@ from tombola.rng import RngStreams
 class RacePruner(BasePruner):
     """Prune trials of an Optuna study; the best is pruned with probability <= `level`.
 
-    Pass it to create_study as pruner. Reported values must be in [0, 1]; `order` has the row numbers in the order to
-    evaluate.
+    Pass it to create_study as pruner. Reported values must be in [0, 1]; `order` has the row numbers, from 0, in the
+    order to evaluate.
 
     rows: number of rows that every trial evaluates.
     trials: largest number of trials; more raise ParameterError.
     seed: of the order of the rows.
+    level: error probability over all trials.
 
     >>> RacePruner(rows=5, trials=2, seed=1).order
     [1, 3, 0, 4, 2]
@@ -51,9 +52,11 @@ class RacePruner(BasePruner):
         self._pairs: dict[tuple[int, int], Best] = {}
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
-        """Return whether the rows so far show that another trial is better.
+        """Return whether to prune a trial: another one is proved to be better.
 
         Called by Optuna. Raises FeedbackError if a reported value is not in [0, 1] or a step is missing.
+
+        study, trial: the study, and the running trial with its reported values.
         """
         if trial.number >= self._trials:
             raise ParameterError(

@@ -22,7 +22,7 @@ from tombola.ranking.report import MetricsRanking, Ranking, Reading
 _Kind = Literal["losses", "scores"]
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]
-# Smallest and largest possible value of a table.
+# Smallest and largest possible value of a table, in its unit; they become losses 0 and 1, or 1 and 0 for scores.
 Limits = tuple[float, float]
 # Values of `Reading.exact`: ranks by counting all rows, or by evidence from some of them.
 EXACT, ESTIMATED = True, False

@@ -87,7 +87,10 @@ def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, 
 
 
 def table_html(ranking: Ranking) -> str:
-    """Return an HTML table per reading for a notebook: ranks, means and intervals."""
+    """Return an HTML table per reading for a notebook: ranks, means and intervals.
+
+    The best 30 candidates are listed.
+    """
     parts = []
     for one in ranking.readings:
         rows = [_row(ranking, one, a, set()) for a in ranking.order()[:_MAX_NOTEBOOK_ROWS]]
@@ -104,6 +107,9 @@ def table_html(ranking: Ranking) -> str:
 
 
 def metrics_html(ranking: MetricsRanking) -> str:
-    """Return the Pareto front and all rank sets as HTML for a notebook."""
+    """Return the Pareto front as sentences and all rank sets as tables, in HTML.
+
+    It is the view of a ranking by several metrics in a notebook.
+    """
     front = "".join(f"<p>{escape(sentence)}</p>" for sentence in ranking.front_sentences())
     return front + "".join(f"<h4>{escape(name)}</h4>{table_html(one)}" for name, one in ranking.metrics.items())

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Matrix (k, k): True at [a, b] where a is proved to come before b.
-Order = np.typing.NDArray[np.bool_]
+# Matrix of proved pairs, shape (k, k): True at [a, b] where candidate a is proved to come before candidate b.
+ProvedOrder = np.typing.NDArray[np.bool_]
 _MAX_SHOWN = 20  # candidates printed by `__str__`, best first, to fit on a screen; the page and the JSON have all
 
 
@@ -43,7 +43,7 @@ class Reading:
     exact: bool
     level: float
     rows: int
-    before: Order
+    before: ProvedOrder
     ranks: "np.typing.NDArray[np.int64]"
     low: Floats
     high: Floats
@@ -59,7 +59,7 @@ class Reading:
         return float(self.before.sum() / (k * (k - 1) / 2)) if k > 1 else 1.0
 
     def sentence(self) -> str:
-        """Return one sentence: what the ranks are about, and their confidence."""
+        """Return a sentence for users: the rows that the ranks refer to, and the level."""
         if self.name == "this list" and self.exact:
             return "On this list: the ranks are exact, because every candidate has answered every row."
         looks = ", however often you look" if self.every_look else ""
@@ -103,7 +103,7 @@ class Ranking:
 
     @property
     def missing_text(self) -> str:
-        """A sentence about rows with a missing answer; empty without any."""
+        """A sentence on the number of rows with a missing answer; "" if there are none."""
         if not self.n_incomplete:
             return ""
         return (
@@ -133,7 +133,10 @@ class Ranking:
         return int(first), int(last)
 
     def order(self) -> list[int]:
-        """Return the numbers of the candidates by mean, best first, ties in file order."""
+        """Return the numbers of the candidates by mean, best first; they count from 0.
+
+        Ties are in the order of `names`.
+        """
         return [int(a) for a in np.argsort(self.means, kind="stable")]
 
     def groups(self, reading: str | None = None) -> list[list[str]]:
@@ -188,7 +191,10 @@ class Ranking:
         return n / (1.0 + n / self.population) if one.name == "this list" else n
 
     def value(self, loss: float) -> float:
-        """Convert a mean loss in [0, 1] to a mean in the unit of the table."""
+        """Return a mean loss in [0, 1] as a mean in the unit of the table.
+
+        A small loss is a high score if the table has scores.
+        """
         low, high = self.scale
         return high - loss * (high - low) if self.kind == "scores" else low + loss * (high - low)
 
@@ -217,8 +223,8 @@ class Ranking:
         `figure.save("x.pdf")` writes it.
 
         reading: name of the reading; None for the first one.
-        ax: where to draw; None: a new figure.
-        size: in inches; None: it grows with the number of candidates.
+        ax: Matplotlib axes to draw into; None for a new figure.
+        size: width and height of a new figure in inches; None grows with the number of candidates.
         """
         from tombola.report.figures import draw_intervals
 
@@ -235,7 +241,10 @@ class Ranking:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data: per reading the groups, and ranks and means by candidate."""
+        """Return JSON values: kind, rows, rows_not_used, clusters and readings.
+
+        Each reading has its groups, and means, intervals and ranks by candidate.
+        """
         return {
             "kind": self.kind,
             "rows": self.population,
@@ -346,7 +355,7 @@ class MetricsRanking:
         return [name for name, out in zip(rankings[0].names, dominated, strict=True) if not out]
 
     def front_sentences(self) -> list[str]:
-        """Return one sentence per reading about the Pareto front."""
+        """Return a sentence per reading: candidates that may be on the Pareto front."""
         count = len(next(iter(self.metrics.values())).names)
         found = []
         for reading in self.readings:
@@ -359,7 +368,9 @@ class MetricsRanking:
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
-        """Return one line per metric about two candidates; see `Ranking.compare`.
+        """Return one line of text per metric: the proved order of two candidates.
+
+        Where it is not proved, the line has the number of rows that would probably separate them.
 
         first, second: names of candidates.
         reading: name of the reading; None for the first one.
@@ -367,7 +378,7 @@ class MetricsRanking:
         return "\n".join(f"{name}: {one.compare(first, second, reading)}" for name, one in self.metrics.items())
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data: the ranking by each metric, and the front by reading."""
+        """Return JSON values: level, pareto_front by reading, and rankings by metric."""
         return {
             "level": self.level,
             "pareto_front": {reading: self.front(reading) for reading in self.readings},

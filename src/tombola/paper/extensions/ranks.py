@@ -23,6 +23,7 @@ from tombola.paper.source_faults import SourceFault
 from tombola.racing.rules.pair_bets import pair_weights
 from tombola.racing.rules.ranks import Ranks, n_pairs
 from tombola.ranking import rank
+from tombola.ranking.report import ProvedOrder
 from tombola.report.chart import Chart
 
 # Levels (largest probabilities of a wrong claim) at which the rule is tested.
@@ -32,9 +33,6 @@ _CLUSTER_SIZE = 3
 
 # Smallest number of rows of a case that begins where another one ends.
 _FIRST_ROWS = {"pairs in 0/1": 9, "pairs in thirds": 5}
-
-# Matrix of claims, shape (k, k): entry (a, b) is True where a comes before b.
-_Order = np.typing.NDArray[np.bool_]
 
 
 def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
@@ -49,7 +47,7 @@ def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
     return np.array(rows, dtype=np.int64)
 
 
-def _true_order(totals: "np.typing.NDArray[np.int64]") -> _Order:
+def _true_order(totals: "np.typing.NDArray[np.int64]") -> ProvedOrder:
     """Return the order by total loss, ties in file order.
 
     Entry (a, b) is True where a comes before b.
@@ -106,12 +104,12 @@ class _Tree:
     totals: "np.typing.NDArray[np.int64]"
     length: int
 
-    def leaves(self) -> Iterator[tuple[tuple[int, ...], _Order]]:
+    def leaves(self) -> Iterator[tuple[tuple[int, ...], ProvedOrder]]:
         """Yield every sequence of branches with the claims made on the way."""
         self.rule.reset()
         yield from self._visit(())
 
-    def _visit(self, sequence: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], _Order]]:
+    def _visit(self, sequence: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], ProvedOrder]]:
         if len(sequence) == self.length:
             yield sequence, self.rule.before
             return
