@@ -92,7 +92,7 @@ def split(horizon: int, share: float = 0.55) -> Pool:
 
 
 def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
-    """Return 0/1 losses with the same total for every action.
+    """Return a pool of 0/1 losses with the same total for every action.
 
     Nothing can be learned, and all regret is noise.
 
@@ -106,10 +106,10 @@ def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
 
 def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
-    """Return losses that rise and fall together; the last action is better by `gap`.
+    """Return a pool of losses that rise and fall together; the last action is best.
 
-    The differences are the same in every row, so full feedback shows them in one round; bandit feedback, which never
-    shows a difference, has to see them through the noise of the rows.
+    It is better than the others by `gap` in every row. Full feedback shows this in one round; bandit feedback, which
+    never shows a difference, has to find it in the noise of the rows.
 
     horizon, actions: number of rows and of actions.
 

@@ -27,7 +27,10 @@ _N_SLICES = 40
 
 
 class Entry(NamedTuple):
-    """Key of one cell: number of rows, input model, and name of the learner."""
+    """Key of one cell of `Runs`.
+
+    horizon, order, learner: number of rows, name of the input model, and name of the learner.
+    """
 
     horizon: int
     order: str
@@ -82,10 +85,10 @@ class Runs:
         return sorted({s.horizon for s in self.cells})
 
     def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
-        """Return the repetitions of one learner in one input model.
+        """Return the recorded sums of one learner, input model and horizon.
 
-        learner: its name.
-        order, horizon: the first order and the largest horizon if None.
+        learner: name of the learner.
+        order, horizon: input model, and number of rows; by default the first and the largest one.
         """
         return self.cells[self._entry(learner, order, horizon)]
 
@@ -108,10 +111,12 @@ class Runs:
     def curve(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> tuple[Rounds, Floats]:
-        """Return recorded rounds, and regrets of shape (repetitions, rounds).
+        """Return the recorded rounds, and the regret after each of them.
 
-        learner: its name.
-        order, horizon: the first order and the largest horizon if None.
+        Shapes are (marks,) and (repetitions, marks).
+
+        learner: name of the learner.
+        order, horizon: input model, and number of rows; by default the first and the largest one.
         expected: use expected losses, over the learner's own randomness.
         """
         cell = self.cell(learner, order, horizon)
@@ -127,8 +132,8 @@ class Runs:
     ) -> Floats:
         """Return the regret of every repetition after the last round, (repetitions,).
 
-        learner: its name.
-        order, horizon: the first order and the largest horizon if None.
+        learner: name of the learner.
+        order, horizon: input model, and number of rows; by default the first and the largest one.
         expected: use expected losses, over the learner's own randomness.
         """
         if expected:
@@ -144,8 +149,8 @@ class Runs:
     ) -> Estimate:
         """Return the mean regret after the last round, with its 95 % interval.
 
-        learner: its name.
-        order, horizon: the first order and the largest horizon if None.
+        learner: name of the learner.
+        order, horizon: input model, and number of rows; by default the first and the largest one.
         expected: use expected losses, over the learner's own randomness.
         """
         return _statistics.mean(self.regrets(learner, order, horizon, expected=expected))
@@ -155,16 +160,16 @@ class Runs:
 
         Regrets are paired: both learners play the same orders.
 
-        learner, other: their names.
-        order, horizon: the first order and the largest horizon if None.
+        learner, other: names of the learners.
+        order, horizon: input model, and number of rows; by default the first and the largest one.
         """
         return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
     def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
         """Return recorded rounds, and cumulative costs (repetitions, rounds, resources).
 
-        learner: its name.
-        order, horizon: the first order and the largest horizon if None.
+        learner: name of the learner.
+        order, horizon: input model, and number of rows; by default the first and the largest one.
         """
         cell = self.cell(learner, order, horizon)
         return cell.rounds, cell.sums[:, :, SPENT:]
@@ -176,8 +181,8 @@ class Runs:
 
         A share is the fraction of the rounds of a slice in which the action is played, averaged over the repetitions.
 
-        learner: its name.
-        order, horizon: the first order and the largest horizon if None.
+        learner: name of the learner.
+        order, horizon: input model, and number of rows; by default the first and the largest one.
         """
         cell = self.cell(learner, order, horizon)
         ends = slice_ends(int(cell.rounds[-1]))
@@ -187,8 +192,8 @@ class Runs:
     def slope(self, learner: str, order: str | None = None, *, expected: bool = False) -> Estimate:
         """Return the slope of log mean regret on log horizon, with its 95 % interval.
 
-        learner: its name.
-        order: the first one if None.
+        learner: name of the learner.
+        order: input model; the first one if None.
         expected: use expected losses, over the learner's own randomness.
         """
         regrets = [self.regrets(learner, order, T, expected=expected) for T in self.horizons]
@@ -197,7 +202,7 @@ class Runs:
     def ranking(self, order: str | None = None, horizon: int | None = None) -> list[str]:
         """Return the names of the learners, from the smallest mean regret to the largest.
 
-        order, horizon: the first order and the largest horizon if None.
+        order, horizon: input model, and number of rows; by default the first and the largest one.
         """
         return sorted(self.learners, key=lambda name: self.regret(name, order, horizon).value)
 

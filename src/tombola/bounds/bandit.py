@@ -103,7 +103,7 @@ def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
 
     .. math:: \sqrt{32 (k-1) T \ln T} + (k-1) + \frac{2k}{T^2} + \mathrm{drift}(T, k)
 
-    A delay adds the same as in `successive_elimination_iid`.
+    A delay d > 0 adds k - 1 + d (H_k - 1), H_k = 1 + 1/2 + .. + 1/k.
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.

@@ -77,11 +77,11 @@ def drift(horizon: int, actions: int) -> float:
 
 
 def drift_of_counts(horizon: int, counts: list[float], spreads: list[float] | None = None) -> float:
-    r"""Bound the drift of a learner with bounded play counts of its worse actions.
+    r"""Bound the `drift` of a learner with bounded play counts of its worse actions.
 
     .. math:: \sum_a s_a \sqrt{h_T n_a}, \qquad h_T = \frac{T (H_T - 1)}{T - 1}
 
-    horizon: T, number of rounds.
+    horizon: T, number of rounds; H_T is a harmonic number.
     counts: n_a, bounds on the expected plays of each worse action.
     spreads: s_a, standard deviation of loss(a) - loss(best) over the pool, at most 1; None is 1 for each.
 

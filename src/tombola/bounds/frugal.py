@@ -91,7 +91,7 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
 
     A is the shortfall of the index of the best action, B the excess of the indices of the others (`by_indices`), b_0
     the first block and S the bound `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last
-    term it is at most T.
+    term it is at most T. H_T is a harmonic number.
 
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.
@@ -111,9 +111,8 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 
     .. math:: 2 E + 8 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
 
-    E is `thrifty_exploration_budget`: the budget itself, and as much again for playing FrugalUCB's indices with scale
-    0.7, reconsidered at every eighth. S bounds the blocks (docs/theory/thrifty.md). Without the last term it is at
-    most T.
+    E is `thrifty_exploration_budget`: the budget itself, and as much again for playing by indices. H_T is a harmonic
+    number, and S bounds the number of blocks (docs/theory/thrifty.md). Without the last term it is at most T.
 
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.
@@ -129,7 +128,7 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 def thrifty_exploration_budget(horizon: int, actions: int) -> float:
     """Return the exploration budget of Thrifty, in losses.
 
-    It is the regret bound of following its own indices.
+    It limits the loss in plays that its indices do not choose, and is the regret bound of playing by these indices.
 
     horizon, actions: T and k, number of rounds and of actions.
 

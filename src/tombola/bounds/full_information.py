@@ -13,7 +13,7 @@ PHI, ALPHA = 2.37, 1.243
 
 
 def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
-    r"""Bound follow the leader in random order, for every tie rule.
+    r"""Bound the regret of follow the leader in random order, for every tie rule.
 
     .. math:: d + 1 + \sqrt{2 \ln k} \sum_{n=1}^{T-1-d} \frac{T}{T-n} \sqrt{\frac{T-n+1}{T n}}
        \;\approx\; d + \pi \sqrt{2 T \ln k}
@@ -153,7 +153,7 @@ def _first_mix(actions: int, delay: int) -> float:
 
 
 def any_delay(actions: int, delay: int) -> float:
-    r"""Bound the cost of a delay in random order for a learner with a uniform start.
+    r"""Bound the regret that a delay adds in random order, if the first mix is uniform.
 
     .. math:: d \left(1 - \frac{1}{k}\right) + (2 \sqrt{d} + 1.31) \sqrt{\frac{\ln k}{2}}
 
@@ -190,11 +190,12 @@ def birthday_mean(horizon: int) -> float:
 
 
 def birthday(horizon: int) -> float:
-    r"""Bound the expected firing round of the birthday test on i.i.d. input.
+    r"""Bound the expected round of the first repeated loss, on i.i.d. input.
 
     .. math:: 2 \sqrt{T}
 
-    Before that round the test costs at most 1 per round. In random order it may never fire.
+    In that round the birthday test fires; before it, the test costs at most 1 per round. In random order it may never
+    fire.
 
     horizon: T, number of rounds.
 

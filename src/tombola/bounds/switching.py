@@ -87,7 +87,7 @@ def simulation_elimination_switches(horizon: int, actions: int) -> int:
 
     .. math:: (2^{i_0} - 1) + k (\lceil \log_2 T \rceil - i_0), \qquad i_0 = \lceil \log_2 k \rceil
 
-    It makes that many when nothing is dropped and every stretch fits into the horizon.
+    It makes that many if no action is dropped and the last block ends at the horizon.
 
     horizon, actions: T and k, number of rounds and of actions.
 
@@ -100,14 +100,14 @@ def simulation_elimination_switches(horizon: int, actions: int) -> int:
 
 
 def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> float:
-    r"""Bound SimulationSuccessiveElimination with switching costs, in random order.
+    r"""Bound the regret of SimulationSuccessiveElimination, switching costs included.
 
     .. math:: 2^{i_0 + 1} + 1 + \mathrm{drift}(T, k) + \sum_{i > i_0} 4 \, e_{i-1} 2^i
        + \mathrm{price} \cdot (\mathrm{switches}), \qquad e_i = \sqrt{\frac{10 k (\ln T)^3}{2^i}}
 
-    Theorem 4.9 of the paper, of order sqrt(k T (ln T)^3), with the constants of its proof: rounds of block i cost at
-    most 4 e_{i-1} each, since an action that was not dropped after block i-1 is worse by no more. The rounds before
-    cost at most 1 each. Without the switches it is at most T, and at any usual horizon it is T.
+    It holds in random order: Theorem 4.9 of the paper, of order sqrt(k T (ln T)^3), with the constants of its proof:
+    rounds of block i cost at most 4 e_{i-1} each, since an action that was not dropped after block i-1 is worse by no
+    more. The rounds before cost at most 1 each. Without the switches it is at most T, and at any usual horizon it is T.
 
     price: cost of a switch, in losses.
     horizon, actions: T and k, number of rounds and of actions.

@@ -34,7 +34,7 @@ CANDIDATE_KEY, TICKET_KEY = "tombola_candidate", "tombola_ticket"
 
 
 class EarlyStoppingRace:
-    """Race of candidates on a dataset of inspect_ai, as the `early_stopping` of a task.
+    """Race of candidates on a dataset, as the `early_stopping` of an inspect_ai task.
 
     The attribute `samples` has the samples of the task, `race` the race itself.
 
@@ -166,7 +166,7 @@ def candidate_of(state: TaskState) -> str:
 
 @solver
 def ask_candidate() -> Solver:
-    """Return a solver that generates with the model that the candidate names."""
+    """Return a solver of inspect_ai: it asks the model that the candidate names."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.output = await get_model(candidate_of(state)).generate(state.messages)

@@ -155,9 +155,9 @@ class Ranking:
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
-        """Return one sentence about two candidates.
+        """Return a sentence with the proved order of two candidates.
 
-        It has the proved order, or the number of rows that would probably separate them.
+        If it is not proved, the sentence has the number of rows that would probably separate them.
 
         first, second: names of candidates.
         reading: name of the reading; None for the first one.

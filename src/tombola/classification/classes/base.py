@@ -43,7 +43,9 @@ class OnlineERM(Protocol):
 class HypothesisClass(ABC):
     """Base class of hypothesis classes: functions from features to labels 0 and 1.
 
-    Subclasses are frozen dataclasses. `ties` has the tie rules that the class supports.
+    Subclasses are frozen dataclasses.
+
+    ties: tie rules that the class supports: which of several hypotheses of smallest error predicts.
     """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first",)

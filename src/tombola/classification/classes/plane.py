@@ -45,7 +45,7 @@ class _PlaneERM:
 
 @dataclass(frozen=True)
 class Rectangles(HypothesisClass):
-    """Label 1 inside an axis-aligned rectangle, or nowhere.
+    """Label 1 inside an axis-aligned rectangle, or nowhere; rows have two features.
 
     Ties go to the first rectangle from left to right.
 
@@ -122,11 +122,11 @@ def _in_rectangle(found: Floats, row: Floats) -> int:
 
 @dataclass(frozen=True)
 class Halfplanes(HypothesisClass):
-    """Label 1 on one side of a line. Ties go to the first line found.
+    """Label 1 on one side of a line in the plane; rows have two features.
 
-    The minimiser tries all lines through two points seen. Points on the line may go to either side, because a line can
-    be tilted by an arbitrarily small angle. The search is exact as far as float64 can tell on which side of a line a
-    point lies: always for whole numbers up to 2^25.
+    Ties go to the first line found. The minimiser tries all lines through two points seen. Points on the line may go to
+    either side, because a line can be tilted by an arbitrarily small angle. The search is exact as far as float64 can
+    tell on which side of a line a point lies: always for whole numbers up to 2^25.
 
     >>> Halfplanes().vc, Halfplanes().growth(4)
     (3, 14)

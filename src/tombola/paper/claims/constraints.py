@@ -77,7 +77,7 @@ class AlwaysNull(BudgetedLearner):
 
     @staticmethod
     def observe(state: _NullState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        pass
+        """Ignore the feedback of a round: the learner never changes."""
 
 
 class _PlayState(NamedTuple):

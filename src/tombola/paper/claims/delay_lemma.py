@@ -137,7 +137,7 @@ def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 
 @dataclass(frozen=True)
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
-    """Training draws uniformly from the rows of round 1 and of earlier blocks.
+    """Rows that Simulation trains on: round 1 and earlier blocks, equally often.
 
     Fields, which faults replace: learner (function from the schedule, "lemma" or "paper", and the delay to the
     Simulation under test).

@@ -82,9 +82,9 @@ def _least_regret(T: int) -> float:
 
 @dataclass(frozen=True)
 class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
-    """Two lists with a common first half: linear regret in given order.
+    """Regret with a budget on two lists with a common first half.
 
-    In random order the regret is sublinear.
+    It is linear in given order for every learner, and sublinear in random order.
 
     Fields, which faults replace: learners (learners under test, by name), order (order of the shuffled plays), amount
     (budget per round), least (smallest possible regret per round in given order).

@@ -73,8 +73,8 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
 
     It is of order T^(2/3) in given order, and sqrt(T) in random order.
 
-    Fields, which faults replace: learners (learners under test, by name), given (order of the plays in given order),
-    order (order of the shuffled plays), walk (function from T and a seed to the pool).
+    Fields, which faults replace: learners (learners under test, by name), given and order (orders of the plays without
+    and with a shuffle), walk (function from T and a seed to the pool).
 
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)

@@ -167,7 +167,8 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
     Source: our Theorem C6, by duality (docs/theory/context.md)
     Statement: The least mean loss of any choice of an action per row with mean cost at most ρ, rows divisible, is
         max over p ≥ 0 of mean min_a (ℓ + p c) − p ρ; no choice of whole rows within the budget is better.
-    Meaning: Routers at two prices around the rate are enough columns, and the comparator of a budget is exact.
+    Meaning: Routers at two prices around the rate are enough to mix the best choice, so the comparator of a budget is
+        exact.
     Limits: the linear program to 1e-7
     """
 

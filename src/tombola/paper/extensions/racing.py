@@ -147,7 +147,7 @@ class _RaceClaim(Extension):
 
 @dataclass(frozen=True)
 class RaceBest(_RaceClaim, name="race-best", expected="holds"):
-    """Error and expected wealth of the race for the best candidate.
+    """Error probability and expected wealth of the race for the best candidate.
 
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
@@ -169,7 +169,7 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
 
 @dataclass(frozen=True)
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
-    """Error of the race for a candidate within a tolerance of the best.
+    """Error probability of the race for a candidate within a tolerance of the best.
 
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
@@ -185,7 +185,7 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
 
 @dataclass(frozen=True)
 class RaceTop(_RaceClaim, name="race-top", expected="holds"):
-    """Error of the race for the best two of three.
+    """Error probability of the race for the best two of three candidates.
 
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
@@ -207,7 +207,7 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
 
 @dataclass(frozen=True)
 class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
-    """Error of the comparison of two candidates with a baseline.
+    """Error probability of the comparison of two candidates with a baseline.
 
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
@@ -338,7 +338,7 @@ def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class KnownAnswers(Extension, name="known", expected="holds"):
-    """Error and expected wealth of a race with answers on file and history.
+    """Error probability and wealth of a race with answers on file and history.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), before (hook
     that runs before each row; a fault changes the state of the race there).
