@@ -34,7 +34,7 @@ _MAX_LITTLESTONE_ROUNDS = 20
 
 
 def birthday(horizon: int) -> Pool:
-    """Return the pool that fools the birthday test (Theorem 3.2; paper L255).
+    """Return the pool that fools the birthday test (Theorem 3.2).
 
     Action 0 has the losses 1/T, 2/T, .., T/T, action 1 has 0.
 

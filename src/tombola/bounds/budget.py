@@ -30,9 +30,11 @@ def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: 
 
 
 def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta: float) -> float:
-    r"""Return the confidence radius epsilon of a block of BudgetSimulation (L473).
+    r"""Return the confidence radius epsilon of a block of BudgetSimulation.
 
     .. math:: \epsilon_i = \sqrt{6 \cdot 2^{-i} \ln \frac{m k \log_2 T}{\delta}}
+
+    Line 473 of the paper.
 
     block: i, a block of 2^i rounds.
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
@@ -56,7 +58,7 @@ def budget_first_play(
 
     .. math:: \rho - \mathrm{margin} \cdot \epsilon_i \geq \rho / 2,
 
-    which has the rounds from 2^i + 1 on (L483; erratum 16).
+    which has the rounds from 2^i + 1 on (paper, line 483; erratum 16).
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     rate: rho, budget per round and resource.
@@ -73,12 +75,12 @@ def budget_first_play(
 
 
 def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
-    r"""Return the regret bound of BudgetSimulation as printed (L536), which is false.
+    r"""Return the regret bound of BudgetSimulation as printed, which is false.
 
     .. math:: \sum_{i \leq i^*} 2^i + \frac{6}{\rho} \sum_i \epsilon_i + \sum_i R_{2^i}(\mathrm{PrimalDual}, \rho/2)
 
     i* is the first block with plays, epsilon_i is `budget_epsilon`, and R is `primal_dual`, the regret in a training
-    of 2^i rounds. Each epsilon_i lacks a factor 2^i (erratum 19).
+    of 2^i rounds. Each epsilon_i lacks a factor 2^i (line 536 of the paper, erratum 19).
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     rate: rho, budget per round and resource.

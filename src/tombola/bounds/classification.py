@@ -6,11 +6,12 @@ from tombola.bounds.full_information import follow_the_leader
 
 
 def erm_printed(horizon: int, vc: int) -> float:
-    r"""Return the paper's regret bound of ERM (L782), which is false for v near T.
+    r"""Return the paper's regret bound of ERM, which is false for v near T.
 
     .. math:: 8 \sqrt{v T \ln (T / v)}
 
-    With all labellings of 100 points, v = T = 100, the bound is 0, and ERM can be wrong every time.
+    With all labellings of 100 points, v = T = 100, the bound is 0, and ERM can be wrong every time (line 782
+    of the paper).
 
     vc: v, the VC dimension.
     horizon: T, number of rows.
@@ -77,9 +78,10 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
 
 def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
-    r"""Return the paper's radius of error rates (L704), too small for v near 2 e n.
+    r"""Return the paper's radius of error rates, too small for v near 2 e n.
 
-    It is meant to bound |pool error - observed error| for all hypotheses with probability 1 - delta (erratum 41).
+    It is meant to bound |pool error - observed error| for all hypotheses with probability 1 - delta (line 704 of the
+    paper, erratum 41).
 
     .. math:: \frac{1}{2} \left(\sqrt{\frac{8 v}{n} \ln \frac{2 e n}{v}}
        + \sqrt{\frac{8}{n} \ln \frac{2}{\delta}}\right)

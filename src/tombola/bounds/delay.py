@@ -28,11 +28,11 @@ def follow_the_leader_iid(horizon: int, actions: int) -> float:
 
 
 def simulation_printed(horizon: int, actions: int, delay: int = 0, base: _RegretBound | None = None) -> float:
-    r"""Return the regret bound of Simulation in Theorem 4.2 as printed (L337).
+    r"""Return the regret bound of Simulation in Theorem 4.2 as printed.
 
     .. math:: 5 \sqrt{T \ln T} + d \log_2 T + \sum_{i \leq \log_2 T} R(2^i)
 
-    The printed proof has gaps (errata 8 to 11); `simulation` is the proved bound.
+    The printed proof (line 337 of the paper) has gaps (errata 8 to 11); `simulation` is the proved bound.
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.

@@ -48,6 +48,7 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
 
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2, for d = 0, where it holds in every order. In random order a delay is a
     shift: it repeats the first mix d times and costs no more (docs/theory/delay.md, Theorem 3).
+
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
 
@@ -174,7 +175,7 @@ def birthday_mean(horizon: int) -> float:
 
     .. math:: \sum_{t=0}^{T} \prod_{s<t} \left(1 - \frac{s}{T}\right)
 
-    This is exact, and the largest over all i.i.d. inputs (paper L231, erratum 1).
+    This is exact, and the largest over all i.i.d. inputs (paper, line 231, erratum 1).
 
     horizon: T, number of rounds.
 

@@ -119,7 +119,7 @@ class LabelFeedback(FeedbackModel):
         return LiveKernels(act, observe_fast, observe, None)
 
     def encode_features(self, given: Any) -> float | Floats:
-        """Return validated features of a row: (features,), a single one as a float.
+        """Return validated features of a row, shape (features,); a float stays a float.
 
         given: argument of `Session.act`; FeedbackError unless it has that many finite numbers.
         """

@@ -71,7 +71,7 @@ class EarlyStoppingRace:
 
     @property
     def verdict(self) -> str:
-        """The answer of the race so far, as a sentence with the error probability."""
+        """The answer so far as a sentence, with its confidence and the number of calls."""
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:

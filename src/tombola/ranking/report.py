@@ -177,8 +177,8 @@ class Ranking:
         """Estimate the number of rows that would separate two candidates.
 
         Their means are assumed to stay as they are; inf if they are equal. With D the difference of the means and v the
-        variance of the paired differences, n = 2 v ln(goal) / D^2 for independent rows, and n / (1 + n / N) on a list
-        of N rows. A rule of thumb, not a guarantee.
+        variance of the paired differences, n = 2 v ln(goal) / D^2 for independent rows (goal of the reading), and n /
+        (1 + n / N) on a list of N rows. A rule of thumb, not a guarantee.
 
         first, second: names of candidates.
         reading: name of the reading; None for the first one.
