@@ -186,7 +186,7 @@ def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
     seen: n, the number of past rows, below T.
     rounds: b, the number of rounds of the next block.
     horizon: T, number of rounds.
-    log: logarithm of the inverse error probability (`lp_log`).
+    log: logarithm of the inverse error probability (`bounds.budget.lp_log`).
 
     >>> round(lp_margin(512, 512, 1024, 8.0), 3)
     0.214
@@ -202,7 +202,7 @@ def serfling_lp_first_play(
     """Return the first round, from 1, in which SerflingLP may play at all.
 
     None if there is none. Before, it plays null and spends nothing, so the round is known in advance: the first one of
-    a block with (B-1) / (rounds left) above its `lp_margin`, for the budget B = rho T.
+    a block with (B-1) / (rounds left) above its `bounds.budget.lp_margin`, for the budget B = rho T.
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     rate: rho, budget per round and resource.
@@ -227,7 +227,7 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
 
     .. math:: \sum_{\mathrm{blocks}} L \left(e + M + \frac{1/T + e + M}{\rho}\right)
 
-    A block of L rounds after n rows has Serfling's radius e and the margin M (`lp_margin`); it costs L if
+    A block of L rounds after n rows has Serfling's radius e and the margin M (`bounds.budget.lp_margin`); it costs L if
     (rho T - 1)/T <= M, because then it plays null. The sum is of order sqrt(T ln(m k ln T / delta)) / rho.
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.

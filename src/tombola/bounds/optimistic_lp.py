@@ -33,8 +33,8 @@ def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta
     .. math:: D(n) = k + \left(2 \sqrt{2 \, \mathrm{growth}} + \frac{1}{\sqrt 2}\right) \sqrt{g k n}, \qquad
        \eta(n) = \frac{D(n) + \sqrt{g k n / 2} + \sqrt{2 g n}}{T - n}
 
-    g is `optimistic_log`. As long as the budget left pays for one play of any action, a round costs eta(n) / rate; the
-    rounds after that are lost.
+    g is `bounds.optimistic_lp.optimistic_log`. As long as the budget left pays for one play of any action, a round
+    costs eta(n) / rate; the rounds after that are lost.
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     rate: rho, budget per round and resource.

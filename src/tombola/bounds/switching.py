@@ -65,8 +65,8 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
 
     .. math:: 4 \sqrt{k T L} + k (2 L + 1) + \mathrm{drift}(T, k) + \delta T + \mathrm{price} \cdot (\mathrm{switches})
 
-    L is `elimination_log`, and the last factor is `elimination_switches`. It is of order sqrt(k T ln T), where the
-    paper has sqrt(k T (ln T)^3) (Theorem 4.9).
+    L is `bounds.switching.elimination_log`, and the last factor is `elimination_switches`. It is of order sqrt(k T ln
+    T), where the paper has sqrt(k T (ln T)^3) (Theorem 4.9).
 
     price: cost of a switch, in losses.
     delta: error probability; None is 1/T.
