@@ -63,16 +63,16 @@ def exp3(horizon: int, actions: int, rate: float | None = None) -> float:
 def tsallis_inf(horizon: int, actions: int) -> float:
     r"""Bound the regret of Tsallis-INF in every order.
 
-    .. math:: 4 \sqrt{k T} + 1
+    .. math:: 4 \sqrt{k T} - 2 \sqrt{T}
 
-    Zimmert and Seldin 2021, Theorem 1.
+    Zimmert and Seldin 2021, Theorem 1, with 4 sqrt(k T) + 1; this form by docs/theory/transfer.md.
 
     horizon, actions: T and k, number of rounds and of actions.
 
     >>> tsallis_inf(10_000, 4)
-    801.0
+    600.0
     """
-    return capped(4 * math.sqrt(actions * horizon) + 1, horizon, actions)
+    return capped((4 * math.sqrt(actions) - 2) * math.sqrt(horizon), horizon, actions)
 
 
 def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> float:

@@ -51,7 +51,7 @@ class FlipFlop(MixedLearner):
 
     Flip ends when its gap exceeds phi/alpha times that of flop, flop when its gap exceeds alpha times that of flip;
     phi = 2.37 and alpha = 1.243 (Section 3, Corollary 16). The regret is at most 5.64 times that of follow the leader
-    plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 35.53 ln k + 5.64 sqrt(ln k) + 6.64.
+    plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 3.76 ln k + 6.64.
 
     >>> from tombola import Pool, play
     >>> trace = play(FlipFlop(), Pool([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), order="given", seed=0)
