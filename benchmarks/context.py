@@ -1,7 +1,8 @@
 """Routing by features on real tables: share of the gap, budgets, delays, bandit feedback, speed and memory.
 
     python benchmarks/context.py full POOLS --orders 10      share of the gap, rows against the safe learner
-    python benchmarks/context.py delay POOLS --orders 4      the same with feedback 50 and 200 rows late
+    python benchmarks/context.py delay POOLS --orders 10     the same with feedback 50 and 200 rows late
+    python benchmarks/context.py hostile POOLS --orders 10   rows lost by models that mislead (PYTHONPATH=tests)
     python benchmarks/context.py budget POOLS --orders 5     share from the best fixed mix to the best choice per row
     python benchmarks/context.py bandit POOLS --orders 8     one loss is seen a row
     python benchmarks/context.py speed POOLS                 time a row, a live decision, memory at 40,000 rows
@@ -54,16 +55,41 @@ def share(pool: Pool, loss: float) -> float:
 
 def full(pools: Path, orders: int, names: tuple[str, ...], delays: tuple[int, ...] = (0,)) -> None:
     """Print the share of Routed, and the rows by which it is worse than the safe learner in the worst order."""
-    print(f"{'table':22} {'delay':>5} {'guarded':>8} {'router':>8} {'safe':>8} {'rows worse':>10}   {orders} orders")
+    print(
+        f"{'table':22} {'delay':>5} {'guarded':>8} {'+-':>5} {'router':>8} {'safe':>8} {'rows worse':>10} "
+        f"{'ms a row':>8}   {orders} orders"
+    )
     for name in names:
         pool = read(pools, name, MAX_ROWS)
         for delay in delays:
+            began = time.process_time()
             traces = [Routed().play(pool, delay=delay, seed=seed) for seed in range(orders)]
-            means = [np.mean([share(pool, x) for x in one]) for one in zip(
-                *((t.expected_loss, t.router_loss, t.safe_loss) for t in traces), strict=True
-            )]  # fmt: skip
-            worse = max(t.expected_loss - t.safe_loss for t in traces)
-            print(f"{name:22} {delay:5} {means[0]:8.1f} {means[1]:8.1f} {means[2]:8.1f} {worse:10.2f}", flush=True)
+            taken = 1e3 * (time.process_time() - began) / orders / pool.rows
+            shares = np.array([
+                [share(pool, x) for x in (one.expected_loss, one.router_loss, one.safe_loss)] for one in traces
+            ])  # fmt: skip
+            guarded, router, safe = shares.mean(axis=0)
+            error = shares[:, 0].std(ddof=1) / np.sqrt(orders)
+            worse = max(one.expected_loss - one.safe_loss for one in traces)
+            print(
+                f"{name:22} {delay:5} {guarded:8.2f} {error:5.2f} {router:8.2f} {safe:8.2f} {worse:10.2f} {taken:8.2f}",
+                flush=True,
+            )
+
+
+def hostile(pools: Path, orders: int, names: tuple[str, ...]) -> None:
+    """Print the rows by which Routed with misleading models is worse than the safe learner, in the worst order."""
+    from hostile_models import KINDS, HostileModel
+
+    print(f"{'table':22} {' '.join(f'{kind:>14}' for kind in KINDS)}   {orders} orders, risk {Routed().risk:g}")
+    for name in names:
+        pool = read(pools, name, MAX_ROWS)
+        worst = []
+        for kind in KINDS:
+            routed = Routed(models=(HostileModel(kind, np.asarray(pool.losses)),))
+            traces = (routed.play(pool, np.arange(pool.rows), seed=seed) for seed in range(orders))
+            worst.append(max(one.expected_loss - one.safe_loss for one in traces))
+        print(f"{name:22} {' '.join(f'{rows:14.9f}' for rows in worst)}", flush=True)
 
 
 def one_price_loss(losses: Any, costs: Any, rate: float) -> float:
@@ -161,7 +187,7 @@ def speed(pools: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["full", "delay", "budget", "bandit", "speed"])
+    parser.add_argument("what", choices=["full", "delay", "hostile", "budget", "bandit", "speed"])
     parser.add_argument("pools", type=Path)
     parser.add_argument("--orders", type=int, default=3)
     parser.add_argument("--tables", default="", help="names, separated by commas")
@@ -170,7 +196,9 @@ def main() -> None:
     if given.what == "full":
         full(given.pools, given.orders, names or TABLES)
     elif given.what == "delay":
-        full(given.pools, given.orders, names or DELAYED, (0, 50, 200))
+        full(given.pools, given.orders, names or DELAYED, (50, 200))
+    elif given.what == "hostile":
+        hostile(given.pools, given.orders, names or TABLES)
     elif given.what == "budget":
         budget(given.pools, given.orders, names or BUDGETED)
     elif given.what == "bandit":

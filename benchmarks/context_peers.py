@@ -1,6 +1,6 @@
 """Routing by features against other libraries, on the same rows in the same orders.
 
-    python benchmarks/context_peers.py POOLS --orders 3 [--rows 3000] [--tables a,b]
+    python benchmarks/context_peers.py POOLS --orders 5 [--rows 1000] [--tables a,b]
 
 Run it in an environment of its own with vowpalwabbit, contextualbandits, river and, if wanted, asf; a library that is
 not installed is left out. "share" is (best fixed action - learner) / (best fixed action - best action of every row), in
@@ -26,18 +26,15 @@ from tombola.policies import LinearIndex, Routed, RoutedLP, Trees
 from tombola.policies.models import actions_of, fit_models
 
 TABLES = (
-    "aslib_asp_potassco",
-    "aslib_qbf_2014",
-    "aslib_sat11_indu",
-    "frugalml_rafdb",
-    "frugalml_yelp",
-    "routellm_mmlu",
-)
+    "aslib_asp_potassco", "aslib_graphs_2015", "frugalml_command", "frugalml_rafdb", "frugalml_yelp", "routellm_mmlu",
+)  # fmt: skip
 VOWPAL_WABBIT = {
     "squarecb": "--squarecb --gamma_scale 10", "epsilon": "--epsilon 0.05", "regcbopt": "--regcb --regcbopt",
     "cover": "--cover 3", "bag": "--bag 5",
 }  # fmt: skip
 BUDGET_SHARE = 0.3
+# asf fits a forest for each pair of actions and each fold: few trees, to be done within minutes.
+ASF_FOLDS, ASF_TREES = 5, 20
 Peer = Callable[[np.ndarray, np.ndarray, int], float]
 
 
@@ -124,16 +121,17 @@ def forest(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
 
 
 def asf_offline(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
-    """Return the loss of asf's pairwise classifier, ten-fold cross-validated: trained on nine tenths of the list."""
+    """Return the loss of asf's pairwise classifier, cross-validated: trained on four fifths of the list."""
     import pandas as pd
     from asf.selectors import PairwiseClassifier
     from sklearn.ensemble import RandomForestClassifier
 
     table, performance = pd.DataFrame(features), pd.DataFrame(losses)
     table.columns, performance.columns = [f"f{i}" for i in table], [f"a{i}" for i in performance]
-    folds, total = np.random.default_rng(seed).integers(0, 10, len(losses)), 0.0
-    for fold in range(10):
-        selector = PairwiseClassifier(RandomForestClassifier)
+    table.index = performance.index = pd.Index([str(i) for i in range(len(losses))])  # asf returns rows by text
+    folds, total = np.random.default_rng(seed).permutation(len(losses)) % ASF_FOLDS, 0.0
+    for fold in range(ASF_FOLDS):
+        selector = PairwiseClassifier(estimator=RandomForestClassifier(ASF_TREES, random_state=seed))
         selector.fit(table[folds != fold], performance[folds != fold])
         chosen = selector.predict(table[folds == fold])
         for row, schedule in chosen.items():
@@ -198,42 +196,54 @@ def at_a_cost(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
     }
 
 
+def print_table(title: str, found: dict[str, dict[str, list[float]]], names: list[str], digits: int) -> None:
+    """Print mean and standard error over orders as a Markdown table, policies x lists."""
+    print(f"\n| {title} | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
+    for label, lists in found.items():
+        cells = []
+        for name in names:
+            values = lists.get(name, [])
+            error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+            cells.append(f"{np.mean(values):.{digits}f} ± {error:.{digits}f}" if values else "")
+        print(f"| {label} | {' | '.join(cells)} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pools", type=Path)
-    parser.add_argument("--orders", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=3000)
+    parser.add_argument("--orders", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--tables", default=",".join(TABLES))
     given = parser.parse_args()
-    others = peers()
-    for name in given.tables.split(","):
+    others, names = peers(), given.tables.split(",")
+    shares: dict[str, dict[str, list[float]]] = {}
+    priced: dict[str, dict[str, list[float]]] = {}
+    for name in names:
         pool = read(given.pools, name, given.rows)
         scores, losses = standardised(np.asarray(pool.features)), np.asarray(pool.losses)
-        found: dict[str, list[float]] = {}
         seconds: dict[str, float] = {}
-        priced: dict[str, list[float]] = {}
         for seed in range(given.orders):
             order = np.random.default_rng(seed).permutation(pool.rows)
             for label, loss in own(pool, order, seed).items():
-                found.setdefault(label, []).append(share(pool, loss))
+                shares.setdefault(label, {}).setdefault(name, []).append(share(pool, loss))
             for label, run in others.items():
                 began = time.process_time()
                 try:
-                    found.setdefault(label, []).append(share(pool, run(losses[order], scores[order], seed)))
+                    loss = run(losses[order], scores[order], seed)
                 except Exception as error:  # a peer may fail on a table: say so, and go on
                     print(f"{name}: {label} failed: {str(error).splitlines()[0] if str(error) else error!r}")
                     continue
-                seconds[label] = time.process_time() - began
+                shares.setdefault(label, {}).setdefault(name, []).append(share(pool, loss))
+                seconds[label] = 1e3 * (time.process_time() - began) / pool.rows
             if pool.costs is not None:
                 for label, loss in at_a_cost(pool, order, seed).items():
-                    priced.setdefault(label, []).append(loss)
-        print(f"\n{name}: {pool.rows} rows, {pool.k} actions, {given.orders} orders; share in per cent (best fixed: 0)")
-        for label, shares in sorted(found.items(), key=lambda item: -np.mean(item[1]) if item[1] else 1e9):
-            if shares:
-                taken = f"{1e3 * seconds[label] / pool.rows:8.2f} ms a row" if label in seconds else ""
-                print(f"  {label:34} {np.mean(shares):8.1f} {taken}", flush=True)
-        for label, values in priced.items():
-            print(f"  at {BUDGET_SHARE:.0%} of the cost: {label:16} mean loss {np.mean(values):.4f}", flush=True)
+                    priced.setdefault(label, {}).setdefault(name, []).append(loss)
+        taken = ", ".join(f"{label} {milliseconds:.2f}" for label, milliseconds in seconds.items())
+        print(f"{name}: {pool.rows} rows, {pool.k} actions, {given.orders} orders; ms a row: {taken}", flush=True)
+    print_table("share in per cent", shares, names, 1)
+    print_table(
+        f"mean loss at {BUDGET_SHARE:.0%} of the cost", priced, [n for n in names if n in priced["RoutedLP"]], 4
+    )
 
 
 if __name__ == "__main__":

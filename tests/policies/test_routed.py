@@ -1,11 +1,11 @@
 """Routed: exact laws that shares cannot check."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
+from hostile_models import KINDS, HostileModel
 from tombola import Pool
 from tombola.errors import ParameterError
 from tombola.paper.source_faults import SourceFault, injected
@@ -25,38 +25,19 @@ def example(rows: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return losses, features
 
 
-@dataclass(frozen=True)
-class Constant:
-    """A model that predicts the same for all rows: the last action, NaN, or noise."""
-
-    kind: str
-
-    def fit(self, features: np.ndarray, centred: np.ndarray, seed: int) -> Any:
-        kind = self.kind
-
-        class Fitted:
-            out_of_bag = -np.abs(centred) * 100 if kind != "honest" else centred * 0
-
-            def predict(self, features: np.ndarray) -> np.ndarray:
-                shape = (len(features), centred.shape[1])
-                if kind == "nan":
-                    return np.full(shape, np.nan)
-                if kind == "random":
-                    return np.random.default_rng(seed).random(shape)
-                if kind == "constant" or (kind == "good then bad" and seed < 3):
-                    return np.tile(np.arange(shape[1]), (shape[0], 1)).astype(float)
-                return np.tile(np.arange(shape[1])[::-1], (shape[0], 1)).astype(float)
-
-        return Fitted()
-
-
-@pytest.mark.parametrize("kind", ["worst", "nan", "random", "constant", "good then bad"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_hostile_models_cost_at_most_risk(kind: str) -> None:
-    losses, features = example()
-    losses = np.sort(losses, axis=1)  # the last action is the worst on every row
+    losses, _ = example()
     for seed in range(5):
-        trace = Routed(models=(Constant(kind),)).play(Pool(losses), features, seed=seed)
+        trace = Routed(models=(HostileModel(kind, losses),)).play(Pool(losses), np.arange(120.0), seed=seed)
         assert trace.expected_loss <= trace.safe_loss + 3.0 + 1e-9
+
+
+def test_stakes_that_ignore_the_capital_are_caught() -> None:
+    """The fault: a router that has lost its capital is played on."""
+    fault = SourceFault("policies.guard:stake_of", "state[CAPITAL] - reserved", "3.0")
+    with injected(fault), pytest.raises(AssertionError):
+        test_hostile_models_cost_at_most_risk("worst")
 
 
 def same_until(row: int) -> bool:
