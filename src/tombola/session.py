@@ -57,7 +57,8 @@ class Session(ProcessBound):
     - `horizon`: the number of rounds.
     - `budget`: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last
       one.
-    - `stop`: when play under a budget ends, see `tombola.budget.budget.Stop`.
+    - `stop`: "fits" plays any action with a worst cost that fits the budget; "strict" plays only the null action once
+      less than one largest cost of a resource is left.
     - `features`: for `policies.Routed` and learners of labels: the number of features per row (labels: 1 if None).
     - `seed`: determines all random choices; drawn if None. `Session.seed` has it.
 
@@ -134,7 +135,7 @@ class Session(ProcessBound):
         """Begin with this random generator and no tickets."""
         self._initial_rng = [int(word) for word in rng]
         model = self.feedback_model
-        self.book = TicketTable(self.horizon, model.outcome_width, model.n_decision + model.n_features)
+        self.ticket_table = TicketTable(self.horizon, model.outcome_width, model.n_decision + model.n_features)
         self._live = self.feedback_model.live_kernels(self.learner, rng)
         self._choose, self._observe_fast = self._live.act, self._live.observe_fast
         self._encode_features, self._has_features = (
@@ -151,7 +152,7 @@ class Session(ProcessBound):
         """
         self._acquire()
         try:
-            table = self.book
+            table = self.ticket_table
             if features is None and not self._has_features:
                 found = self._choose(table.cells)
                 if found[0] <= 0:
@@ -170,32 +171,32 @@ class Session(ProcessBound):
         """Issue the ticket of a recorded decision; see `LiveKernels.repeat`."""
         assert self._live.repeat is not None
         row = self._encode_features(features)
-        while (found := self._live.repeat(self.book.cells, row, decision, force=force))[0] <= 0:
-            if len(self.book) >= self.horizon:
+        while (found := self._live.repeat(self.ticket_table.cells, row, decision, force=force))[0] <= 0:
+            if len(self.ticket_table) >= self.horizon:
                 self._reject_more()
-            self.book.reserve()
-        self.book.last = ticket = new_ticket(Ticket, found)
+            self.ticket_table.reserve()
+        self.ticket_table.last = ticket = new_ticket(Ticket, found)
         return ticket
 
     def decision_of(self, round: int) -> list[float] | None:
-        """Return the record of a decision; None without a router.
+        """Return the record of the decision in a round, from 1; None without a router.
 
         It has the stake, the choices of router and safe learner, and the capital.
 
         A choice of -1 is that of the safe learner. Further numbers are the choices of models trained in this round for
         the rows in flight.
         """
-        return None if self._live.decision is None else self._live.decision(self.book.cells, round)
+        return None if self._live.decision is None else self._live.decision(self.ticket_table.cells, round)
 
     def _choose_after_plan(self, *features: Any) -> tuple[int, int, float]:
         """Enlarge the ticket table, or let the learner plan, until it chooses."""
-        while (found := self._choose(self.book.cells, *features))[0] <= 0:
-            if len(self.book) >= self.horizon:
+        while (found := self._choose(self.ticket_table.cells, *features))[0] <= 0:
+            if len(self.ticket_table) >= self.horizon:
                 self._reject_more()
             if found[0] == NEEDS_PLAN:
-                self._live.runner.plan(len(self.book))
+                self._live.runner.plan(len(self.ticket_table))
             else:
-                self.book.reserve()
+                self.ticket_table.reserve()
         return found
 
     def observe(
@@ -220,18 +221,18 @@ class Session(ProcessBound):
         """
         self._acquire()
         try:
-            if reward is weight is None and self._observe_fast(self.book.cells, ticket, loss, cost, label):
+            if reward is weight is None and self._observe_fast(self.ticket_table.cells, ticket, loss, cost, label):
                 return True
-            round_ = self.book.round_of(ticket)
+            round_ = self.ticket_table.round_of(ticket)
             given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
             outcome = self.feedback_model.encode(round_, int(ticket.action), given)
-            is_new = self.book.is_new(round_, outcome)
+            is_new = self.ticket_table.is_new(round_, outcome)
             if is_new:
-                self._live.learn(self.book.cells, round_, round_, outcome)
+                self._live.learn(self.ticket_table.cells, round_, round_, outcome)
             return is_new
         except OverflowError:
             # A round beyond 64 bits was never issued: raises FeedbackError.
-            self.book.round_of(ticket)
+            self.ticket_table.round_of(ticket)
             raise
         finally:
             self._release()
@@ -239,17 +240,17 @@ class Session(ProcessBound):
     @property
     def round(self) -> int:
         """The number of rounds played so far."""
-        return len(self.book)
+        return len(self.ticket_table)
 
     @property
     def answered(self) -> int:
         """The number of tickets with feedback."""
-        return self.book.answered
+        return self.ticket_table.answered
 
     @property
     def tickets(self) -> tuple[Ticket, ...]:
         """All tickets issued so far."""
-        return tuple(self.book.tickets)
+        return tuple(self.ticket_table.tickets)
 
     @property
     def outcomes(self) -> tuple[Any, ...]:
@@ -257,17 +258,17 @@ class Session(ProcessBound):
 
         A loss, the losses of all actions, either of them with the costs, or a label with its weight.
         """
-        found = (self.book.outcome(round_) for round_ in range(1, self.round + 1))
+        found = (self.ticket_table.outcome(round_) for round_ in range(1, self.round + 1))
         return tuple(None if outcome is None else self.feedback_model.decode(outcome) for outcome in found)
 
     @property
     def pending(self) -> list[Ticket]:
         """The tickets without feedback."""
-        return self.book.pending
+        return self.ticket_table.pending
 
     @property
     def balance(self) -> Balance:
-        """Amounts spent, reserved and left under a budget."""
+        """Amounts spent, reserved and left of each resource; empty without a budget."""
         return self.feedback_model.balance(self._live.runner.workspace) if self._live.runner else NO_BALANCE
 
     @property
@@ -294,13 +295,13 @@ class Session(ProcessBound):
         return sum(loss > 0 for loss in self._losses())
 
     def _losses(self) -> list[float]:
-        pairs = ((ticket.action, self.book.outcome(ticket.round)) for ticket in self.book.tickets)
+        pairs = ((ticket.action, self.ticket_table.outcome(ticket.round)) for ticket in self.ticket_table.tickets)
         return [self.feedback_model.loss(action, outcome) for action, outcome in pairs if outcome is not None]
 
     @property
     def switches(self) -> int:
         """The number of changes of the action from one round to the next."""
-        actions = self.book.actions
+        actions = self.ticket_table.actions
         return int(np.count_nonzero(actions[1:] != actions[:-1]))
 
     def plot(
@@ -348,12 +349,12 @@ class Session(ProcessBound):
         for number, (amount, left) in enumerate(zip(self.balance.amounts, self.balance.left, strict=True), 1):
             which = f" of resource {number}" if len(self.balance.amounts) > 1 else ""
             facts.append((f"left{which}", f"{format_number(left)} of {format_number(amount)}"))
-        plays = np.bincount(self.book.actions.astype(np.int64), minlength=len(self.names))
+        plays = np.bincount(self.ticket_table.actions.astype(np.int64), minlength=len(self.names))
         rows = [(name, f"{count:,}") for name, count in zip(self.names, plays.tolist(), strict=True)]
         return html_block(f"Session of {short_learner(self.learner)}", facts, [HtmlTable(("action", "plays"), rows)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the configuration and all events to a file, atomically.
+        """Write the configuration and all events to the file `path`, atomically.
 
         `Session.load` restores the session.
         """
@@ -364,7 +365,7 @@ class Session(ProcessBound):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], learner: AnyLearner | None = None) -> "Session":
-        """Restore a saved session to the bit by replaying its events.
+        """Return the session of the file `path`, restored by replaying its events.
 
         Raises SessionError if the file is not a session, or the learner is another one.
 

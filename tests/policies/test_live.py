@@ -37,7 +37,7 @@ def routed(**parameters: Any) -> Routed:
 
 
 def answer(session: Session, losses: np.ndarray, round_: int) -> None:
-    session.observe(session.book.ticket(round_), loss=losses[round_ - 1])
+    session.observe(session.ticket_table.ticket(round_), loss=losses[round_ - 1])
 
 
 def live(session: Session, losses: np.ndarray, features: np.ndarray, delay: int, rounds: range) -> None:

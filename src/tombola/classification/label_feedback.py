@@ -19,7 +19,7 @@ from tombola.engine.tickets import (
     has_native_types,
     is_pending,
     mark_answered,
-    ticket_cells,
+    read_ticket,
     unmark_answered,
     write_ticket,
 )
@@ -104,7 +104,7 @@ class LabelFeedback(FeedbackModel):
             return is_label and has_native_types(ticket) and learn(cells, *ticket, label, 1.0)
 
         def observe(cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> bool:
-            return learn(cells, row, *ticket_cells(cells, row), int(outcome[0]), outcome[1])
+            return learn(cells, row, *read_ticket(cells, row), int(outcome[0]), outcome[1])
 
         def learn(cells: Floats, row: int, action: int, probability: float, label: int, weight: float) -> bool:
             if not take(cells, row, action, probability, label, weight, features):

@@ -182,7 +182,7 @@ class ActionMonitor:
         return _certificate(self.session.names[: self.session.actions], self._statistic, self.level, *played)
 
     def _catch_up(self) -> None:
-        book, feedback_model = self.session.book, self.session.feedback_model
+        book, feedback_model = self.session.ticket_table, self.session.feedback_model
         for round_ in range(self._scanned + 1, len(book) + 1):
             place = 0 if feedback_model.full_feedback else book.ticket(round_).action
             # The null action of a budget has no mean to estimate.

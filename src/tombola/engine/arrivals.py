@@ -11,7 +11,7 @@ from tombola._types import Rounds
 
 
 class ArrivalSchedule(NamedTuple):
-    """Arrival times of feedback.
+    """Rounds at which feedback arrives.
 
     `delay >= 0`: feedback of round t arrives at the start of round t + delay + 1. `delay == -1`: feedback of
     `rounds[i]` arrives at the start of round `arrivals[i]`, sorted by arrival. Rounds count from 0.
@@ -23,10 +23,11 @@ class ArrivalSchedule(NamedTuple):
 
 
 def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
-    """Return whether the next feedback has arrived at the start of round t.
+    """Return whether the next feedback has arrived at the start of round t; a kernel.
 
-    revealed: the number of feedbacks revealed so far.
     arrivals: the schedule.
+    revealed: number of rounds with feedback revealed so far.
+    t: round, from 0.
     """
     if arrivals.delay >= 0:
         return bool(revealed + arrivals.delay + 1 <= t)
@@ -34,10 +35,10 @@ def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
 
 
 def next_round(arrivals: ArrivalSchedule, revealed: int) -> int:
-    """Return the round, from 0, of the next feedback to reveal.
+    """Return the round, from 0, of the next feedback to reveal; a kernel.
 
     arrivals: the schedule.
-    revealed: the number of feedbacks revealed so far.
+    revealed: number of rounds with feedback revealed so far.
     """
     return int(revealed) if arrivals.delay >= 0 else int(arrivals.rounds[revealed])
 
@@ -60,7 +61,12 @@ def from_delays(delay: int | Rounds) -> ArrivalSchedule:
 
 
 def max_in_flight(arrivals: ArrivalSchedule) -> int:
-    """Return the largest number of plays in flight, including the current one."""
+    """Return the largest number of plays that wait for feedback at once.
+
+    The current play counts.
+
+    arrivals: the schedule.
+    """
     if arrivals.delay >= 0:
         return arrivals.delay + 1
     return int((arrivals.arrivals - arrivals.rounds).max(initial=1))

@@ -22,10 +22,11 @@ import numpy as np
 
 from tombola.engine.cache import enable_cache, has_index, is_cached
 from tombola.engine.fingerprint import fingerprint, globals_used, is_versioned
-from tombola.engine.intrinsics import NATIVE, NOT_INLINED
+from tombola.engine.intrinsics import INTRINSIC_FACTORIES, NOT_INLINED
 from tombola.errors import LearnerError, TombolaWarning
 
-Kernel: TypeAlias = Any  # A plain function or a Numba dispatcher.
+# A plain function, or a Numba dispatcher (a function compiled by Numba).
+Kernel: TypeAlias = Any
 # How kernels run: as machine code, as plain Python, or ("auto") interpreted for short work and compiled for the rest.
 _Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
 
@@ -80,7 +81,7 @@ class Workload:
     """Estimated time of a task with interpreted kernels; decides what to compile.
 
     seconds: the estimate.
-    mode: "auto" decides by the estimate.
+    mode: "compiled" or "interpreted" for all kernels, "auto" by the estimate.
     decisions: fingerprint -> whether to interpret, for kernels requested so far.
 
     One decision holds for the whole task, so no reported number comes from both ways. Threads of a task share the
@@ -120,7 +121,9 @@ class Workload:
             _workload.reset(token)
 
     def interprets(self, function: Kernel, digest: str | None) -> bool:
-        """Return whether to interpret a kernel that is in neither cache.
+        """Return whether to interpret a kernel instead of compiling it.
+
+        A kernel that is compiled already, in memory or on disk, is not interpreted.
 
         The estimates of earlier tasks count too: once their sum reaches the time to compile, the kernel is compiled. So
         many short tasks take at most about twice the time of the better way (ski rental).
@@ -154,6 +157,8 @@ def expected_rounds(rounds: float, actions: int) -> Iterator[None]:
 def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
     """Return `function` with the names in `kernels` bound, and compiled.
 
+    The result takes the same arguments. Short work may stay interpreted, with the same bits; see `Workload`.
+
     function: a plain function that calls `kernels` as global names.
     arguments: examples of its arguments, which determine the types.
     kernels: name -> plain function.
@@ -172,11 +177,13 @@ def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
 
 
 def compile_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
-    """Compile a short step like `compile_loop`, but without releasing the GIL.
+    """Return `function` with the names in `kernels` bound, and compiled; holds the GIL.
 
-    Releasing it would take as long as the step.
+    For short steps: releasing the GIL, as the result of `compile_loop` does, would take as long as the step.
 
-    function, arguments, kernels: as in `compile_loop`.
+    function: a plain function that calls `kernels` as global names.
+    arguments: examples of its arguments, which determine the types.
+    kernels: name -> plain function.
     """
     return _compile_or_interpret(function, arguments, kernels, hold_gil=True)
 
@@ -290,7 +297,7 @@ def _dispatcher(
 
     def compile_inner(inner: Kernel) -> Kernel:
         if id(inner) not in done:
-            native = NATIVE.get(inner)
+            native = INTRINSIC_FACTORIES.get(inner)
             inline = "never" if nrt or inner in NOT_INLINED else "always"
             done[id(inner)] = native() if native else njit(bind(inner, {}), inline=inline, **options)
         return done[id(inner)]

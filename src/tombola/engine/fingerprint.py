@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola.engine.intrinsics import NATIVE, NOT_INLINED
+from tombola.engine.intrinsics import INTRINSIC_FACTORIES, NOT_INLINED
 
 # Libraries with versions that the cache already depends on.
 _TRUSTED = ("math", "cmath", "builtins", "numpy")
@@ -77,7 +77,7 @@ def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., 
         _identity(function),
         *((name, _identity(kernel)) for name, kernel in bound.items()),
         len(NOT_INLINED),
-        len(NATIVE),
+        len(INTRINSIC_FACTORIES),
     )
     known = _walks.get(key)
     if known is not None and known.is_valid():
@@ -158,8 +158,8 @@ def _parts(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]
     yield from _code(function.__code__)
     if function in NOT_INLINED:
         yield "not inlined"
-    if function in NATIVE:
-        yield from _code(NATIVE[function].__code__)
+    if function in INTRINSIC_FACTORIES:
+        yield from _code(INTRINSIC_FACTORIES[function].__code__)
     for default in (function.__defaults__ or ()) + tuple((function.__kwdefaults__ or {}).items()):
         yield from _value(default, walk)
     for cell in function.__closure__ or ():

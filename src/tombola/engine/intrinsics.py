@@ -1,7 +1,7 @@
 """Intrinsics and compiler hints that plain Python cannot express.
 
-`NATIVE` maps a plain function to a factory of the LLVM intrinsic that replaces it. `NOT_INLINED` lists the kernels
-that are compiled as separate functions.
+`INTRINSIC_FACTORIES` maps a plain function to a factory of the LLVM intrinsic that replaces it. `NOT_INLINED` lists the
+kernels that are compiled as separate functions.
 """
 
 import math
@@ -11,22 +11,28 @@ from typing import Any, TypeVar
 # Type of a kernel that a decorator returns unchanged.
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
-# Rounds between the prefetch of a row and its use; enough to hide the latency of main memory.
+# Rounds between the prefetch of a row and its use: at 10 ns or more a round, enough for the latency of main memory,
+# about 100 ns.
 PREFETCH_ROUNDS = 16
-# 1.5 * 2^52: adding it to a float rounds to an integer, which is then in the last bits of the sum.
-ROUND = 6755399441055744.0
+# 1.5 * 2^52. Adding it to a float of magnitude below 2^51 rounds that to an integer, in the last bits of the sum.
+ROUNDING_OFFSET = 6755399441055744.0
 
 
 def prefetch(table: Any, row: Any, column: Any) -> None:
     """Prefetch the cache line of table[row, column]; a no-op in plain Python.
 
     Rows in random order miss the cache, so they are requested some rounds before their use.
+
+    table: matrix; `row` and `column` are indices into it.
     """
 
 
 def power_of_two(rounded: float) -> float:
-    """Return 2^n, where `rounded` is n + ROUND and n is an integer in -1022..1023."""
-    return math.ldexp(1.0, int(rounded - ROUND))
+    """Return 2^n for an integer n in -1022..1023; a kernel.
+
+    rounded: n + ROUNDING_OFFSET, from which compiled code takes n by bit operations.
+    """
+    return math.ldexp(1.0, int(rounded - ROUNDING_OFFSET))
 
 
 def _prefetch() -> Any:
@@ -78,7 +84,7 @@ def _power_of_two() -> Any:
     return intrinsic(typed)
 
 
-# Kernels compiled as separate functions; see `no_inline`.
+# Kernels that are compiled as separate functions instead of being inlined; `no_inline` adds them.
 NOT_INLINED: set[Any] = set()
 
 
@@ -95,5 +101,5 @@ def no_inline(function: _Kernel) -> _Kernel:
     return function
 
 
-# Plain function -> factory of the LLVM intrinsic that replaces it.
-NATIVE: dict[Any, Callable[[], Any]] = {prefetch: _prefetch, power_of_two: _power_of_two}
+# Plain function -> function without parameters that returns the LLVM intrinsic replacing it in compiled code.
+INTRINSIC_FACTORIES: dict[Any, Callable[[], Any]] = {prefetch: _prefetch, power_of_two: _power_of_two}

@@ -27,13 +27,13 @@ LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = 0, 1, 2, 3, 4  # entries of `sums`
 
 
 class RowStream(NamedTuple):
-    """The pool in its order.
+    """Arrays of a pool and the order of its rows, as the loop reads them.
 
     losses: shape (rows, columns).
-    costs: shape (rows, columns * resources).
-    labels: column of each action, -1 for an added null action.
-    order: row index of each round.
-    best: the action with the smallest total loss, the comparator.
+    costs: shape (rows, columns * resources); empty without costs.
+    labels: column of each action, shape (k,), -1 for an added null action.
+    order: row index of each round, shape (rounds,).
+    best: index of the action with the smallest total loss, the comparator.
     """
 
     losses: Rows
@@ -46,7 +46,7 @@ class RowStream(NamedTuple):
 class Accumulators(NamedTuple):
     """Totals of a play so far, at the marked rounds, and optionally per round.
 
-    cursor: position of the loop, indexed by ROUND, REVEALED, MARK, LAST and UNTIL.
+    cursor: next round, rounds revealed, next mark, last action, and round to stop at; indexed by ROUND to UNTIL.
     sums: totals, indexed by LOSS, EXPECTED, COMPARATOR, SWITCHES, and SPENT + resource.
     plays: number of plays per action.
     curve, shares: `sums` and `plays` at each round in `marks`.
@@ -76,7 +76,9 @@ def loop(
     workspace: Any,
     accumulators: Accumulators,
 ) -> None:
-    """Play until the round UNTIL, or until the learner needs to plan.
+    """Play from round cursor[ROUND] to cursor[UNTIL], or until the learner must plan.
+
+    A kernel; both are in `accumulators.cursor`, where the next call resumes.
 
     memory: state vector of the learner.
     rng: random generator of the learner.
@@ -99,12 +101,13 @@ def loop(
 
 
 def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t: int) -> bool:
-    """Return whether there is no delay, and then count round t as revealed.
+    """Return whether there is no delay; if so, count round t as revealed. A kernel.
 
     The turn of round t then reveals its feedback itself.
 
     arrivals: arrival schedule.
-    accumulators: its cursor counts the rounds revealed.
+    accumulators: its cursor counts the rounds revealed; changed in place.
+    t: round, from 0.
     """
     if arrivals.delay != 0:
         return False
@@ -113,7 +116,7 @@ def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t:
 
 
 def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
-    """Prefetch the row of round t + PREFETCH_ROUNDS; nothing after the last round.
+    """Prefetch the row of round t + PREFETCH_ROUNDS, if there is one; a kernel.
 
     rows: losses or costs, shape (rows, columns).
     order: row index of each round.
@@ -128,6 +131,7 @@ def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
 def copy_row(table: RowStream, t: int, row: Floats) -> None:
     """Copy the losses of round t into `row`, so that no learner sees the pool.
 
+    table: the pool and its order.
     t: round, from 0.
     row: output, the loss of each action, shape (k,).
     """
@@ -137,9 +141,11 @@ def copy_row(table: RowStream, t: int, row: Floats) -> None:
 
 
 def record_action(accumulators: Accumulators, t: int, action: int, probability: float) -> None:
-    """Add the action of round t (from 0) to the accumulators, in place.
+    """Add the action of round t to the accumulators in place; a kernel.
 
     It counts the play and, if the action differs from the last one, a switch.
+
+    t, action, probability: round and action, from 0, and the probability of the action.
     """
     # The first action is not a switch.
     if t > 0 and action != accumulators.cursor[LAST]:
@@ -151,14 +157,13 @@ def record_action(accumulators: Accumulators, t: int, action: int, probability: 
 
 
 def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float, comparator: float) -> None:
-    """Add the losses of round t to the accumulators; the last record of a round.
+    """Add the losses of round t to the accumulators in place; a kernel.
 
-    At a marked round all totals are copied to `curve` and `shares`.
+    It is the last record of a round. At a marked round all totals are copied to `curve` and `shares`.
 
-    accumulators: changed in place.
     t: round, from 0.
     loss, expected: of the learner, and its expectation over the learner's randomness.
-    comparator: loss of the comparator.
+    comparator: loss of the comparator in this round.
     """
     sums = accumulators.sums
     sums[LOSS] += loss
@@ -178,13 +183,13 @@ def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float
 def new_accumulators(
     actions: int, rounds: int, marks: Rounds, *, resources: int, per_round: bool, expects: bool
 ) -> Accumulators:
-    """Return zeroed accumulators.
+    """Return the accumulators of a play before its first round, all zeros.
 
     actions, rounds: number of actions and of rounds.
-    marks: rounds at which totals are recorded, increasing.
+    marks: rounds, from 1, at which totals are recorded, increasing.
     resources: number of resources of the budget, 0 without one.
-    per_round: allocate the arrays with one entry per round.
-    expects: compute expected losses.
+    per_round: whether to record every round.
+    expects: whether to compute expected losses.
     """
     length = rounds if per_round else 0
     return Accumulators(

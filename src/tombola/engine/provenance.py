@@ -9,13 +9,13 @@ from pathlib import Path
 
 @cache
 def package_hash() -> str:
-    """Return a SHA-256 hash of all source files of this package."""
+    """Return the SHA-256 hash of all source files of this package, in hex."""
     sources = sorted(Path(__file__).parents[1].rglob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def source_hash(value: object) -> str:
-    """Return a SHA-256 hash of the file that defines the class of a value.
+    """Return the SHA-256 hash, in hex, of the file that defines a value's class.
 
     "" for built-in classes, which have no file.
 

@@ -27,7 +27,7 @@ class Runner:
 
     learner, feedback_model: the learner, and the model of its feedback.
     rng: random generator of the learner.
-    ring: largest number of plays in flight at once.
+    ring: largest number of plays in flight (without feedback) at once.
 
     `memory` is the flat state vector of the learner (see `state_vector`).
     """
@@ -50,13 +50,14 @@ class Runner:
 
     @property
     def mix(self) -> Floats | None:
-        """The mix of the last round, for learners that mix; else None."""
+        """The mix of the last round, shape (k,); None for learners without mixes."""
         return mix_slice(self.memory) if self.learner.mixes else None
 
     def step(self, function: Kernel, *arguments: Any) -> Kernel:
-        """Return a kernel bound to this learner and compiled for such arguments.
+        """Return `function` bound to the kernels of this learner, and compiled.
 
-        function: the loop, or a live step of the feedback model.
+        function: the loop, or a live kernel of the feedback model.
+        arguments: examples of its arguments, which determine the types.
         """
         compile_function = compile_loop if function is loop else compile_step
         return compile_function(function, arguments, **self._kernels)
@@ -84,9 +85,11 @@ class Runner:
                 )
 
     def plan(self, played: int) -> None:
-        """Call the learner's `plan`, in plain Python.
+        """Let the learner plan once, in plain Python.
 
-        played: rounds played so far. Raises LearnerError if the learner plans again and again in one round.
+        Raises LearnerError after more than 100 plans in one round.
+
+        played: number of rounds played so far.
         """
         self._plans = self._plans + 1 if played == self._planned_at else 1
         self._planned_at = played

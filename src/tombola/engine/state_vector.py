@@ -21,7 +21,7 @@ from tombola.errors import LearnerError
 
 
 def lazy_zeros(rows: int, columns: int) -> Floats:
-    """Return a read-only matrix of zeros that takes no memory.
+    """Return a read-only matrix of zeros, shape (rows, columns), without memory.
 
     After `flatten`, only the pages that are written take memory.
     """
@@ -29,7 +29,9 @@ def lazy_zeros(rows: int, columns: int) -> Floats:
 
 
 def flatten(state: NamedTuple, actions: int) -> Floats:
-    """Return the state vector that holds a state.
+    """Return a state as a state vector, one flat array of float64.
+
+    Raises LearnerError for a field with more than two dimensions.
 
     state: a named tuple of numbers, vectors and matrices.
     actions: number of actions; as many floats are added for the mix.

@@ -30,8 +30,9 @@ _INITIAL_ROUNDS = 64
 
 
 class Ticket(NamedTuple):
-    """One play: round (from 1), action, and its probability (NaN if unknown).
+    """One play: its round, from 1, its action, from 0, and the action's probability.
 
+    The probability is NaN if unknown.
     Two NaN probabilities count as equal, so that such tickets can be looked up.
 
     >>> Ticket(1, 0, float("nan")) == Ticket(1, 0, float("nan")), Ticket(1, 0, 0.5) == Ticket(1, 0, float("nan"))
@@ -75,6 +76,7 @@ def write_ticket(cells: Floats, action: int, probability: float) -> int:
     A kernel. The table must have a free row.
 
     cells: matrix of a `TicketTable`, changed in place.
+    action, probability: of the ticket; NaN for an unknown probability.
     """
     round_ = int(cells[0, ROUNDS]) + 1
     cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
@@ -101,8 +103,8 @@ def _is_issued(cells: Floats, round: int, action: int, probability: float) -> bo
     """
     if not 1 <= round <= cells[0, ROUNDS] or cells[round, ACTION] != action:
         return False
-    ticket_cells = float(cells[round, PROBABILITY])
-    return ticket_cells == probability or (math.isnan(ticket_cells) and math.isnan(probability))
+    issued = float(cells[round, PROBABILITY])
+    return issued == probability or (math.isnan(issued) and math.isnan(probability))
 
 
 def is_pending(cells: Floats, round: int, action: int, probability: float) -> bool:
@@ -114,17 +116,18 @@ def is_pending(cells: Floats, round: int, action: int, probability: float) -> bo
     return _is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 
 
-def ticket_cells(cells: Floats, round: int) -> tuple[int, float]:
-    """Return the action and the probability of an issued round; a kernel.
+def read_ticket(cells: Floats, round: int) -> tuple[int, float]:
+    """Return the action, from 0, and its probability of an issued round.
 
     cells: matrix of a `TicketTable`.
+    round: from 1.
     """
     action, probability = cells[round, :ANSWER_INDEX].tolist()
     return int(action), probability
 
 
 def mark_answered(cells: Floats, round: int) -> None:
-    """Mark a round as answered by the newest event; a kernel.
+    """Mark the ticket of a round, from 1, as answered by the newest event; a kernel.
 
     The caller writes the outcome.
 
@@ -135,7 +138,7 @@ def mark_answered(cells: Floats, round: int) -> None:
 
 
 def unmark_answered(cells: Floats, round: int) -> None:
-    """Undo `mark_answered` of the newest answer; a kernel.
+    """Undo `mark_answered` of a round, which must be the newest answer; a kernel.
 
     cells: matrix of a `TicketTable`, changed in place.
     """
@@ -184,6 +187,7 @@ class TicketTable:
     def issue(self, action: int, probability: float) -> Ticket:
         """Issue the ticket of the next round and return it.
 
+        action: from 0.
         probability: of the action; NaN if unknown.
         """
         if not has_capacity(self.cells):
@@ -194,7 +198,7 @@ class TicketTable:
 
     def ticket(self, round: int) -> Ticket:
         """Return the ticket of a round that was issued, from 1."""
-        return Ticket(round, *ticket_cells(self.cells, round))
+        return Ticket(round, *read_ticket(self.cells, round))
 
     def outcome(self, round: int) -> tuple[float, ...] | None:
         """Return the encoded outcome of a round, or None while it is pending."""
@@ -202,7 +206,7 @@ class TicketTable:
         return tuple(outcome) if answer_index else None
 
     def columns(self) -> dict[str, Floats | Rounds]:
-        """Return all tickets as flat columns, to be saved.
+        """Return all tickets as flat arrays by name, to be saved.
 
         actions, probabilities: of each round.
         outcomes: `outcome_width` floats per round; NaN while pending.
@@ -226,7 +230,7 @@ class TicketTable:
 
     @property
     def actions(self) -> Rounds:
-        """The actions of all rounds so far."""
+        """The actions of all rounds so far, shape (rounds,)."""
         return self.cells[1 : len(self) + 1, ACTION].astype(np.int64)
 
     @property
@@ -284,7 +288,7 @@ class TicketTable:
         return is_new
 
     def write(self, round: int, outcome: tuple[float, ...]) -> None:
-        """Write the encoded outcome of a pending round, and mark it as answered."""
+        """Write the encoded outcome of a round, unchecked, and mark it as answered."""
         self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width] = outcome
         mark_answered(self.cells, round)
 

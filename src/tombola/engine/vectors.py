@@ -7,7 +7,7 @@ additions is fixed by the code, so compiled code and plain Python agree to the b
 import math
 
 from tombola._types import Floats
-from tombola.engine.intrinsics import ROUND, power_of_two
+from tombola.engine.intrinsics import ROUNDING_OFFSET, power_of_two
 
 _LOG2_E = 1.4426950408889634
 # ln 2 in two parts (Cody and Waite), so that n * ln 2 is subtracted without rounding.
@@ -37,7 +37,10 @@ def total(values: Floats) -> float:
 
 
 def dot(left: Floats, right: Floats) -> float:
-    """Return the dot product of two vectors, with four partial sums; a kernel."""
+    """Return the dot product of two vectors of equal length; a kernel.
+
+    It adds four partial sums, as `total` does.
+    """
     a = b = c = d = 0.0
     last = left.size - left.size % 4
     for i in range(0, last, 4):
@@ -51,7 +54,7 @@ def dot(left: Floats, right: Floats) -> float:
 
 
 def least(values: Floats) -> float:
-    """Return the smallest value of a vector; a kernel."""
+    """Return the smallest value of a vector, which is not empty; a kernel."""
     a = b = c = d = values[0]
     last = values.size - values.size % 4
     for i in range(0, last, 4):
@@ -71,8 +74,8 @@ def exponential(y: float) -> float:
     unit in the last place of the C library; 0 for y <= -700.
     """
     bounded = y if y > _MIN_EXPONENT else _MIN_EXPONENT
-    rounded = bounded * _LOG2_E + ROUND
-    n = rounded - ROUND
+    rounded = bounded * _LOG2_E + ROUNDING_OFFSET
+    n = rounded - ROUNDING_OFFSET
     r = (bounded - n * _LN2_HIGH) - n * _LN2_LOW
     high = _C8 + r * (_C9 + r * (_C10 + r * (_C11 + r * (_C12 + r * _C13))))
     part = 1.0 + r * (1.0 + r * (_C2 + r * (_C3 + r * (_C4 + r * (_C5 + r * (_C6 + r * (_C7 + r * high)))))))

@@ -20,7 +20,7 @@ from tombola.engine.loop import (
     reveal_immediately,
 )
 from tombola.engine.runner import Runner
-from tombola.engine.tickets import OUTCOME_START, Ticket, is_pending, mark_answered, ticket_cells
+from tombola.engine.tickets import OUTCOME_START, Ticket, is_pending, mark_answered, read_ticket
 from tombola.feedback.base import (
     EMPTY_CELLS,
     EncodedOutcome,
@@ -54,7 +54,7 @@ class _Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BanditFeedback(FeedbackModel):
-    """Reveal the loss of the action played. An outcome is that loss."""
+    """Reveal the loss of the action played. An outcome is that loss, one float."""
 
     @property
     def outcome_width(self) -> int:
@@ -91,7 +91,7 @@ class BanditFeedback(FeedbackModel):
             return is_exact and cost is label is None and step(memory, cells, round_, action, probability, loss)
 
         def observe(cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-            return bool(step(memory, cells, index, *ticket_cells(cells, index), outcome[0]))
+            return bool(step(memory, cells, index, *read_ticket(cells, index), outcome[0]))
 
         return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 

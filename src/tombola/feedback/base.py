@@ -66,6 +66,7 @@ class LiveKernels(NamedTuple):
             )
 
 
+# In place of the round of a ticket, where none was issued.
 NEEDS_PLAN, TABLE_FULL = -1, 0
 # Example of `TicketTable.cells`, from which the compiler takes the type of the argument.
 EMPTY_CELLS = np.zeros((1, 1))
@@ -95,7 +96,7 @@ class StepRunner:
         return ticket[1:]
 
     def plan(self, played: int) -> None:
-        """Call the learner's `plan` until it no longer needs to.
+        """Let the learner plan until it no longer needs to.
 
         played: the number of rounds played so far.
         """
@@ -106,8 +107,11 @@ class StepRunner:
     def learn(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
         """Pass the encoded outcome of a play to the learner.
 
+        Raises FeedbackError if the outcome is not valid.
+
         round: the round of the play, from 1.
         action, probability: as returned by `act`.
+        outcome: encoded by the feedback model.
         """
         self._cells[0, ROUNDS], self._cells[1, :OUTCOME_START] = 1.0, (action, probability, 0.0)
         self._learn(self._cells, 1, round, outcome)
@@ -156,13 +160,13 @@ class FeedbackModel(ABC):
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model for a learner; the base class rejects budgets and features.
+        """Return the model for a learner; ParameterError if an argument does not fit.
 
         learner: an instance of a learner.
         horizon: number of rounds.
         actions: number of actions, without an added null action.
-        budget_run: resolved budget and stop rule, or None.
-        features: number of features of a row, or None.
+        budget_run: resolved budget and stop rule, required by learners under a budget; else None.
+        features: number of features of a row, required by learners that use them; else None.
         """
         if budget_run is not None:
             raise ParameterError(
@@ -203,20 +207,21 @@ class FeedbackModel(ABC):
         return ()
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> EncodedOutcome:
-        """Return the encoded costs of a play, one float per resource.
+        """Return the costs of an outcome as they are encoded; empty without a budget.
 
-        The base class has no costs, and raises FeedbackError unless `cost` is None.
+        One float per resource, of the action played or, with full feedback, of each listed action in turn. Raises
+        FeedbackError for invalid costs, and for any cost without a budget.
 
         owner: function of the user, named in the error message.
-        action: the action played.
-        cost: as the user gave it.
+        action: the action played, from 0.
+        cost: as the user gave it; None for the known prices.
         """
         if cost is not None:
             raise FeedbackError(f"{owner}: expected no cost without a budget, got {cost!r}; leave it out.")
         return ()
 
     def init(self, learner: Any) -> Any:
-        """Return the initial state of a learner."""
+        """Return the state of a learner before the first round, a named tuple."""
         return learner.init(actions=self.actions, horizon=self.horizon)
 
     @abstractmethod
@@ -236,7 +241,8 @@ class FeedbackModel(ABC):
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
         """Call the learner's `plan` with its state, in plain Python.
 
-        workspace: of the learner in play.
+        state, rng: of the learner, changed in place.
+        workspace: as returned by `workspace`, of the learner in play.
         """
         learner.plan(state=state, rng=rng)
 
@@ -248,7 +254,10 @@ class FeedbackModel(ABC):
         """
 
     def step_runner(self, learner: Any, rng: RngState) -> StepRunner:
-        """Return a `StepRunner` that plays the learner without a ticket table."""
+        """Return a `StepRunner` that plays the learner without a ticket table.
+
+        rng: random generator of the learner, changed in place.
+        """
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
     def encode_features(self, given: Any) -> Any:
@@ -354,7 +363,7 @@ def copy_into(target: Floats, given: Any) -> bool:
 
 
 def are_losses(losses: Floats) -> bool:
-    """Return whether all numbers are in [0, 1]; a kernel."""
+    """Return whether all numbers of a vector are in [0, 1], none NaN; a kernel."""
     valid = True
     for loss in losses:
         valid = valid and 0.0 <= loss <= 1.0

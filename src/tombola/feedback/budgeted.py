@@ -48,7 +48,7 @@ from tombola.engine.tickets import (
     has_native_types,
     is_pending,
     mark_answered,
-    ticket_cells,
+    read_ticket,
     write_ticket,
 )
 from tombola.errors import FeedbackError, ParameterError
@@ -77,7 +77,7 @@ class Workspace(NamedTuple):
 
     played: mix of each play in flight, shape (ring, k).
     actions, probabilities: the drawn action of each play in flight, and its probability.
-    reserved: ticks reserved for each play in flight, shape (ring, resources).
+    reserved: costs reserved for each play in flight, in ticks (see `BudgetTracker`), shape (ring, resources).
     row, raw, scaled: losses, costs, and costs in the common scale of the current row.
     affordable, played_copy: copies for the learner, which may write into them.
     n_listed: number of actions without an added null action.
@@ -190,7 +190,9 @@ class BudgetedFeedback(FeedbackModel):
         return _unpack_row_outcome
 
     def make_observe(self, observe: Kernel) -> Kernel:
-        """Return the kernel that passes a round to the learner: here the whole row.
+        """Return the kernel that passes the feedback of a round to the learner.
+
+        It is `observe_round(state, round, workspace, slot)`; `slot` is the place of the play in the ring buffers.
 
         observe: kernel `observe` of the learner.
         """
@@ -215,10 +217,6 @@ class BudgetedFeedback(FeedbackModel):
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model of a learner under a budget.
-
-        An added null action is one more action. Arguments as in the base class.
-        """
         if budget_run is None:
             raise ParameterError(
                 f"budget: {type(learner).__name__} needs one, got none; write for example budget=Budget(90.0)."
@@ -241,7 +239,7 @@ class BudgetedFeedback(FeedbackModel):
 
         def observe(cells: Floats, index: int, round: int, numbers: EncodedOutcome) -> bool:
             outcome[:] = numbers
-            return bool(step(memory, workspace, prices, outcome, cells, index, *ticket_cells(cells, index), round))
+            return bool(step(memory, workspace, prices, outcome, cells, index, *read_ticket(cells, index), round))
 
         return LiveKernels(partial(act, *hand), observe_fast, observe, runner)
 
@@ -551,11 +549,14 @@ def _unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outco
 
 
 def unpack_action(workspace: Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
-    """Copy loss and costs of one action into the current row; return validity.
+    """Copy loss and costs of one action into the current row of the workspace.
 
+    A kernel. Returns whether they are valid: a loss in [0, 1], and costs from 0 to the worst cost, equal to the price
+    where one is known.
+
+    workspace: changed in place.
     prices: costs known in advance, shape (actions, resources), NaN where unknown.
-    costs: of the action, shape (resources,).
-    workspace: holds the current row.
+    action, loss, costs: index of the action, its loss, and its costs, shape (resources,).
     """
     workspace.row[action] = loss
     valid = 0.0 <= loss <= 1.0

@@ -30,10 +30,7 @@ class BudgetedBanditFeedback(BudgetedFeedback):
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model of a learner; fluid play is rejected.
-
-        Only one action is observed, so a mix of all actions cannot be played.
-        """
+        # Only one action is observed, so a mix of all actions cannot be played.
         if budget_run is not None and budget_run.mixed:
             raise ParameterError(
                 f"play: mixed is for learners with full feedback, got {type(learner).__name__}, which has bandit "

@@ -20,7 +20,7 @@ from tombola.engine.loop import (
     reveal_immediately,
 )
 from tombola.engine.runner import Runner
-from tombola.engine.tickets import OUTCOME_START, Ticket, has_native_types, is_pending, mark_answered, ticket_cells
+from tombola.engine.tickets import OUTCOME_START, Ticket, has_native_types, is_pending, mark_answered, read_ticket
 from tombola.feedback.base import (
     EMPTY_CELLS,
     EncodedOutcome,
@@ -88,7 +88,7 @@ class FullFeedback(FeedbackModel):
 
         def observe(cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
             losses[:] = outcome
-            return bool(step(memory, losses, cells, index, *ticket_cells(cells, index), round))
+            return bool(step(memory, losses, cells, index, *read_ticket(cells, index), round))
 
         return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 

@@ -96,7 +96,7 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
         return
     if check:
         raise ReplayError(f"ticket {round}")
-    cells = session.book.cells
+    cells = session.ticket_table.cells
     cells[round, ACTION], cells[round, PROBABILITY] = action, math.nan if probability is None else probability
 
 
@@ -131,11 +131,11 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
             raise ValueError("malformed outcome")
     if not (type(round) is int and 1 <= round <= session.round):
         raise ValueError("outcome of an unknown ticket")
-    outcome, model = tuple(value), session.feedback_model
+    outcome, model, cells = tuple(value), session.feedback_model, session.ticket_table.cells
     # Kernels check losses and costs. Labels and weights are checked here: encoding must not change them.
-    if model.default_actions is not None and model.validate(int(session.book.cells[round, ACTION]), outcome) != outcome:
+    if model.default_actions is not None and model.validate(int(cells[round, ACTION]), outcome) != outcome:
         raise ValueError("malformed outcome")
-    session._live.learn(session.book.cells, round, round, outcome)
+    session._live.learn(cells, round, round, outcome)
 
 
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
@@ -147,7 +147,7 @@ def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[fl
     outcome: as given by the user.
     owner: named in the error message.
     """
-    action = int(session.book.cells[outcome.round, ACTION])
+    action = int(session.ticket_table.cells[outcome.round, ACTION])
     given = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}
     try:
         return session.feedback_model.encode(outcome.round, action, given)

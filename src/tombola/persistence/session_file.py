@@ -289,7 +289,7 @@ class SessionFile(ProcessBound):
         with self._writing() as session:
             known = self._leases.find(request, worker, count)
             if known is not None:
-                return self._assignments([session.book.ticket(number) for number in known.tickets])
+                return self._assignments([session.ticket_table.ticket(number) for number in known.tickets])
             tickets: list[Ticket] = []
             if reissue_after is not None:
                 pending = {ticket.round: ticket for ticket in self._pending(session)}
@@ -351,7 +351,7 @@ class SessionFile(ProcessBound):
                     "stays spent; record the next outcomes as they are."
                 )
             number = self._issued(session, "SessionFile.amend", round)
-            before = session.book.outcome(number)
+            before = session.ticket_table.outcome(number)
             if before is None:
                 raise ConflictError(
                     f"SessionFile.amend: expected a ticket with an outcome, got {number}, which has none; "
@@ -375,7 +375,7 @@ class SessionFile(ProcessBound):
         """
         with self._writing() as session:
             number = self._issued(session, "SessionFile.cancel", round)
-            if session.book.outcome(number) is not None:
+            if session.ticket_table.outcome(number) is not None:
                 raise ConflictError(f"SessionFile.cancel: ticket {number} has an outcome; amend it instead.")
             if number in self._cancelled:
                 return False
@@ -413,7 +413,7 @@ class SessionFile(ProcessBound):
         """Return the ticket with this number; FeedbackError if it was not issued."""
         with self._reading() as session:
             number = self._issued(session, "SessionFile.assignment", round)
-            return self._assignments([session.book.ticket(number)])[0]
+            return self._assignments([session.ticket_table.ticket(number)])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
         """Return the row of each ticket: the cells of the list's own columns, in order.
@@ -553,7 +553,7 @@ class SessionFile(ProcessBound):
         self._cancelled, self._amended, self._leases = set(), set(), LeaseTable()
         session = self._new_session()
         # Memory for all rounds, which the system provides page by page: no copies while the table grows.
-        session.book.cells = np.zeros((1 + self.horizon, session.book.cells.shape[1]))
+        session.ticket_table.cells = np.zeros((1 + self.horizon, session.ticket_table.cells.shape[1]))
         self._session = session
         return session
 
@@ -635,13 +635,13 @@ class SessionFile(ProcessBound):
     def _replay_cancel(self, session: Session, round_: Any) -> None:
         if type(round_) is not int or not 1 <= round_ <= session.round:
             raise ValueError("unknown ticket")
-        if round_ in self._cancelled or session.book.outcome(round_) is not None:
+        if round_ in self._cancelled or session.ticket_table.outcome(round_) is not None:
             raise ValueError("ticket is not pending")
         self._cancelled.add(round_)
 
     def _replay_amendment(self, session: Session, event: LogEvent) -> None:
         round_ = event.key
-        if type(round_) is not int or not 1 <= round_ <= session.round or session.book.outcome(round_) is None:
+        if type(round_) is not int or not 1 <= round_ <= session.round or session.ticket_table.outcome(round_) is None:
             raise ValueError("ticket has no outcome")
         if not self.feedback_model.supports_amend:
             raise ValueError("outcomes under a budget are final")
@@ -649,7 +649,7 @@ class SessionFile(ProcessBound):
         value = event.value
         if not (isinstance(value, list) and len(value) == self.feedback_model.outcome_width):
             raise ValueError("malformed outcome")
-        self.feedback_model.validate(session.book.ticket(round_).action, tuple(value))
+        self.feedback_model.validate(session.ticket_table.ticket(round_).action, tuple(value))
         self._amended.add(round_)
 
     def _issue_next(self, session: Session, count: int) -> list[Ticket]:
@@ -683,10 +683,10 @@ class SessionFile(ProcessBound):
         encoded = encode_outcome(session, outcome._replace(round=round_), "SessionFile.record")
         if round_ in self._cancelled:
             raise ConflictError(f"SessionFile.record: ticket {round_} was cancelled; record only pending tickets.")
-        before = session.book.outcome(round_)
+        before = session.ticket_table.outcome(round_)
         if before is None:
             self._log.append("outcome", round_, list(encoded))
-            session._live.learn(session.book.cells, round_, round_, encoded)
+            session._live.learn(session.ticket_table.cells, round_, round_, encoded)
             return True
         if before != encoded:
             first, now = (self._outcome_text(found, outcome.units or self.units) for found in (before, encoded))

@@ -56,7 +56,7 @@ def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
 
     kind is "ticket" or "outcome", round the number of the ticket; values as in `tombola.persistence.session_events`.
     """
-    table, width = session.book, session.feedback_model.outcome_width
+    table, width = session.ticket_table, session.feedback_model.outcome_width
     columns = table.columns()
     outcomes, features = columns["outcomes"].reshape(-1, width), columns["shown"]
     tickets, events, issued = table.tickets, [], 0

@@ -49,7 +49,7 @@ class TicketView:
         self.horizon, self.n_actions, self.round = session.horizon, self.feedback_model.n_listed_actions, session.round
         self.amended, self.cancelled = amended, cancelled
         # Rows of a table never change once answered, so copying the flags makes a snapshot.
-        self._cells = session.book.cells[1 : self.round + 1]
+        self._cells = session.ticket_table.cells[1 : self.round + 1]
         self._answered = self._cells[:, ANSWER_INDEX] > 0
 
     @property

@@ -46,7 +46,7 @@ class RouterCertificate:
 
     @property
     def text(self) -> str:
-        """The statement in words; it says so if nothing is certain yet."""
+        """The statement about the rows to come as a sentence, certain or not yet."""
         share = f"{100 * (1 - self.level):g} %"
         if self.left and self.gain_left > 0:
             return (
@@ -88,6 +88,8 @@ def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> Route
 
     None if no router is in use then.
 
+    trace: as returned by `Routed.play`.
+    rows: number of first rows that are used.
     level: probability that a statement of any block fails.
     """
     blocks = [(number, one) for number, one in enumerate(trace.blocks, 1) if one.start < rows]
@@ -106,13 +108,14 @@ def certify_session(session: "Session", level: float = 0.05) -> RouterCertificat
 
     None if no router is in use.
 
-    Rows of the present block are used up to the first without an answer, so that delays may depend on the rows.
+    Rows of the present block are used up to the first without feedback, so that delays may depend on the rows.
 
+    session: of the learner `Routed`.
     level: probability that a statement of any block fails.
     """
     router: Any = session._live.runner
     first = router.block_rounds[-1] if router.block_rounds else 0
-    cells = session.book.cells[first : session.round + 1]
+    cells = session.ticket_table.cells[first : session.round + 1]
     missing = np.flatnonzero(cells[:, ANSWER_INDEX] == 0)
     cells = cells[: missing[0]] if missing.size else cells
     choices = cells[:, router.shown + 1].astype(np.int64)

@@ -27,6 +27,7 @@ _MIN_LEAF_SHARE = 0.05
 class Importance(NamedTuple):
     """A feature, and the loss per row that a router saves with it.
 
+    name: of the feature.
     gain: rise of the mean loss, on rows it was not trained on, when the feature is shuffled.
     """
 
@@ -38,6 +39,8 @@ def block_means(trace: RoutedTrace) -> Floats:
     """Return the mean loss of the unguarded router in each block.
 
     It is the learning curve at the starts of the blocks; shape (blocks,).
+
+    trace: of `Routed.play` with a constant delay.
     """
     return np.array([trace.router_losses[block.start : block.end].mean() for block in trace.blocks])
 
@@ -69,6 +72,7 @@ def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tu
 
     pool: with features.
     models: families to fit; the best by out-of-bag loss is used.
+    seed: of the split, the models and the shuffles.
     """
     rng = np.random.default_rng(seed)
     order, features = rng.permutation(pool.rows), np.asarray(pool.features, np.float64)

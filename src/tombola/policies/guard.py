@@ -35,7 +35,7 @@ class Stakes(NamedTuple):
 
     probabilities: of playing the router.
     capital: rows at risk before the round.
-    reserve: the second account, for the limit `worst`, less the stakes of rows not yet answered; infinite without it.
+    reserve: the second account, for the limit `worst`, less the stakes of rows not yet known; infinite without it.
     """
 
     probabilities: Floats
@@ -66,9 +66,10 @@ class Guard:
             _validate.real("Guard", "worst", self.worst, least=0)
 
     def new_state(self) -> Floats:
-        """Return the accounts before the first round, indexed by `CAPITAL` to `PENDING`.
+        """Return the accounts before the first round, shape (5,).
 
-        The array has shape (5,); the functions of this module change it in place.
+        Capital, sums of differences and of their squares, second account, and stakes of rows not yet known; indexed by
+        `CAPITAL` to `PENDING`. The functions of this module change them in place.
         """
         return np.array([self.risk, 0.0, 0.0, np.inf if self.worst is None else self.worst, 0.0])
 
@@ -77,9 +78,9 @@ class Guard:
 
         b and a are the losses of the safe learner and of the router.
 
-        settled: b - a on row n + 1 with the policies after n answers, for n = 0, 1, ...; shape (T,).
+        settled: b - a on row n + 1 with the policies after n rows are known, for n = 0, 1, ...; shape (T,).
         played: b - a on the row of round t with the policies it was played with; equal to `settled` without delay.
-        delay: the number of rounds after which a row is answered.
+        delay: the number of rounds after which the losses of a row are known.
 
         >>> guard = Guard(risk=2.0)
         >>> lost = np.full(50, -1.0)
@@ -95,10 +96,10 @@ class Guard:
 
 
 def stake_of(state: Floats, reserved: float) -> float:
-    """Return the stake: the probability with which the router is played now.
+    """Return the stake: the probability, in [0, 1], of playing the router now.
 
-    state: accounts, see `Guard.new_state`.
-    reserved: part of the capital that is at stake already, on rows without an answer.
+    state: accounts, as returned by `Guard.new_state`.
+    reserved: part of the capital that is at stake already, on rows with unknown losses.
     """
     rate = min(max((PRIOR_GAIN + state[GAIN]) / (PRIOR_SQUARES + state[SQUARES]), MIN_RATE), MAX_RATE)
     stake = min(1.0, rate * (state[CAPITAL] - reserved))
@@ -108,7 +109,7 @@ def stake_of(state: Floats, reserved: float) -> float:
 
 
 def settle(state: Floats, stake: float, difference: float) -> None:
-    """Add safe loss - router loss of a row to the capital, times its stake.
+    """Add safe loss - router loss of a row to the capital, times its stake; a kernel.
 
     state: accounts, changed in place.
     stake: probability of the router with which the row counts.
@@ -119,10 +120,10 @@ def settle(state: Floats, stake: float, difference: float) -> None:
     state[SQUARES] += difference * difference
 
 
-def answer(state: Floats, stake: float, difference: float) -> None:
-    """Release the stake of a row that was really played, once it is answered.
+def release(state: Floats, stake: float, difference: float) -> None:
+    """Release the stake of a row that was really played, once its losses are known.
 
-    Its difference is added to the second account, that of the limit `worst`.
+    A kernel. Its difference is added to the second account, that of the limit `worst`.
 
     state: accounts, changed in place.
     stake: probability with which the router was played.
@@ -142,7 +143,7 @@ def _run_guard(stakes: Any, state: Floats, settled: Floats, played: Floats, dela
     for t in range(settled.size):
         n = t - delay
         if n > 0:
-            answer(state, stakes.probabilities[n - 1], played[n - 1])
+            release(state, stakes.probabilities[n - 1], played[n - 1])
         stakes.capital[t] = state[CAPITAL]
         # With delay, no router before the first answer: p_0 = 0 in Theorem C3'.
         if n >= 1 or delay == 0:

@@ -24,7 +24,7 @@ from tombola._types import Floats, Order, RngState, Rounds, Seed
 from tombola.confidence import Betting
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import Workload, compile_step
-from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, is_pending, mark_answered, ticket_cells, write_ticket
+from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, is_pending, mark_answered, read_ticket, write_ticket
 from tombola.errors import ParameterError
 from tombola.feedback import BanditFeedback, make_feedback_model
 from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels
@@ -72,13 +72,14 @@ class _IndexFeedback(FeatureRows, BanditFeedback):
 
 @dataclass(frozen=True, repr=False)
 class LinearIndex:
-    """A ridge regression for each action, with optimism; for bandit feedback.
+    """Play the action of the lowest optimistic prediction from the row's features.
 
-    Play a list with `play`, or give it to `Session` as learner.
+    For bandit feedback: each action has a ridge regression of its losses, and its index is the prediction minus `bonus`
+    standard errors. Play a list with `play`, or give it to `Session` as learner.
 
-    penalty: of slopes, in rows.
+    penalty: ridge penalty of the slopes, in rows: 100 is as strong as 100 rows of slope 0.
     bonus: standard errors by which an index is below the prediction.
-    growth: factor of the rows answered, after which features are standardised again.
+    growth: factor of the number of losses seen, after which features are standardised again.
     risk: rows that its turns may cost against the best fixed action, or None for no guard.
     safe: with `risk`, the learner over fixed actions that plays the other turns.
     level: probability that the promise of `risk` fails.
@@ -123,13 +124,13 @@ class LinearIndex:
         delay: DelayLike | RowDelays = 0,
         seed: Seed,
     ) -> "IndexTrace":
-        """Play the whole list once.
+        """Play the whole list once, and return its trace.
 
-        The loss of the action played is seen `delay` rounds later.
-
+        pool: the list.
         features: shape (rows, features); None for those of the pool.
         order: input model: "random", "iid" or "given".
         delay: rounds until the loss is seen.
+        seed: of the order and of the safe learner.
         """
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
@@ -146,7 +147,7 @@ class LinearIndex:
 
 @dataclass(frozen=True, eq=False)
 class IndexTrace:
-    """Hold one pass over the list.
+    """Trace of one pass of `LinearIndex` over a list.
 
     order: row number of each round.
     losses: of all actions, in the order of play, rounds x actions.
@@ -194,10 +195,11 @@ class _IndexState(NamedTuple):
 
 
 class LiveIndex:
-    """An index in play, with the safe learner and the lower bound of the guard.
+    """A `LinearIndex` in play, with the safe learner and the lower bound of the guard.
 
-    Call `choose` for each round and `learn` for each answer; sessions call `act` and `observe`.
+    Call `choose` for each round and `learn` for each loss; sessions call `act` and `observe`.
 
+    index: the learner with its parameters.
     actions, horizon, n_features: numbers of actions, rounds and features.
     rng: of the safe learner.
     """
@@ -252,12 +254,12 @@ class LiveIndex:
         return int(self._choose(self.ridges, self.scores, float(self.index.bonus))), 1.0
 
     def learn(self, round: int, action: int, features: Floats, loss: float) -> None:
-        """Add an answered row.
+        """Learn from the loss of a round.
 
         The safe learner and its bounds see the rows of their turns only.
 
         round: from 1.
-        action, features, loss: of that round.
+        action, features, loss: of that round; the action played, from 0, the row, and the loss in [0, 1].
         """
         if self.own[round]:
             self.pending -= 1
@@ -289,16 +291,20 @@ class LiveIndex:
         return round_, action, probability
 
     def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-        """Return False: all feedback is left to `observe`."""
+        """Return False and change nothing: there is no fast path, use `observe`.
+
+        cells, ticket, loss, cost, label: not used; parameters of every `LiveKernels.observe_fast`.
+        """
         return False
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Learn from an encoded outcome; False if the ticket is not pending.
+        """Learn from an encoded outcome; return False if the ticket is not pending.
 
-        cells, index: cells of the ticket table, and the row of the ticket.
-        outcome: the loss, as its first number.
+        cells, index: cells of the ticket table, changed in place, and the row of the ticket.
+        round: the round of the ticket, from 1; not used.
+        outcome: the loss in [0, 1], as its first number; False outside of it.
         """
-        action, probability = ticket_cells(cells, index)
+        action, probability = read_ticket(cells, index)
         if not is_pending(cells, index, action, probability) or not 0.0 <= outcome[0] <= 1.0:
             return False
         cells[index, OUTCOME_START] = outcome[0]

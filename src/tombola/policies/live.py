@@ -27,13 +27,13 @@ from tombola.engine.tickets import (
     has_native_types,
     is_pending,
     mark_answered,
-    ticket_cells,
+    read_ticket,
     write_ticket,
 )
 from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback import FullFeedback, make_feedback_model
 from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels, are_losses, copy_into
-from tombola.policies.guard import CAPITAL, PENDING, Guard, answer, settle, stake_of
+from tombola.policies.guard import CAPITAL, PENDING, Guard, release, settle, stake_of
 from tombola.policies.models import Fitted, actions_of, choose, fit_models
 from tombola.rng import RngStreams, new_rng, uniform
 
@@ -69,6 +69,8 @@ class RouterState(NamedTuple):
 def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
     """Return the seed of the safe learner, and the guard's generator.
 
+    rng: of the session; not changed.
+
     No model and no learner sees the guard's generator: otherwise a router could lose without limit.
     """
     safe, guard = np.random.SeedSequence([int(word) for word in rng]).spawn(2)
@@ -88,7 +90,13 @@ class FeatureRows:
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model for a learner, with features and without a budget; see `FeedbackModel`."""
+        """Return the model for a learner with features; ParameterError with a budget.
+
+        learner: an instance of a learner.
+        horizon, actions: number of rounds and of actions.
+        budget_run: must be None.
+        features: number of features of a row.
+        """
         if budget_run is not None:
             raise ParameterError(
                 f"budget: expected none with {type(learner).__name__}, got one; leave it out, or play RoutedLP."
@@ -123,7 +131,10 @@ class FeatureRows:
 
 @dataclass(frozen=True, eq=False)
 class RoutedFeedback(FeatureRows, FullFeedback):
-    """Show features before the decision, all losses after the delay."""
+    """Show features before the decision, all losses after the delay.
+
+    An outcome is the losses of all actions, shape (k,).
+    """
 
     @property
     def n_decision(self) -> int:
@@ -171,7 +182,7 @@ class LiveRouter:
 
     @property
     def state(self) -> RouterState:
-        """The guard and the model in use."""
+        """The capital of the guard, and the name of the model in use."""
         rows = self.starts[self.trained] if self.trained >= 0 else 0
         name = None if self.model is None else type(self.model).__name__
         return RouterState(float(self.account[CAPITAL]), len(self.answered), rows, name)
@@ -200,7 +211,7 @@ class LiveRouter:
 
         cells: of the ticket table, changed in place.
         features: of the row.
-        decision: the record, from `decision`.
+        decision: the record, as returned by the method `decision`.
         force: take stake, safe choice and capital from the record too, because an answer was amended since.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
@@ -218,7 +229,7 @@ class LiveRouter:
         return type(number) is float and number.is_integer() and _NO_ROUTER <= number < len(self.losses)
 
     def decision(self, cells: Floats, round: int) -> list[float]:
-        """Return the record of a round, for the event log.
+        """Return the record of the decision in a round, from 1, for the event log.
 
         It has stake, choices of router and safe learner, capital, and new choices for rows in flight.
 
@@ -239,13 +250,14 @@ class LiveRouter:
         return is_exact and self._learn(cells, *ticket)
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Observe an encoded outcome; False if the ticket is not pending.
+        """Observe an encoded outcome; return False if the ticket is not pending.
 
-        cells, index: cells of the ticket table, and the row of the ticket.
-        outcome: a loss for each action.
+        cells, index: cells of the ticket table, changed in place, and the row of the ticket.
+        round: the round of the ticket, from 1; not used.
+        outcome: a loss in [0, 1] for each action.
         """
         self.losses[:] = outcome
-        return self._learn(cells, index, *ticket_cells(cells, index))
+        return self._learn(cells, index, *read_ticket(cells, index))
 
     def _advance(self) -> bool:
         """Move to the block of the rows answered so far; return whether it is a new one."""
@@ -324,7 +336,7 @@ class LiveRouter:
         cells[round, OUTCOME_START : self.shown] = self.losses
         stake, router, safe, _, settled = cells[round, self.shown : self.shown + DECISION_WIDTH].tolist()
         played = self._difference(int(safe), int(router))
-        answer(self.account, stake, played)
+        release(self.account, stake, played)
         n = len(self.answered)
         if self.reserves:
             settle(self.account, stake, played)

@@ -81,10 +81,11 @@ class Trees:
     max_features: float = 1 / 3
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
-        """Fit the forest; the same versions and seed give the same bits.
+        """Fit the forest and return it; the same versions and seed give the same bits.
 
-        features: shape (rows, features).
+        features: shape (rows, features), NaN where missing.
         centred: losses minus their row means, shape (rows, actions).
+        seed: of the bootstrap and the splits.
         """
         try:
             from sklearn.ensemble import ExtraTreesRegressor
@@ -104,8 +105,8 @@ class FittedTrees:
     """Flattened trees with the medians that replace missing features.
 
     flat: the trees.
-    filler: median of each feature in the training rows.
-    out_of_bag: predictions for the training rows, each by the trees that did not see it.
+    filler: median of each feature in the training rows, shape (features,).
+    out_of_bag: predictions for the training rows by the trees that did not see them, shape (rows, actions).
     """
 
     flat: FlatTrees
@@ -113,7 +114,10 @@ class FittedTrees:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the mean over trees of the leaf values, shape (rows, actions)."""
+        """Return the mean over trees of the leaf values, shape (rows, actions).
+
+        features: shape (rows, features), NaN where missing.
+        """
         return self.flat.predict(_fill(features, self.filler))
 
 
@@ -125,9 +129,11 @@ class Ridge:
     """
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
-        """Fit by one decomposition of the smaller Gram matrix; `seed` is unused.
+        """Fit the regression and return it, with exact leave-one-out predictions.
 
-        Leave-one-out residuals are exact. Arguments as in `Model.fit`.
+        features: shape (rows, features), NaN where missing.
+        centred: losses minus their row means, shape (rows, actions).
+        seed: unused.
         """
         filler = _medians(features)
         filled = _fill(features, filler)
@@ -170,7 +176,10 @@ class FittedRidge:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the linear predictions, shape (rows, actions)."""
+        """Return the predicted centred losses, shape (rows, actions).
+
+        features: shape (rows, features), NaN where missing.
+        """
         standard = (_fill(features, self.filler) - self.shift) / self.scale
         return np.asarray(standard @ self.weights + self.intercept)
 
@@ -194,9 +203,11 @@ class SklearnModel:
     regressor: Any
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
-        """Fit a copy, and return it; random states that are not set become `seed`.
+        """Fit a copy of the regressor, and return it.
 
-        features, centred: as in `Model.fit`.
+        features: shape (rows, features), NaN where missing.
+        centred: losses minus their row means, shape (rows, actions).
+        seed: of the cross-validation, and the random state of the copy unless it has one.
         """
         whole = self._copy(seed)
         if type(whole).__name__ in _FORESTS and whole.bootstrap:
@@ -230,6 +241,8 @@ class SklearnModel:
 class FittedSklearn:
     """A fitted regressor with the medians that replace missing features.
 
+    regressor: fitted to all training rows.
+    filler: median of each feature in the training rows, shape (features,).
     out_of_bag: cross-validated predictions for the training rows, shape (rows, actions).
     """
 
@@ -238,7 +251,10 @@ class FittedSklearn:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the predictions of the regressor, shape (rows, actions)."""
+        """Return the predictions of the regressor, shape (rows, actions).
+
+        features: shape (rows, features), NaN where missing.
+        """
         return np.asarray(self.regressor.predict(_fill(features, self.filler)), np.float64)
 
 
@@ -277,6 +293,7 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
 def fit_models(models: Sequence[Model], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
     """Fit all models to centred losses; return them, and their mean if several.
 
+    models: families to fit.
     features: shape (rows, features).
     losses: shape (rows, actions); centred here.
     seed: of every model.
@@ -286,7 +303,10 @@ def fit_models(models: Sequence[Model], features: Floats, losses: Floats, seed: 
 
 
 def with_mean(fitted: list[Fitted]) -> list[Fitted]:
-    """Return the fitted models, followed by their mean if there are several."""
+    """Return the fitted models, followed by their mean if there are several.
+
+    The mean is a model that predicts the mean of their predictions.
+    """
     if len(fitted) < 2:
         return fitted
     return [*fitted, _FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0))]

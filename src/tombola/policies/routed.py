@@ -39,7 +39,7 @@ from tombola.policies.models import Model, Ridge, Trees, actions_of, as_models, 
 from tombola.pool import Pool
 from tombola.rng import RngStreams, uniform
 
-# Answered rows before the first training: fewer say nothing about features.
+# Rows with known losses before the first training: fewer say nothing about features.
 FIRST_BLOCK = 16
 # Models that compete in each block: trees with two sizes of leaves, and a linear model.
 _DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(10), Ridge())
@@ -47,7 +47,10 @@ _DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(10), Ridge())
 
 @dataclass(frozen=True, repr=False)
 class Routed:
-    """A guarded router for full information.
+    """Choose the action of each row by its features, guarded by a safe learner.
+
+    The losses of all actions are seen after each row. Models are trained at the starts of growing blocks, and the
+    best one is the router; a `Guard` limits its cost against the safe learner.
 
     safe: the learner over fixed actions that the guarantee compares with.
     models: of row-centred losses: those of this package, or regressors of scikit-learn such as `Lasso()`.
@@ -107,12 +110,14 @@ class Routed:
         delay: DelayLike | RowDelays = 0,
         seed: Seed,
     ) -> "RoutedTrace":
-        """Play the whole list once; the safe learner meets the same order.
+        """Play the whole list once; the safe learner plays the same order.
 
+        pool: the list.
         features: shape (rows, features); None for those of the pool.
         order: input model: "random", "iid" or "given".
         delay: rounds until the losses of a row are seen. Delays that are not constant are played as in a session with
             `delays="any"`: the stake of every row in flight is reserved, and `risk` holds on every order.
+        seed: of the order, the learners and the guard.
         """
         table = as_features("Routed", features, pool)
         streams = RngStreams(seed)
@@ -159,9 +164,9 @@ class Routed:
         return RoutedTrace(order, losses, safe, played, stakes, cells[1:, ACTION] != safe, ())
 
     def block_starts(self, rounds: int) -> list[int]:
-        """Return the numbers of answered rows at which models are trained.
+        """Return the numbers of rows with known losses at which models are trained.
 
-        rounds: number of rounds.
+        rounds: number of rounds; all results are below it.
         """
         return block_starts(rounds, self.growth)
 
@@ -190,7 +195,7 @@ class Routed:
 class Block:
     """Hold one training, and the rows for which its router is in use.
 
-    start: rows answered when the models are trained; `end`: at the next training.
+    start: rows with known losses when the models are trained; `end`: at the next training.
     model: name of the best model; None if none beats the best fixed action, so that there is no router.
     out_of_bag_loss: mean loss of the model on its training rows, by parts that did not see them.
     """
@@ -203,7 +208,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class RoutedTrace:
-    """Hold one pass over the list: losses of safe learner, router and mixture.
+    """Trace of one pass of `Routed` over a list: safe learner, router and guard.
 
     `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
 
@@ -211,7 +216,7 @@ class RoutedTrace:
     losses: of all actions, in the order of play, rounds x actions.
     safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
     stakes: probability of the router in each round, with the accounts of the guard.
-    routed: the rounds in which the router was played.
+    routed: True in the rounds in which the router was played, shape (rounds,).
     blocks: the trainings; empty if the delay is not constant.
     """
 
@@ -225,12 +230,12 @@ class RoutedTrace:
 
     @cached_property
     def safe_losses(self) -> Floats:
-        """The losses of the safe learner, round by round."""
+        """The losses of the safe learner, round by round, shape (rounds,)."""
         return self.losses[np.arange(len(self.losses)), self.safe_actions]
 
     @cached_property
     def router_losses(self) -> Floats:
-        """The losses of the unguarded router, round by round."""
+        """The losses of the unguarded router, round by round, shape (rounds,)."""
         return self.losses[np.arange(len(self.losses)), self.router_actions]
 
     @property
@@ -256,7 +261,7 @@ class RoutedTrace:
 
     @property
     def actions(self) -> Rounds:
-        """The actions really played."""
+        """The actions really played, shape (rounds,)."""
         return np.asarray(np.where(self.routed, self.router_actions, self.safe_actions), np.int64)
 
     @property
@@ -276,10 +281,11 @@ class RoutedTrace:
 
 
 def block_starts(rounds: int, growth: float) -> list[int]:
-    """Return the numbers of answered rows at which models are trained.
+    """Return the numbers of rows with known losses at which models are trained.
 
     They start at FIRST_BLOCK and end below `rounds`.
 
+    rounds: number of rounds.
     growth: factor from one to the next, above 1.
 
     >>> block_starts(60, 1.5)

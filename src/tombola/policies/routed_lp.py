@@ -67,9 +67,9 @@ class _Router(NamedTuple):
 
 @dataclass(frozen=True)
 class RoutedLP:
-    """Route by features under a hard budget with one resource.
+    """Choose the action of each row by its features, within a hard budget.
 
-    Full rows with costs are seen after each play.
+    One resource. Full rows with costs are seen after each play.
 
     models: of losses and costs: those of this package, or regressors of scikit-learn.
     growth: the factor of rows seen after which the program is solved again.
@@ -227,14 +227,16 @@ class Rates(NamedTuple):
     loss: float
 
     def may_save(self, router: _Router) -> bool:
-        """Return whether a higher price of cost is of use for a router.
+        """Return whether a router may save: spend less by a higher price of cost.
 
-        It is if the budget is exceeded or, with a target, if the target is reached.
+        It may with a target that it reaches, and without one if it exceeds the budget.
+
+        router: with the mean loss and mean cost of its choices.
         """
         return router.loss < self.loss if self.loss < math.inf else router.cost > self.cost
 
     def best_mix(self, losses: Floats, costs: Floats) -> Floats:
-        """Return the probability of each column in the best mix.
+        """Return the best mix: the probability of each column, shape (columns,).
 
         It is the cheapest mix that reaches the target; without a target, or if none reaches it, the one with the least
         loss within the budget.
@@ -316,7 +318,7 @@ def _play_columns(
 
 @dataclass(frozen=True, eq=False)
 class BudgetedRoutedTrace:
-    """Hold one pass under a budget.
+    """Trace of one pass of `RoutedLP` over a list under a budget.
 
     order: row number of each round.
     losses, costs: of all actions, in the order of play, rounds x actions. With an added null action, the last column of
