@@ -38,7 +38,7 @@ from tombola.learners import (
     PythonLearner,
     Uniform,
 )
-from tombola.learners.reductions.simulation import N_KEPT, play_counts
+from tombola.learners.reductions.simulation import N_KEPT, _play_counts
 from tombola.rng import new_rng
 
 
@@ -211,7 +211,7 @@ def test_python_learner_trains_like_ours() -> None:
         with np.errstate(over="ignore"):
             rng = new_rng(np.random.SeedSequence((1, r)))
             theirs[r] = PythonLearner(lambda k, n: Counter(k)).train(past, 64, rng) / 64
-        ours[r] = play_counts(FollowTheLeader(), past, 64, new_rng(np.random.SeedSequence((2, r)))) / 64
+        ours[r] = _play_counts(FollowTheLeader(), past, 64, new_rng(np.random.SeedSequence((2, r)))) / 64
     error = math.hypot(theirs[:, 0].std(), ours[:, 0].std()) / math.sqrt(200)
     assert abs(theirs[:, 0].mean() - ours[:, 0].mean()) < 5 * error
     mixing = PythonLearner(lambda k, n: None, predict=lambda s: [0.25, 0.75], update=lambda s, losses: None)

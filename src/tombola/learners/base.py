@@ -25,18 +25,19 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 from tombola._types import Floats, RngState
 from tombola.errors import LearnerError
 
-# Kind of feedback: the losses of all actions, or of the action played.
+# Kind of feedback of a learner: "full" reveals the losses of all actions, "bandit" the loss of the action played.
 Feedback = Literal["full", "bandit"]
 # A function that Numba compiles, which also runs as plain Python.
 Kernel: TypeAlias = Callable[..., Any]
 
 
 class Kernels(NamedTuple):
-    """Functions that the engine compiles; one of `act` and `mix` is None.
+    """Functions of a learner that the engine compiles; one of `act` and `mix` is None.
 
-    act, mix: choose an action, or write the probability of every action.
-    observe: updates the state with feedback.
-    needs_plan: returns whether the learner must plan before the next round.
+    act: `act(state, rng)` returns an action and its probability.
+    mix: `mix(state, mix)` writes the probability of every action into `mix`.
+    observe: `observe(state, ...)` updates the state with feedback.
+    needs_plan: `needs_plan(state)` returns whether the learner must plan before the next round.
     """
 
     act: Kernel | None
@@ -66,12 +67,12 @@ class Learner(ABC):
     static methods `act` and `observe`. CONTRIBUTING.md has a complete example.
 
     feedback: kind of feedback.
-    learns: False for a baseline, which ignores feedback.
+    learns: False for a baseline, and for one that needs thousands of rounds: no check that it beats uniform play.
     names_actions: whether a parameter is the index of an action; `compare` then keeps its labels.
     """
 
     feedback: ClassVar[Feedback]
-    learns: ClassVar[bool] = True  # False for a baseline, and for one that needs thousands of rounds
+    learns: ClassVar[bool] = True
     names_actions: ClassVar[bool] = False
 
     @abstractmethod
@@ -112,6 +113,8 @@ class Learner(ABC):
         """Return whether `plan` must run before the next round; a kernel.
 
         False for learners that never plan. `plan` must change the state so that this returns False.
+
+        state: as returned by `init`.
         """
         return False
 
@@ -126,7 +129,7 @@ class Learner(ABC):
 
     @property
     def plans(self) -> bool:
-        """Whether this learner overrides `needs_plan`."""
+        """Whether this learner plans between rounds: it overrides `needs_plan`."""
         return type(self).needs_plan is not Learner.needs_plan
 
     @property
@@ -136,7 +139,7 @@ class Learner(ABC):
 
     @property
     def mixes(self) -> bool:
-        """Whether this learner returns the probability of every action."""
+        """Whether this learner returns a mix, the probability of every action."""
         return False
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
@@ -182,6 +185,7 @@ class MixedLearner(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
+        """Raise AssertionError: the engine draws the action from `mix` instead."""
         raise AssertionError("the engine draws the action of a MixedLearner from its mix")
 
     @property
@@ -212,10 +216,12 @@ def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
 
 
 def bound_of(learner: Any, *, actions: int, horizon: int, delay: int = 0) -> float | None:
-    """Return `learner.bound`, whose parameters are matched by name, in any order.
+    """Return the regret bound of a learner by `learner.bound`; None without a proof.
 
-    Raises LearnerError for other parameters: k and T in the wrong places would give a wrong bound without a sign.
+    Parameters are matched by name. Raises LearnerError for unknown ones: k and T in the wrong places would give a wrong
+    bound without a sign.
 
+    learner: an instance with a method `bound`.
     actions, horizon: number of actions and of rounds.
     delay: constant delay of the feedback, in rounds.
     """

@@ -22,7 +22,7 @@ from tombola.feedback import feedback_type
 if TYPE_CHECKING:
     from tombola.learners.base import Learner
 
-# Packages register their learners in this group: name = "package.module:Class".
+# Group of entry points in which other packages register their learners: name = "package.module:Class".
 ENTRY_POINT_GROUP = "tombola.learners"
 # Packages of classes that learners are made of, imported when a name is not found before: most sessions need none.
 _LAZY_PACKAGES = ("tombola.policies", "tombola.classification")
@@ -76,7 +76,9 @@ def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
 
 
 def parse_learner(text: str) -> "Learner":
-    """Parse a learner such as UCB2 or Hedge(rate=0.1), without evaluating it.
+    """Return the learner of a text such as "UCB2" or "Hedge(rate=0.1)".
+
+    The text is parsed, not evaluated as Python.
 
     Raises ParameterError for unknown names and for anything but constants, learners and keyword parameters.
 

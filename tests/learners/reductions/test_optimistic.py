@@ -27,7 +27,12 @@ from tombola.learners import (
     TsallisSwitching,
 )
 from tombola.learners.base import Learner
-from tombola.learners.reductions.optimistic import SimulatedHistory, compile_simulation, keep_probabilities, store_loss
+from tombola.learners.reductions.optimistic import (
+    _compile_simulation,
+    _SimulatedHistory,
+    _store_loss,
+    keep_probabilities,
+)
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.rng import new_rng
 from twin_cases import OPTIMISTIC, Case, after, each_case, follow
@@ -62,14 +67,16 @@ def test_simulated_mean_is_the_index() -> None:
     """40,000 simulated losses of an action: its index to five standard deviations, false alarm below 1e-6."""
     state = OptimisticSimulation(Listener()).init(2, 400)._replace(past=np.zeros((2, 400)))
     for loss in np.linspace(0.6, 1.0, 62):  # 62 is one of the counts 1, 2, 3, 5, 8, 12, ..
-        store_loss(state, 1, float(loss))
-    store_loss(state, 0, 0.0)
+        _store_loss(state, 1, float(loss))
+    _store_loss(state, 0, 0.0)
     share = keep_probabilities(state)
     expected = lower_index(0.8, 62.0, 400.0, 2, 400.0)
     assert share[0] == 0.0, "an action that never lost has nothing to keep"
-    memory, run = compile_simulation(Listener(), 2, 64, compiled=compiles())
+    memory, run = _compile_simulation(Listener(), 2, 64, compiled=compiles())
     sums = memory.copy()
-    run(sums, new_rng(np.random.SeedSequence(1)), SimulatedHistory(state.past, state.known, share), 40_000, np.zeros(2))
+    run(
+        sums, new_rng(np.random.SeedSequence(1)), _SimulatedHistory(state.past, state.known, share), 40_000, np.zeros(2)
+    )
     count, total = sums[sums.size - 4 : sums.size - 2]
     assert count == 40_000
     assert 0.6 < expected < 0.75

@@ -7,11 +7,11 @@ from tombola.feedback import make_feedback_model
 from tombola.learners import (
     FollowTheLeader,
 )
-from tombola.learners.reductions.training import CHUNK, train
+from tombola.learners.reductions.training import _CHUNK, train
 from tombola.rng import RngStreams
 
 
-@pytest.mark.parametrize("rounds", [CHUNK - 1, CHUNK, CHUNK + 5, 2 * CHUNK])
+@pytest.mark.parametrize("rounds", [_CHUNK - 1, _CHUNK, _CHUNK + 5, 2 * _CHUNK])
 def test_training_plays_requested_rounds(rounds: int) -> None:
     """With a last chunk that is too long, the frequencies of the actions sum to more than 1."""
     learner = FollowTheLeader()

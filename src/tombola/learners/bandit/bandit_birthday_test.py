@@ -18,12 +18,12 @@ _act_ucb1: Kernel = UCB1.act
 _observe_ucb1: Kernel = UCB1.observe
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Grid, points seen, whether the test fired, and the state of UCB1.
 
     grid: number of points; `points` is 1 for each point seen.
     fired: 1 once the test has fired.
-    scale, answered, untried, chosen, seen, means, shrink: as in `ucb1.State`.
+    scale, answered, untried, chosen, seen, means, shrink: as in `ucb1._State`.
     """
 
     grid: float
@@ -59,19 +59,19 @@ class BanditBirthdayTest(Learner):
         if self.grid is not None:
             _validate.integer("BanditBirthdayTest", "grid", self.grid, least=1)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         grid = horizon if self.grid is None else self.grid
-        return State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
+        return _State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         if state.fired[0] == 0.0:
             return 0, 1.0
         action, probability = _act_ucb1(state, rng)
         return action, probability
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         if state.fired[0] > 0.0:
             _observe_ucb1(state, action, probability, loss)
         elif fires(state.points, state.grid, loss):

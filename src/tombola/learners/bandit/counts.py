@@ -11,9 +11,10 @@ _MAX_NEWTON_STEPS = 100
 
 
 def update_mean(seen: Floats, means: Floats, action: int, loss: float) -> None:
-    """Count one more loss of an action and update its mean, in place.
+    """Count one more loss of an action and update its mean, in place; a kernel.
 
-    seen, means: answers and mean loss of each action, shape (k,).
+    seen, means: number and mean of the losses observed of each action, shape (k,).
+    action, loss: the action, from 0, and its new loss, in [0, 1].
     """
     seen[action] += 1.0
     means[action] += (loss - means[action]) / seen[action]
@@ -22,7 +23,7 @@ def update_mean(seen: Floats, means: Floats, action: int, loss: float) -> None:
 def least_tried_action(seen: Floats, chosen: Floats) -> int:
     """Return the least chosen action without feedback; -1 if all have feedback.
 
-    seen, chosen: answers and plays of each action, shape (k,).
+    A kernel. seen, chosen: number of losses observed and of plays of each action, shape (k,).
 
     Without delay this tries every action once, in turn; with delay it goes round in turn until feedback comes.
     """
@@ -34,9 +35,9 @@ def least_tried_action(seen: Floats, chosen: Floats) -> int:
 
 
 def argmin(values: Floats) -> int:
-    """Return the action with the smallest value, the lowest index among equals.
+    """Return the index of the smallest value, the lowest among equals; a kernel.
 
-    A kernel; `values` has shape (k,).
+    values: one number per action, shape (k,).
     """
     best = 0
     for action in range(1, values.size):
@@ -45,8 +46,8 @@ def argmin(values: Floats) -> int:
     return best
 
 
-def kl_lower_bound(mean: float, far: float) -> float:
-    """Return the smallest q with kl(mean, q) <= far, to 1e-12; a kernel.
+def kl_lower_bound(mean: float, divergence: float) -> float:
+    """Return the smallest q with kl(mean, q) <= divergence, to 1e-12; a kernel.
 
     kl is the relative entropy of two Bernoulli distributions. q is in [0, mean].
 
@@ -54,15 +55,15 @@ def kl_lower_bound(mean: float, far: float) -> float:
     inequality; leaving out the term -(1 - mean) ln(1 - q) >= 0 of kl), so u climbs to the root and never passes it.
 
     mean: observed mean loss, in [0, 1].
-    far: largest divergence, 0 or more.
+    divergence: largest relative entropy, in nats, 0 or more.
     """
-    if mean <= _TOLERANCE or far <= 0.0:
-        return mean if far <= 0.0 else 0.0
+    if mean <= _TOLERANCE or divergence <= 0.0:
+        return mean if divergence <= 0.0 else 0.0
     if mean >= 1.0:
-        return math.exp(-far)
-    fixed = mean * math.log(mean) + (1.0 - mean) * math.log(1.0 - mean) - far
+        return math.exp(-divergence)
+    fixed = mean * math.log(mean) + (1.0 - mean) * math.log(1.0 - mean) - divergence
     u = fixed / mean
-    pinsker = mean - math.sqrt(0.5 * far)
+    pinsker = mean - math.sqrt(0.5 * divergence)
     if pinsker > 0.0:
         u = max(u, math.log(pinsker))
     for _ in range(_MAX_NEWTON_STEPS):

@@ -11,7 +11,7 @@ from tombola.learners.bandit.counts import update_mean
 from tombola.learners.base import Feedback, MixedLearner
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Rounds acted, and counts and means of every action.
 
     c: exploration constant.
@@ -25,7 +25,7 @@ class State(NamedTuple):
     means: Floats
 
 
-def _best_mean_action(state: State) -> int:
+def _best_mean_action(state: _State) -> int:
     """Return the action with the smallest mean loss; -1 before any feedback."""
     best = -1
     for action in range(state.seen.size):
@@ -38,9 +38,11 @@ def _best_mean_action(state: State) -> int:
 class EpsilonGreedy(MixedLearner):
     """Explore with probability e = min(1, c k / t), otherwise play the best mean.
 
-    Before any feedback every round explores. The authors write c / d^2 for c. They prove logarithmic regret on i.i.d.
-    rows if c > 5 and d is at most the smallest gap (Theorem 3), which is unknown in practice. With the default it may
-    stay with a wrong action for long, so `bound` is None.
+    k is the number of actions and t the round. Before any feedback every round explores. The authors prove logarithmic
+    regret on i.i.d. rows if c > 5 / d^2 and d is at most the smallest gap (Theorem 3), which is unknown in practice.
+    With the default it may stay with a wrong action for long, so `bound` is None.
+
+    c: exploration constant, 0 or more.
 
     >>> from tombola import Pool, play
     >>> trace = play(EpsilonGreedy(), Pool([[1.0, 0.0]] * 1000), seed=0)
@@ -54,11 +56,11 @@ class EpsilonGreedy(MixedLearner):
     def __post_init__(self) -> None:
         _validate.real("EpsilonGreedy", "c", self.c, least=0)
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))
+    def init(self, actions: int, horizon: int) -> _State:
+        return _State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         state.acted[0] += 1.0
         best = _best_mean_action(state)
         share = 1.0 if best < 0 else min(1.0, state.c * mix.size / state.acted[0])
@@ -68,5 +70,5 @@ class EpsilonGreedy(MixedLearner):
             mix[best] += 1.0 - share
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         update_mean(state.seen, state.means, action, loss)

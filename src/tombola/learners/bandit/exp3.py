@@ -18,7 +18,7 @@ from tombola.learners.base import Feedback, MixedLearner
 _MIN_WEIGHT_SUM = 1e-100
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Estimated total losses, and weight(a) = exp(base - rate total(a)).
 
     rate: learning rate.
@@ -32,7 +32,7 @@ class State(NamedTuple):
     weights: Floats
 
 
-def _rebase(state: State) -> None:
+def _rebase(state: _State) -> None:
     """Rescale the weights to a largest weight of 1, in place; a kernel.
 
     It is called before they underflow. Probabilities do not change.
@@ -72,13 +72,13 @@ class Exp3(MixedLearner):
         if self.rate is not None:
             _validate.real("Exp3", "rate", self.rate, above=0)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         tuned = math.sqrt(2 * math.log(actions) / (actions * horizon))
         rate = tuned if self.rate is None else self.rate
-        return State(rate, np.zeros(1), np.zeros(actions), np.ones(actions))
+        return _State(rate, np.zeros(1), np.zeros(actions), np.ones(actions))
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         total = _weight_sum(state.weights)
         if total < _MIN_WEIGHT_SUM:
             _rebase(state)
@@ -87,7 +87,7 @@ class Exp3(MixedLearner):
             mix[action] = state.weights[action] / total
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         state.totals[action] += loss / probability
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 

@@ -12,7 +12,7 @@ from tombola.learners.bandit.counts import argmin, update_mean
 from tombola.learners.base import Feedback, Learner
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Answers and means of every action, and the action committed to.
 
     rounds: answers that each action needs.
@@ -41,11 +41,11 @@ def _tuned_rounds(actions: int, horizon: int) -> int:
 
 @dataclass(frozen=True)
 class ExploreThenCommit(Learner):
-    """Play each action until `rounds` answers, then the one with the best mean.
+    """Play each action until `rounds` losses are seen, then that of the best mean.
 
     `rounds` = None is tuned to the horizon, m = ceil((T / k)^(2/3) (ln T)^(1/3)). In random order its regret is at
     most (k-1) m + sqrt(2 ln k (F+m) (F+1) / m), F = T - k m (proof: `bounds.explore_then_commit`). A delay prolongs
-    the exploration until the answers have arrived; feedback after the commitment is ignored.
+    the exploration until the losses have arrived; feedback after the commitment is ignored.
 
     >>> from tombola import Pool, play
     >>> play(ExploreThenCommit(rounds=2), Pool([[1.0, 0.0]] * 8), seed=0).actions.tolist()
@@ -59,13 +59,13 @@ class ExploreThenCommit(Learner):
         if self.rounds is not None:
             _validate.integer("ExploreThenCommit", "rounds", self.rounds, least=1)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         rounds = _tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         short = np.full(1, float(actions))
-        return State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
+        return _State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         if state.committed[0] < 0.0 and state.short[0] == 0.0:
             state.committed[0] = argmin(state.means)
         if state.committed[0] >= 0.0:
@@ -75,7 +75,7 @@ class ExploreThenCommit(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         update_mean(state.seen, state.means, action, loss)
         if state.seen[action] == state.rounds:
             state.short[0] -= 1.0

@@ -15,7 +15,7 @@ from tombola.learners.base import Feedback, Learner
 _TANGENT_TOLERANCE = 1e-11
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Counts and means of every action, and its last lower bound.
 
     c: factor of ln ln t.
@@ -34,7 +34,7 @@ class State(NamedTuple):
     slopes: Floats
 
 
-def _tangent(state: State, action: int, level: float) -> float:
+def _tangent(state: _State, action: int, level: float) -> float:
     """Return the tangent of an action's lower bound, at another level.
 
     level: ln t + c ln ln t.
@@ -44,7 +44,7 @@ def _tangent(state: State, action: int, level: float) -> float:
     return state.indices[action] - state.slopes[action] * (level - state.levels[action])  # type: ignore[no-any-return]
 
 
-def _solve_lower_bound(state: State, action: int, level: float) -> float:
+def _solve_lower_bound(state: _State, action: int, level: float) -> float:
     """Return the lower bound of an action, and store it with its slope.
 
     level: ln t + c ln ln t.
@@ -57,7 +57,7 @@ def _solve_lower_bound(state: State, action: int, level: float) -> float:
     return index
 
 
-def _most_promising(state: State, level: float) -> int:
+def _most_promising(state: _State, level: float) -> int:
     """Return the action with the smallest lower bound.
 
     Tangents, which are below the bounds, save most of the exact solutions.
@@ -83,9 +83,9 @@ class KLUCB(Learner):
 
     q <= mean(a) is the smallest with n(a) kl(mean(a), q) <= ln t + c ln ln t.
 
-    n(a) counts the answers for a, and t - 1 all answers; kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)). Every action is
-    tried once first. c = 0 is the authors' choice in practice, c = 3 that of their proof. That
-    proof gives no bound for c = 0, nor one that is free of the gaps, so `bound` is None (docs/theory/transfer.md).
+    n(a) counts the losses seen of a, and t - 1 all of them; kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)). Every action
+    is tried once first. c = 0 is the authors' choice in practice, c = 3 that of their proof. That proof gives no bound
+    for c = 0, nor one that is free of the gaps, so `bound` is None (docs/theory/transfer.md).
 
     >>> from tombola import Pool, play
     >>> trace = play(KLUCB(), Pool([[1.0, 0.0]] * 100), seed=0)
@@ -99,12 +99,12 @@ class KLUCB(Learner):
     def __post_init__(self) -> None:
         _validate.real("KLUCB", "c", self.c, least=0)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         chosen, seen, means, levels, slopes = np.zeros((5, actions))
-        return State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
+        return _State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         best = least_tried_action(state.seen, state.chosen)
         if best < 0:
             level = math.log(state.answered[0] + 1.0)
@@ -114,7 +114,7 @@ class KLUCB(Learner):
         return best, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         update_mean(state.seen, state.means, action, loss)
         state.indices[action], state.slopes[action] = -math.inf, 0.0
         state.answered[0] += 1.0

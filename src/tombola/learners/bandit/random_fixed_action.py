@@ -10,7 +10,7 @@ from tombola.learners.base import Feedback, Learner
 from tombola.rng import integers
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """The number of actions, and the action drawn (-1 before)."""
 
     actions: float
@@ -31,16 +31,16 @@ class RandomFixedAction(Learner):
     feedback: ClassVar[Feedback] = "bandit"
     learns: ClassVar[bool] = False
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(float(actions), np.full(1, -1.0))
+    def init(self, actions: int, horizon: int) -> _State:
+        return _State(float(actions), np.full(1, -1.0))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         if state.drawn[0] >= 0.0:
             return int(state.drawn[0]), 1.0
         state.drawn[0] = integers(rng, int(state.actions))
         return int(state.drawn[0]), 1.0 / state.actions
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Ignore the feedback of a round."""
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Do nothing: this learner ignores feedback. Parameters as in `Learner.observe`."""

@@ -12,7 +12,7 @@ from tombola.learners.bandit.counts import update_mean
 from tombola.learners.base import Feedback, Learner
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Active actions, turn, counts and means.
 
     width: 2 ln T, of the radius.
@@ -29,7 +29,7 @@ class State(NamedTuple):
     means: Floats
 
 
-def _eliminate(state: State) -> None:
+def _eliminate(state: _State) -> None:
     """Drop every active action a with mean(a) - r(a) > min_b (mean(b) + r(b)).
 
     The radius r is infinite for an action without answers.
@@ -52,8 +52,8 @@ def _eliminate(state: State) -> None:
 class SuccessiveElimination(Learner):
     """Play every active action once, drop the inferior ones, and repeat.
 
-    Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), with r = sqrt(2 ln T / n) and n the answers for an
-    action. With late feedback it continues in turn, and decides at the end of each turn on the answers so far.
+    Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), with r = sqrt(2 ln T / n) for the n losses seen of
+    an action. With late feedback it continues in turn, and decides at the end of each turn by the losses seen so far.
     In random order its regret is at most `bounds.successive_elimination`, of which a delay d is d (H_k - 1), less than
     d ln k (docs/theory/transfer.md).
 
@@ -65,13 +65,13 @@ class SuccessiveElimination(Learner):
 
     feedback: ClassVar[Feedback] = "bandit"
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         width = math.sqrt(2 * math.log(horizon))
         everyone = np.arange(actions, dtype=np.float64)
-        return State(width, np.zeros(1), np.full(1, float(actions)), everyone, np.zeros(actions), np.zeros(actions))
+        return _State(width, np.zeros(1), np.full(1, float(actions)), everyone, np.zeros(actions), np.zeros(actions))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         if state.turn[0] == state.left[0]:
             if state.left[0] > 1.0:
                 _eliminate(state)
@@ -81,7 +81,7 @@ class SuccessiveElimination(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:

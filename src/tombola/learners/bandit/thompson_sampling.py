@@ -11,7 +11,7 @@ from tombola.learners.base import Feedback, Learner
 from tombola.rng import gamma
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Sums of losses and of 1 - loss (`spared`), for every action."""
 
     losses: Floats
@@ -36,11 +36,11 @@ class ThompsonSampling(Learner):
 
     feedback: ClassVar[Feedback] = "bandit"
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(losses=np.zeros(actions), spared=np.zeros(actions))
+    def init(self, actions: int, horizon: int) -> _State:
+        return _State(losses=np.zeros(actions), spared=np.zeros(actions))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         best, least = 0, math.inf
         for action in range(state.losses.size):
             lost = gamma(rng, 1.0 + state.losses[action])
@@ -51,6 +51,6 @@ class ThompsonSampling(Learner):
         return best, math.nan
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         state.losses[action] += loss
         state.spared[action] += 1.0 - loss

@@ -20,7 +20,7 @@ _SUM_TOLERANCE = 1e-11
 _MAX_NEWTON_STEPS = 60
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Rounds answered, y of the last round, estimated totals and scaled gaps.
 
     y: solution of `normalise` in the last round, where the next search starts.
@@ -34,11 +34,11 @@ class State(NamedTuple):
 
 
 def normalise(gaps: Floats, y: float, mix: Floats) -> float:
-    """Write 1 / (y + gap)^2 into `mix`, with the y >= 1 for sum 1; return y.
+    """Write the mix 1 / (y + gap)^2, with the y >= 1 for sum 1; return y; a kernel.
 
-    gaps: scaled gaps of the actions, the smallest is 0.
-    y: where the search starts.
-    mix: output, shape (k,).
+    gaps: eta (total - smallest total) / 2 of each action, shape (k,).
+    y: where the search starts, 1 or more.
+    mix: output, the probability of each action, shape (k,).
 
     Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y: after one step it climbs to the root
     and never passes it. It starts at the y of the last round, which is close.
@@ -74,11 +74,11 @@ class TsallisInf(MixedLearner):
 
     feedback: ClassVar[Feedback] = "bandit"
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
+    def init(self, actions: int, horizon: int) -> _State:
+        return _State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
         smallest = state.totals[argmin(state.totals)]
         for action in range(mix.size):
@@ -86,7 +86,7 @@ class TsallisInf(MixedLearner):
         state.y[0] = normalise(state.gaps, state.y[0], mix)
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         state.totals[action] += loss / probability
         state.answered[0] += 1.0
 

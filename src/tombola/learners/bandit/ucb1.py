@@ -15,7 +15,7 @@ from tombola.learners.base import Feedback, Learner
 _DEFAULT_SCALE = 2.0
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Rounds and actions answered; counts and means; shrink = 1 / sqrt(seen).
 
     scale: factor of ln n in the radius.
@@ -37,8 +37,8 @@ class State(NamedTuple):
 class UCB1(Learner):
     """Play the smallest lower confidence bound, mean(a) - sqrt(scale ln n / n(a)).
 
-    n(a) counts the answers for a, and n all answers. Every action is tried once first. `scale` = 2 is the original; a
-    smaller one explores less. With `scale` = 2 and without delay its regret in random order is at most `bounds.ucb1`:
+    n(a) counts the losses seen of a, and n all of them. Every action is tried once first. `scale` = 2 is the original;
+    a smaller one explores less. With `scale` = 2 and without delay its regret in random order is at most `bounds.ucb1`:
     the bound for i.i.d. rows plus the drift of random order (docs/theory/transfer.md).
 
     >>> from tombola import Pool, play
@@ -53,12 +53,12 @@ class UCB1(Learner):
     def __post_init__(self) -> None:
         _validate.real("UCB1", "scale", self.scale, least=0)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         zeros = np.zeros((4, actions))
-        return State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
+        return _State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)
@@ -72,7 +72,7 @@ class UCB1(Learner):
         return best, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0
         update_mean(state.seen, state.means, action, loss)

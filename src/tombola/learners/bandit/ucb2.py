@@ -12,18 +12,20 @@ from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
-# The smallest alpha: blocks of length 0 are passed over one by one, and without end where 1 + alpha is 1.
+# Smallest allowed `alpha`, the growth of the blocks. Blocks of length 0 are skipped one by one: a smaller alpha would
+# make that slow, and endless once 1 + alpha rounds to 1.
 MIN_ALPHA = 1e-6
 
 
 class State(NamedTuple):
-    """Current block, and (1 + alpha)^r, counts and means of every action.
+    """State of `UCB2`: the current block, and counts and means of every action.
 
     alpha: growth of the blocks.
     population: rows of the pool for radii without replacement, else infinite.
-    current, left: action of the block, and rounds left in it.
-    answered: all answers.
-    powers, chosen, seen, means: (1 + alpha)^r, plays, answers and mean loss of each action.
+    current, left: action of the block, and rounds left in it, shape (1,).
+    answered: number of losses observed in all, shape (1,).
+    powers: (1 + alpha)^r of each action after r blocks, shape (k,).
+    chosen, seen, means: plays, losses observed and their mean, of each action, shape (k,).
     """
 
     alpha: float
@@ -38,7 +40,7 @@ class State(NamedTuple):
 
 
 def first_state(alpha: float, population: float, actions: int) -> State:
-    """Return the state before the first round.
+    """Return the state of `UCB2` before the first round.
 
     alpha: growth of the blocks.
     population: rows of the pool for radii without replacement, else infinite.
@@ -83,9 +85,11 @@ class UCB2(Learner):
     The bound is mean(a) - sqrt((1 + alpha) ln(e n / n(a)) / (2 n(a))).
 
     The r-th block of an action has ceil((1 + alpha)^(r+1)) - ceil((1 + alpha)^r) rounds; every action is tried once
-    first. n(a) counts the answers for a, and n all answers; without delay, n(a) is the printed
-    tau(r) = ceil((1 + alpha)^r). Without delay its regret in random order is at most `bounds.ucb2`: the number of plays
-    that their Theorem 2 proves for i.i.d. rows holds there too (docs/theory/transfer.md).
+    first. n(a) counts the losses seen of a, and n all of them; without delay, n(a) is the printed tau(r) = ceil((1 +
+    alpha)^r). Without delay its regret in random order is at most `bounds.ucb2`: the number of plays that their Theorem
+    2 proves for i.i.d. rows holds there too (docs/theory/transfer.md).
+
+    alpha: growth of the blocks, in (0, 1); a larger one switches less.
 
     >>> from tombola import Pool, play
     >>> play(UCB2(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()

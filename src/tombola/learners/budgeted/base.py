@@ -31,7 +31,7 @@ class BudgetedBase(ABC):
 
     feedback: kind of feedback.
     mixes: True, it returns the probability of every action.
-    learns: False for a baseline, and for a learner that needs thousands of rounds.
+    learns: False for a baseline, and for one that needs thousands of rounds: no check that it beats uniform play.
     supports_target: whether it can minimise costs under a loss target.
     """
 
@@ -76,7 +76,7 @@ class BudgetedBase(ABC):
 
     @property
     def plans(self) -> bool:
-        """Whether this learner overrides `needs_plan`."""
+        """Whether this learner plans between rounds: it overrides `needs_plan`."""
         return type(self).needs_plan is not BudgetedBase.needs_plan
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
@@ -92,12 +92,12 @@ class BudgetedBase(ABC):
         )
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return a regret bound with probability 1 - delta in random order, or None.
+        """Return a bound on the regret in random order, or None if none is proved.
 
-        None means that no bound is proved.
+        The regret is at most this with probability 1 - delta, for every pool.
 
-        terms: as in `init`.
-        delta: error probability.
+        terms: numbers of actions, resources and rounds; rate, prices and target, in the common scale.
+        delta: error probability, in (0, 1).
         """
         return None
 
@@ -114,11 +114,12 @@ class BudgetedLearner(BudgetedBase):
     @staticmethod
     @abstractmethod
     def observe(state: Any, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Update the state with the row of a round.
+        """Update the state in place with the row of a round; a kernel.
 
-        round: from 1.
-        played: share of each action in the play, shape (k,).
-        losses, costs: of all actions, shapes (k,) and (k, m).
+        state: as returned by `init`.
+        round: round in which the row was played, from 1.
+        played: mix of the round in fluid play, otherwise 1 at the action drawn, shape (k,).
+        losses, costs: of all actions, in [0, 1], shapes (k,) and (k, m); costs in the common scale.
         """
 
 
@@ -134,18 +135,19 @@ class BudgetedBanditLearner(BudgetedBase):
     @staticmethod
     @abstractmethod
     def observe(state: Any, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Update the state with loss and costs of the action played in a round.
+        """Update the state in place with loss and costs of the action played; a kernel.
 
-        round: from 1.
-        action, probability: of the play.
-        loss, costs: of the action; costs have shape (m,).
+        state: as returned by `init`.
+        round: round in which it was played, from 1.
+        action, probability: the action, from 0, and its probability then.
+        loss, costs: of the action, in [0, 1]; costs in the common scale, shape (m,).
         """
 
 
 def check_growth(learner: Any) -> None:
     """Raise ParameterError unless growth > 1 and delta, if any, is in (0, 1).
 
-    learner: has a field `growth`, and possibly `delta`.
+    learner: named in the message; has a field `growth`, and possibly `delta`.
     """
     name = type(learner).__name__
     _validate.real(name, "growth", learner.growth, above=1)

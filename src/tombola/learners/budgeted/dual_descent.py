@@ -18,7 +18,7 @@ from tombola.learners.budgeted.means import add_row
 from tombola.learners.budgeted.primal_dual import resource_use
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """The rate, the step, the null action; rows seen and their sums; the prices.
 
     rate, step, null: parameters.
@@ -41,8 +41,10 @@ class DualDescent(BudgetedLearner):
 
     The action is argmax_a of mean reward minus priced mean cost; p <- max(0, p + step (c_t . x_t - rho)).
 
-    `step` = None is 1 / (rho sqrt(T)), because prices are in [0, 1/rho]. Before the first feedback it plays the null
-    action.
+    Here c_t are the costs and x_t the mix of round t, and rho is the rate, the budget per round. Before the first
+    feedback it plays the null action.
+
+    step: size of a step; None is 1 / (rho sqrt(T)), because prices are in [0, 1/rho].
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
@@ -57,10 +59,10 @@ class DualDescent(BudgetedLearner):
         if self.step is not None:
             _validate.real("DualDescent", "step", self.step, above=0)
 
-    def init(self, terms: BudgetTerms) -> State:
+    def init(self, terms: BudgetTerms) -> _State:
         k, m = terms.actions, terms.resources
         tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))
-        return State(
+        return _State(
             rate=terms.rate,
             step=tuned if self.step is None else self.step,
             null=float(terms.null),
@@ -71,7 +73,7 @@ class DualDescent(BudgetedLearner):
         )
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         best, least = int(state.null), math.inf
         for action in range(mix.size):
             mix[action] = 0.0
@@ -83,7 +85,7 @@ class DualDescent(BudgetedLearner):
         mix[best] = 1.0
 
     @staticmethod
-    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):
             state.prices[j] = max(0.0, state.prices[j] + state.step * (resource_use(played, costs, j) - state.rate))

@@ -26,7 +26,7 @@ from tombola.learners.budgeted.means import (
 )
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Sums of the rows seen, the schedule of plans, and the plan.
 
     growth, horizon, target: parameters; the target is infinite if there is none.
@@ -55,11 +55,12 @@ class State(NamedTuple):
 class EmpiricalLP(BudgetedLearner):
     """Play the optimal mix of the LP of the empirical means.
 
-    Its rate is (budget left) / (rounds not yet answered).
+    Its rate is (budget left) / (rounds without feedback).
 
-    The learner to use. It is solved for the actions that still fit, so play with `stop="fits"`. Before the first
-    feedback it plays the null action. In random order without delay its regret is at most `bounds.empirical_lp(...)`,
-    of order sqrt(T)/rate (docs/theory/budget.md): the margin of `SerflingLP` is not needed.
+    The default choice under a budget with full feedback. The LP is solved for the actions that still fit, so play with
+    `stop="fits"`. Before the first feedback it plays the null action. In random order without delay its regret is at
+    most `bounds.empirical_lp(...)`, of order sqrt(T)/rate (docs/theory/budget.md): the margin of `SerflingLP` is not
+    needed.
 
     growth: the LP is solved again when the rows seen have grown by this factor, when the rounds to come have shrunk by
         its square, and when an action of the mix no longer fits.
@@ -77,8 +78,8 @@ class EmpiricalLP(BudgetedLearner):
     def __post_init__(self) -> None:
         check_growth(self)
 
-    def init(self, terms: BudgetTerms) -> State:
-        return State(
+    def init(self, terms: BudgetTerms) -> _State:
+        return _State(
             growth=float(self.growth),
             **target_fields(terms),
             lost=np.zeros(1),
@@ -89,16 +90,16 @@ class EmpiricalLP(BudgetedLearner):
     mix = staticmethod(write_planned_mix)
 
     @staticmethod
-    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         for action in range(losses.size):
             state.lost[0] += played[action] * losses[action]
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
-    def needs_plan(state: State, fits: Floats) -> bool:
+    def needs_plan(state: _State, fits: Floats) -> bool:
         return plan_is_due(state, state.seen[0], fits)
 
-    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
+    def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         seen = float(state.seen[0])
         state.fitted[:] = fits
         state.following[0] = next_solve(int(seen), int(state.horizon), state.growth)

@@ -13,7 +13,10 @@ from tombola.budget.optimum import UnreachableError, best_mix, target_as_budget
 def initial_plan(terms: BudgetTerms) -> dict[str, Any]:
     """Return the plan of a first state: null action, all actions fit, no LP basis.
 
-    The fields are `horizon`, `played`, `fitted` and `basis`, to be passed to the constructor of a state.
+    A dict to be passed to the constructor of a state: `horizon`, `played` (the mix), `fitted` (1 for each action that
+    fitted) and `basis` (of the LP).
+
+    terms: numbers of actions and resources, horizon and null action.
     """
     k = terms.actions
     basis = np.full(k + terms.resources + 1, -1.0)
@@ -23,16 +26,23 @@ def initial_plan(terms: BudgetTerms) -> dict[str, Any]:
 def initial_sums(terms: BudgetTerms) -> dict[str, Any]:
     """Return the row sums of a first state: zeros, first plan after one row.
 
-    The fields are `seen`, `losses`, `costs` and `following`, to be passed to the constructor of a state.
+    A dict to be passed to the constructor of a state: `seen` (number of rows), `losses` and `costs` (sums over them),
+    and `following` (number of rows at which the next plan is due).
+
+    terms: numbers of actions and resources.
     """
     k, m = terms.actions, terms.resources
     return {"seen": np.zeros(1), "losses": np.zeros(k), "costs": np.zeros((k, m)), "following": np.ones(1)}
 
 
 def initial_answers(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the answer fields of a first state: known prices, first plan at once.
+    """Return the bandit fields of a first state: known prices, first plan at once.
 
-    A dict from field names to values, to be passed to the constructor of a state.
+    A dict to be passed to the constructor of a state: `prices`, `ceilings` (largest rewards), `answered` (rounds with
+    feedback), `seen`, `means` and `costs` (number and means of the observations of each action), `marks` and
+    `following` (values of `seen` and `answered` at which the next plan is due).
+
+    terms: numbers of actions and resources, known prices and null action.
     """
     k, m = terms.actions, terms.resources
     known = {"prices": _known_prices(terms), "ceilings": reward_ceilings(terms)}
@@ -41,19 +51,21 @@ def initial_answers(terms: BudgetTerms) -> dict[str, Any]:
 
 
 def target_fields(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the fields `target` and `idle` of a first state, by name.
+    """Return the fields `target` and `idle` of a first state, as a dict.
 
-    `idle` is the added null action, which cannot reach a target, or -1.
+    `idle` is the index of the added null action, which cannot reach a target; -1 if none was added.
+
+    terms: target (infinite without one) and null action.
     """
     return {"target": terms.target, "idle": float(terms.null) if terms.added else -1.0}
 
 
 def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats, costs: Floats) -> None:
-    """Add a row to the sums in place.
+    """Add a row to the sums in place; a kernel.
 
     seen: number of rows, shape (1,).
     losses_sum, costs_sum: sums, shapes (k,) and (k, m).
-    losses, costs: the row.
+    losses, costs: the row, same shapes.
     """
     seen[0] += 1.0
     for action in range(losses.size):
@@ -63,10 +75,12 @@ def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats,
 
 
 def add_costs(state: Any, action: int, costs: Floats) -> None:
-    """Add the costs of an answered play to the means, and schedule the next plan.
+    """Add the costs of an observed play to their means in place; a kernel.
 
-    state: with `answered`, `seen`, `costs`, `marks` and `following`; changed in place.
-    costs: of the action, shape (m,).
+    It also makes a plan due if the action has been observed often enough since the last one.
+
+    state: with the fields of `initial_answers`; `seen` counts this play already.
+    action, costs: the action played, and its costs, shape (m,).
     """
     state.answered[0] += 1.0
     for j in range(costs.size):
@@ -78,24 +92,24 @@ def add_costs(state: Any, action: int, costs: Floats) -> None:
 def means_of(state: Any) -> tuple[Floats, Floats]:
     """Return mean rewards (k,) and mean costs (k, m) of the rows seen.
 
-    state: with `seen`, `losses` and `costs`.
+    state: with `seen` (number of rows), `losses` and `costs` (their sums).
     """
     seen = float(state.seen[0])
     return 1.0 - state.losses / seen, state.costs / seen
 
 
 def write_planned_mix(state: Any, mix: Floats) -> None:
-    """Write the mix of the last plan, `state.played`, into `mix`, (k,); a kernel."""
+    """Copy the mix of the last plan, `state.played`, into `mix`, shape (k,); a kernel."""
     for action in range(mix.size):
         mix[action] = state.played[action]
 
 
 def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
-    """Return whether to plan: enough new answers, or a planned action does not fit.
+    """Return whether to plan: enough new feedback, or a planned action does not fit.
 
-    state: with the fields `following`, `played` and `fitted`.
-    answered: number of answers so far.
-    fits: 1 for each affordable action.
+    state: with `following` (see `answered`), `played` (the planned mix) and `fitted` (affordable when it was planned).
+    answered: number of rounds with feedback so far; a plan is due at `state.following[0]` of them.
+    fits: 1 for each affordable action, shape (k,).
     """
     if answered >= state.following[0]:
         return True
@@ -106,10 +120,12 @@ def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
 
 
 def schedule_next_plan(state: Any, fits: Floats) -> float:
-    """Schedule the next plan (bandit feedback); return the unanswered rounds.
+    """Schedule the next plan of a bandit learner; return the rounds without feedback.
 
-    state: of a learner with bandit feedback, changed in place.
-    fits: 1 for each affordable action, stored in `state.fitted`.
+    Their number is the horizon minus the rounds with feedback, at least 1.
+
+    state: with the fields of `initial_plan` and `initial_answers`, and `growth`; changed in place.
+    fits: 1 for each affordable action, shape (k,); stored in `state.fitted`.
     """
     answered = int(state.answered[0])
     state.fitted[:] = fits
@@ -156,15 +172,15 @@ def _write_cheapest_mix(
 def solve(
     state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, needed_loss: float = math.inf
 ) -> None:
-    """Write the optimal mix of some actions into `state.played`.
+    """Write the mix of the largest reward within the rates into `state.played`.
 
     The LP is warm-started from the last basis. If `needed_loss` is finite, it is the cheapest mix with that mean loss,
     if one exists.
 
-    state: with the fields `played` and `basis`, changed in place.
+    state: with `played` (the mix), `basis` (of the LP) and `idle` (added null action), changed in place.
     rewards, costs: means of all actions, shapes (k,) and (k, m).
-    rates: budget per round and resource.
-    actions: indices of the actions to use.
+    rates: budget per round of each resource, shape (m,).
+    actions: array of the indices of the actions that may be used.
     needed_loss: mean loss that is sufficient, infinite without a target.
     """
     if needed_loss < math.inf and _write_cheapest_mix(state, rewards, costs, rates, actions, needed_loss):
@@ -178,9 +194,12 @@ def solve(
 
 
 def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
-    """Share the probability of an unseen action among equally rated unseen actions.
+    """Share the planned probability of actions never observed among their equals.
 
-    state: `state.played` is changed in place.
+    Equal are affordable actions without feedback that have the same reward and costs in the LP, which picks one of them
+    arbitrarily.
+
+    state: with `seen`, `fitted` and `played`; the mix `played` is changed in place.
     rewards, costs: values that the LP used, shapes (k,) and (k, m).
     """
     unseen = (state.seen == 0.0) & (state.fitted == 1.0)
@@ -197,7 +216,12 @@ def _known_prices(terms: BudgetTerms) -> Floats:
 
 
 def reward_ceilings(terms: BudgetTerms) -> Floats:
-    """Return the largest possible reward of each action: 0 for an added null action."""
+    """Return the largest possible reward of each action, shape (k,).
+
+    It is 1, and 0 for an added null action.
+
+    terms: number of actions and null action.
+    """
     found = np.ones(terms.actions)
     found[terms.null] = 0.0 if terms.added else 1.0
     return found

@@ -26,7 +26,7 @@ from tombola.learners.budgeted.means import (
 )
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Counts, means and costs of every action, the schedule of plans, and the plan.
 
     growth, horizon: parameters; `log` is ln(2 (k+1) (m+1) T / delta).
@@ -55,9 +55,11 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class OptimisticLP(BudgetedBanditLearner):
-    """Solve the LP of upper confidence rewards and lower confidence costs.
+    """Play the optimal mix of the LP of optimistic means (bandit feedback).
 
-    For an action answered n times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if
+    Optimistic are upper confidence bounds of rewards and lower confidence bounds of costs.
+
+    For an action observed n times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if
     p > 1/2, and g = ln(2 (k+1) (m+1) T / delta); costs with a price are known. Solved again when the plays of an action
     have grown by a factor, or the rounds to come have shrunk by it. In random order without delay its regret is at most
     `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows and many actions need less caution: see
@@ -79,9 +81,9 @@ class OptimisticLP(BudgetedBanditLearner):
     def __post_init__(self) -> None:
         check_growth(self)
 
-    def init(self, terms: BudgetTerms) -> State:
+    def init(self, terms: BudgetTerms) -> _State:
         k, m, T = terms.actions, terms.resources, terms.horizon
-        return State(
+        return _State(
             growth=float(self.growth),
             log=optimistic_log(T, k, m, self.delta),
             **initial_answers(terms),
@@ -91,15 +93,15 @@ class OptimisticLP(BudgetedBanditLearner):
     mix = staticmethod(write_planned_mix)
 
     @staticmethod
-    def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
-    def needs_plan(state: State, fits: Floats) -> bool:
+    def needs_plan(state: _State, fits: Floats) -> bool:
         return plan_is_due(state, state.answered[0], fits)
 
-    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
+    def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         rates = left / schedule_next_plan(state, fits)
         lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
         rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])
@@ -115,10 +117,10 @@ class OptimisticLP(BudgetedBanditLearner):
 
 
 def lower_confidence_bounds(means: Floats, counts: Floats, log: float) -> Floats:
-    """Return lower confidence bounds of pool means; 0 without observations.
+    """Return lower confidence bounds of pool means, shape (k,); 0 if not observed.
 
-    means, counts: of the observations, shape (k,).
-    log: logarithm of the inverse error probability.
+    means, counts: mean and number of the values in [0, 1] observed of each action, shape (k,).
+    log: ln(1 / error probability) of each bound.
 
     >>> lower_confidence_bounds(np.array([0.5, 0.5]), np.array([0.0, 200.0]), 4.0).round(9).tolist()
     [0.0, 0.4]

@@ -16,7 +16,7 @@ from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.full_information.hedge import write_exponential_weights
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Totals of the actions (loss plus priced cost), savings and prices.
 
     rate: budget per round; `primal_rate` and `dual_rate` are the learning rates.
@@ -39,10 +39,10 @@ class PrimalDual(BudgetedLearner):
 
     The price of a resource used above its rate rises.
 
-    x_t ~ exp(eta_P sum_{s<t} (r_s - p_s . c_s)). The prices are w_t / rho without the last entry, which is the slack;
-    w_t ~ exp(eta_D sum_{s<t} (c_s . x_s - rho) / rho). eta_P = sqrt(8 ln k / T) / (1 + 1/rho) and eta_D = rho sqrt(8
-    ln(m+1) / T). On i.i.d. rows its regret is at most `bounds.primal_dual(...)` with probability 1 - delta. Late
-    feedback is valued at the current prices.
+    With rho the rate, x_t ~ exp(eta_P sum_{s<t} (r_s - p_s . c_s)). The prices are w_t / rho without the last entry,
+    which is the slack; w_t ~ exp(eta_D sum_{s<t} (c_s . x_s - rho) / rho). eta_P = sqrt(8 ln k / T) / (1 + 1/rho) and
+    eta_D = rho sqrt(8 ln(m+1) / T). On i.i.d. rows its regret is at most `bounds.primal_dual(...)` with probability 1 -
+    delta. Late feedback is valued at the current prices.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play
@@ -51,10 +51,10 @@ class PrimalDual(BudgetedLearner):
     (True, (False,))
     """
 
-    def init(self, terms: BudgetTerms) -> State:
+    def init(self, terms: BudgetTerms) -> _State:
         k, m, T = terms.actions, terms.resources, terms.horizon
         rate = max(terms.rate, 1e-9)  # a budget of next to nothing never exceeds it
-        state = State(
+        state = _State(
             rate=rate,
             primal_rate=math.sqrt(8 * math.log(k) / T) / (1 + 1 / rate),
             dual_rate=rate * math.sqrt(8 * math.log(m + 1) / T),
@@ -67,11 +67,11 @@ class PrimalDual(BudgetedLearner):
         return state
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         write_exponential_weights(state.totals, state.primal_rate, mix)
 
     @staticmethod
-    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         resources = state.prices.size
         for action in range(losses.size):
             charge = losses[action]
@@ -84,10 +84,11 @@ class PrimalDual(BudgetedLearner):
 
 
 def resource_use(played: Floats, costs: Floats, resource: int) -> float:
-    """Return the amount of a resource that a play uses.
+    """Return the amount of a resource that a play uses, in the unit of `costs`.
 
     played: share of each action, shape (k,).
     costs: of the row, shape (k, m).
+    resource: index of the resource.
     """
     total = 0.0
     for action in range(played.size):
@@ -95,7 +96,7 @@ def resource_use(played: Floats, costs: Floats, resource: int) -> float:
     return total
 
 
-def _set_prices(state: State) -> None:
+def _set_prices(state: _State) -> None:
     """Set the prices by exponential weights of the resources and the slack.
 
     A resource with smaller savings has a larger price.

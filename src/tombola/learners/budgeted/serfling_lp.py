@@ -15,7 +15,7 @@ from tombola.learners.budgeted.base import BudgetedLearner, check_growth
 from tombola.learners.budgeted.means import add_row, initial_sums, means_of, solve, write_planned_mix
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Sums of the rows seen, the schedule of plans, and the plan.
 
     growth, horizon, null: parameters; `log` is the logarithm of the radii.
@@ -63,9 +63,9 @@ class SerflingLP(BudgetedLearner):
     def __post_init__(self) -> None:
         check_growth(self)
 
-    def init(self, terms: BudgetTerms) -> State:
+    def init(self, terms: BudgetTerms) -> _State:
         k, m, T = terms.actions, terms.resources, terms.horizon
-        return State(
+        return _State(
             growth=float(self.growth),
             horizon=float(T),
             log=lp_log(T, k, m, self.delta, self.growth),
@@ -78,14 +78,14 @@ class SerflingLP(BudgetedLearner):
     mix = staticmethod(write_planned_mix)
 
     @staticmethod
-    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
-    def needs_plan(state: State, fits: Floats) -> bool:
+    def needs_plan(state: _State, fits: Floats) -> bool:
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
-    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
+    def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         seen, horizon = int(state.seen[0]), int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
         state.following[0] = following
@@ -98,7 +98,7 @@ class SerflingLP(BudgetedLearner):
     def outlook(self, terms: BudgetTerms) -> str:
         """Return a sentence: the first round that plays another action than null.
 
-        It holds without delay.
+        Or that no round does. It holds without delay.
 
         terms: numbers of actions, resources and rounds, and the rate.
 

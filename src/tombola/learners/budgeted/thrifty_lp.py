@@ -32,14 +32,14 @@ from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM_VARI
 _BONUS, _LEAST_SPREAD = 0.4, 0.15
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Parameters; known prices; answers; posterior; next plan; the plan.
 
     growth, horizon, target, idle: parameters; the target is infinite, and the added null action -1, if there is none.
     prices, ceilings: costs known in advance (NaN if unknown), and largest rewards.
     answered: all answers.
     chosen, limits: plays of each action, and plays at which the next plan is due.
-    within, prior, posterior_mean, posterior_var, noise_var, errors: as in `thrifty.State`.
+    within, prior, posterior_mean, posterior_var, noise_var, errors: as in `thrifty._State`.
     seen, means, costs: answers, mean loss and mean costs of each action.
     marks, following: answers of each action, and of all, at which the next plan is due.
     played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
@@ -72,7 +72,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class ThriftyLP(BudgetedBanditLearner):
-    """Solve the LP of posterior mean rewards and costs (bandit feedback).
+    """Play the optimal mix of the LP of posterior means (bandit feedback).
 
     Mean losses are shrunk to those of the other actions, as far as these are alike, and an action chosen n times is
     taken to earn .4 sqrt(d) ln(R/(k n)) more, where d is its posterior variance and R the number of plays that rounds
@@ -95,9 +95,9 @@ class ThriftyLP(BudgetedBanditLearner):
     def __post_init__(self) -> None:
         check_growth(self)
 
-    def init(self, terms: BudgetTerms) -> State:
+    def init(self, terms: BudgetTerms) -> _State:
         k = terms.actions
-        return State(
+        return _State(
             growth=float(self.growth),
             **target_fields(terms),
             chosen=np.zeros(k),
@@ -113,7 +113,7 @@ class ThriftyLP(BudgetedBanditLearner):
         )
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         write_planned_mix(state, mix)
         for action in range(mix.size):
             state.chosen[action] += mix[action]
@@ -121,18 +121,18 @@ class ThriftyLP(BudgetedBanditLearner):
                 state.following[0] = 0.0
 
     @staticmethod
-    def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         add_loss(state, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
-    def needs_plan(state: State, fits: Floats) -> bool:
+    def needs_plan(state: _State, fits: Floats) -> bool:
         if not plan_is_due(state, state.answered[0], fits):
             return False
         update_posterior(state, UNIFORM_VARIANCE, UNIFORM_VARIANCE)  # in this kernel, because kernels are compiled
         return True
 
-    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
+    def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         remaining = schedule_next_plan(state, fits)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
         costs, mean_cost = _expected_costs(state)
@@ -150,7 +150,7 @@ class ThriftyLP(BudgetedBanditLearner):
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
 
-def _expected_costs(state: State) -> tuple[Floats, Floats]:
+def _expected_costs(state: _State) -> tuple[Floats, Floats]:
     """Return the expected costs of every action, and the average costs of those tried.
 
     Shapes are (k, m) and (m,). A known price is the cost; else one play at the average is added to the mean.
@@ -162,7 +162,7 @@ def _expected_costs(state: State) -> tuple[Floats, Floats]:
     return np.where(np.isnan(state.prices), costs, state.prices), mean_cost
 
 
-def _exploration_bonuses(state: State, plays: float) -> Floats:
+def _exploration_bonuses(state: _State, plays: float) -> Floats:
     """Return the reward added to each action for exploration, shape (k,).
 
     Pending plays count as answered, because their answers arrive soon.
@@ -190,7 +190,7 @@ def _affordable_plays(left: Floats, mean_cost: Floats) -> float:
     return float((left[some] / mean_cost[some]).min()) if some.any() else math.inf
 
 
-def _worth_trying(state: State, costs: Floats, rates: Floats, remaining: float, known: Any) -> Any:
+def _worth_trying(state: _State, costs: Floats, rates: Floats, remaining: float, known: Any) -> Any:
     """Return for each action, if it was never tried, whether a trial is expected to pay.
 
     The knowledge gradient with the best number of plays (Frazier and Powell 2010), of rewards net of the dual prices of

@@ -13,7 +13,7 @@ from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.hedge import write_exponential_weights
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Losses relative to the leader; mix, rate and log-sum; mixability gap.
 
     kappa: parameter.
@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 
 def adapted_rate(gap: float, actions: int) -> float:
-    """Return the rate ln k / gap, infinite as long as there is no gap.
+    """Return AdaHedge's learning rate ln k / gap, infinite for a gap of 0; a kernel.
 
     gap: mixability gap so far, 0 or more.
     actions: k, their number.
@@ -41,15 +41,16 @@ def adapted_rate(gap: float, actions: int) -> float:
 
 @no_inline
 def add_row(relative_losses: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats) -> float:
-    """Add a row in place, and return its mixability gap; a kernel.
+    """Update losses and mix in place with a row; return its mixability gap; a kernel.
 
     The gap is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)).
 
     Losses enter only through their differences, so that a row with equal losses has no gap, not even by rounding.
 
-    relative_losses, mix: of the learner, updated with the row at this rate.
-    rate, log_sum: of the current mix.
-    losses: the row, shape (k,).
+    relative_losses: total loss of each action minus the smallest total, shape (k,), updated.
+    mix: exponential weights of these, shape (k,), updated at this rate.
+    rate, log_sum: learning rate of the mix, and logarithm of the sum of its weights before normalisation.
+    losses: the row, in [0, 1], shape (k,).
     """
     lowest, least = math.inf, math.inf
     for action in range(losses.size):
@@ -89,8 +90,8 @@ class AdaHedge(MixedLearner):
     def __post_init__(self) -> None:
         _validate.real("AdaHedge", "kappa", self.kappa, above=0)
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(
+    def init(self, actions: int, horizon: int) -> _State:
+        return _State(
             kappa=self.kappa,
             relative_losses=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
@@ -100,12 +101,12 @@ class AdaHedge(MixedLearner):
         )
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
+    def observe(state: _State, losses: Floats) -> None:
         state.gap[0] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         state.rate[0] = state.kappa * adapted_rate(state.gap[0], losses.size)
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)

@@ -18,7 +18,7 @@ _TOLERANCE = 1e-6
 _SINGLE = 2.0**-23
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Grid, points seen, whether the test fired, and the totals since then.
 
     grid: number of points; `seen` is 1 for each point seen.
@@ -37,8 +37,9 @@ def fires(seen: Floats, grid: float, loss: float) -> bool:
 
     A kernel. The grid is {1/grid, ..., grid/grid}.
 
-    seen: 1 for each point seen, changed in place.
+    seen: 1 for each point seen, shape (grid,), changed in place.
     grid: number of points.
+    loss: the next loss of action 0.
     """
     point = math.floor(grid * loss + 0.5)
     if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, _TOLERANCE + grid * _SINGLE):
@@ -73,16 +74,16 @@ class BirthdayTest(Learner):
         if self.grid is not None:
             _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         grid = horizon if self.grid is None else self.grid
-        return State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
+        return _State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         return leader(state.totals), 1.0
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
+    def observe(state: _State, losses: Floats) -> None:
         if state.fired[0] > 0.0:
             add_losses(state.totals, losses)
         elif fires(state.seen, state.grid, losses[0]):

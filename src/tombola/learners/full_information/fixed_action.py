@@ -9,7 +9,7 @@ from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, Learner
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """The index of the action that is played in every round."""
 
     action: float
@@ -17,7 +17,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class FixedAction(Learner):
-    """Play `action` in every round.
+    """Play the action with index `action` in every round.
 
     The regret is 0 if it is the best action, and linear otherwise.
 
@@ -34,18 +34,18 @@ class FixedAction(Learner):
     def __post_init__(self) -> None:
         _validate.integer("FixedAction", "action", self.action, least=0)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         if self.action >= actions:
             raise ParameterError(
                 f"FixedAction: action must be one of the {actions} actions 0..{actions - 1}, got {self.action}; "
                 f"write for example action={actions - 1}."
             )
-        return State(action=float(self.action))
+        return _State(action=float(self.action))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         return int(state.action), 1.0
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
-        """Ignore the feedback of a round."""
+    def observe(state: _State, losses: Floats) -> None:
+        """Do nothing: this learner ignores feedback. Parameters as in `Learner.observe`."""

@@ -16,10 +16,10 @@ from tombola.learners.full_information.hedge import write_exponential_weights
 FLIP, FLOP = 0, 1
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Losses relative to the leader; mix, rate and log-sum; gaps and regime.
 
-    relative_losses, mix, rate, log_sum: as in `ada_hedge.State`.
+    relative_losses, mix, rate, log_sum: as in `ada_hedge._State`.
     gaps: mixability gap of each regime.
     regime: 0 for follow the leader, 1 for AdaHedge.
     """
@@ -61,8 +61,8 @@ class FlipFlop(MixedLearner):
 
     feedback: ClassVar[Feedback] = "full"
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(
+    def init(self, actions: int, horizon: int) -> _State:
+        return _State(
             relative_losses=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
             rate=np.array([math.inf]),
@@ -72,12 +72,12 @@ class FlipFlop(MixedLearner):
         )
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
+    def observe(state: _State, losses: Floats) -> None:
         regime = int(state.regime[0])
         state.gaps[regime] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         if _regime_ends(state.gaps, regime):

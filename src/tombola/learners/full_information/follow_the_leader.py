@@ -12,7 +12,7 @@ from tombola.learners.base import Feedback, Learner
 from tombola.rng import integers
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Whether ties are broken at random, and the total loss of every action."""
 
     random: float
@@ -57,7 +57,7 @@ def add_losses(totals: Floats, losses: Floats) -> None:
 class FollowTheLeader(Learner):
     """Play the action with the smallest total loss so far.
 
-    Ties go to the lowest index, or to a `"random"` leader.
+    ties: "lowest" plays the lowest index among leaders, "random" one of them at random.
 
     For random order: there its regret is at most about pi sqrt(2 T ln k), and (pi/2) sqrt(T) for k = 2, and a delay
     d adds d (`bounds.follow_the_leader`, docs/theory/delay.md). In adversarial order it is linear.
@@ -76,11 +76,11 @@ class FollowTheLeader(Learner):
                 f"FollowTheLeader: ties must be 'lowest' or 'random', got {self.ties!r}; write ties='lowest'."
             )
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(random=float(self.ties == "random"), totals=np.zeros(actions))
+    def init(self, actions: int, horizon: int) -> _State:
+        return _State(random=float(self.ties == "random"), totals=np.zeros(actions))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         action, count = leader(state.totals), 1
         if state.random > 0.0:
             count = _count_leaders(state.totals, action)
@@ -94,7 +94,7 @@ class FollowTheLeader(Learner):
         return action, 1.0 / count
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
+    def observe(state: _State, losses: Floats) -> None:
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:

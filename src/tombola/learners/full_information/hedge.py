@@ -20,7 +20,7 @@ _MIN_VECTOR_ACTIONS = (
 )
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """The rate, and the total loss of every action over the rows seen."""
 
     rate: float
@@ -88,16 +88,16 @@ class Hedge(MixedLearner):
         if self.rate is not None:
             _validate.real("Hedge", "rate", self.rate, above=0)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         tuned = math.sqrt(8 * math.log(actions) / (horizon * (1 + 2 * self.delay)))
-        return State(rate=tuned if self.rate is None else self.rate, totals=np.zeros(actions))
+        return _State(rate=tuned if self.rate is None else self.rate, totals=np.zeros(actions))
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         write_exponential_weights(state.totals, state.rate, mix)
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
+    def observe(state: _State, losses: Floats) -> None:
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:

@@ -13,7 +13,7 @@ from tombola.learners.full_information.follow_the_leader import add_losses
 from tombola.learners.full_information.hedge import write_exponential_weights
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """The number of rows seen, and the total loss of every action over them."""
 
     seen: Floats
@@ -35,16 +35,16 @@ class HedgeAnytime(MixedLearner):
 
     feedback: ClassVar[Feedback] = "full"
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(seen=np.zeros(1), totals=np.zeros(actions))
+    def init(self, actions: int, horizon: int) -> _State:
+        return _State(seen=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         rate = 2.0 * math.sqrt(math.log(mix.size) / (1.0 + state.seen[0]))
         write_exponential_weights(state.totals, rate, mix)
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
+    def observe(state: _State, losses: Floats) -> None:
         state.seen[0] += 1.0
         add_losses(state.totals, losses)
 

@@ -7,7 +7,7 @@ from tombola._types import Floats
 from tombola.learners.base import Feedback, MixedLearner
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """The probability of every action."""
 
     probability: float
@@ -25,14 +25,14 @@ class Uniform(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
     learns: ClassVar[bool] = False
 
-    def init(self, actions: int, horizon: int) -> State:
-        return State(probability=1 / actions)
+    def init(self, actions: int, horizon: int) -> _State:
+        return _State(probability=1 / actions)
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         for action in range(mix.size):
             mix[action] = state.probability
 
     @staticmethod
-    def observe(state: State, losses: Floats) -> None:
-        """Ignore the feedback of a round."""
+    def observe(state: _State, losses: Floats) -> None:
+        """Do nothing: this learner ignores feedback. Parameters as in `Learner.observe`."""

@@ -22,10 +22,11 @@ from tombola.learners.budgeted.primal_dual import PrimalDual
 from tombola.learners.reductions.schedule import LemmaSchedule, in_any_block, in_block
 from tombola.learners.reductions.training import train
 
+# Positions in `_State.counters`.
 N_ACTED, N_KEPT, BLOCK = 0, 1, 2
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Counters, blocks, the mix of the block, and past rows.
 
     horizon, rate, null: parameters.
@@ -48,11 +49,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class BudgetSimulation(BudgetedLearner):
-    """Train `base` on i.i.d. draws from the past, and play its average mix.
+    """Train `base` on i.i.d. draws from past rows, and play its average mix.
 
-    Block i has the rate rho_i = rho - margin * epsilon_i, epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block
-    with rho_i < rho / 2 plays null, as the proof demands (L483), and so does round 1, which the proof does not pay
-    for. That takes 96 ln(m k log2(T) / delta) / rho^2 rounds: if the horizon is shorter it never plays, and it warns.
+    With rho the budget per round, block i has the rate rho_i = rho - margin * epsilon_i, epsilon_i = sqrt(6 * 2^-i ln(m
+    k log2(T) / delta)). A block with rho_i < rho / 2 plays null, as the proof demands, and so does round 1, which the
+    proof does not pay for. That takes 96 ln(m k log2(T) / delta) / rho^2 rounds: if the horizon is shorter it never
+    plays, and it warns.
 
     base: learner under a budget.
     delta: error probability of the proof.
@@ -86,7 +88,7 @@ class BudgetSimulation(BudgetedLearner):
                 "write BudgetSimulation(PrimalDual())."
             )
 
-    def init(self, terms: BudgetTerms) -> State:
+    def init(self, terms: BudgetTerms) -> _State:
         k, m, T = terms.actions, terms.resources, terms.horizon
         first = budget_first_play(T, k, m, max(terms.rate, 1e-9), self.delta, self.margin)
         if first > T:
@@ -97,7 +99,7 @@ class BudgetSimulation(BudgetedLearner):
                 stacklevel=2,
             )
         blocks = LemmaSchedule(self.delay).blocks(T)
-        return State(
+        return _State(
             horizon=float(T),
             rate=terms.rate,
             null=float(terms.null),
@@ -110,11 +112,11 @@ class BudgetSimulation(BudgetedLearner):
         )
 
     @staticmethod
-    def needs_plan(state: State, fits: Floats) -> bool:
+    def needs_plan(state: _State, fits: Floats) -> bool:
         following = int(state.counters[BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
 
-    def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
+    def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         state.counters[BLOCK] += 1.0
         block, kept, k = int(state.counters[BLOCK]), int(state.counters[N_KEPT]), state.played.size
         m = state.costs.shape[1] // k
@@ -126,7 +128,7 @@ class BudgetSimulation(BudgetedLearner):
             state.played[:] = _average_mix(self.base, *past, int(state.lengths[block]), rate, int(state.null), rng)
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         state.counters[N_ACTED] += 1.0
         within = in_block(state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED])
         for action in range(mix.size):
@@ -135,7 +137,7 @@ class BudgetSimulation(BudgetedLearner):
             mix[int(state.null)] = 1.0
 
     @staticmethod
-    def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         if not in_any_block(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
             return
         row = int(state.counters[N_KEPT])

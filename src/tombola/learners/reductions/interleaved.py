@@ -17,7 +17,7 @@ from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, Kernels, Learner, bound_of
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Rounds played so far, and the state vector of every copy, one per row."""
 
     acted: Floats
@@ -28,8 +28,10 @@ class State(NamedTuple):
 class Interleaved(Learner):
     """Let d+1 copies of a full-information learner play in turn.
 
-    base: the learner.
-    delay: d, in rounds.
+    Each copy has its feedback before its next turn, so the base needs to know nothing about delays.
+
+    base: full-information learner without plans.
+    delay: d, the largest delay of the feedback, in rounds.
 
     >>> from tombola import Hedge, instances, play
     >>> trace = play(Interleaved(Hedge(), delay=4), instances.split(500), delay=4, seed=0)
@@ -54,34 +56,36 @@ class Interleaved(Learner):
     def mixes(self) -> bool:
         return self.base.mixes
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         count = min(self.delay + 1, horizon)
         memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
-        return State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
+        return _State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
         base = self.base.kernels(actions, horizon)
         view = unflattener(self.base.init(actions=actions, horizon=horizon))
         base_act, base_mix, base_observe = base.act, base.mix, base.observe
 
-        def act(state: State, rng: RngState) -> tuple[int, float]:
+        def act(state: _State, rng: RngState) -> tuple[int, float]:
             action, probability = base_act(view(_next_copy(state)), rng)  # type: ignore[misc]
             return action, probability
 
-        def mix(state: State, mix: Floats) -> None:
+        def mix(state: _State, mix: Floats) -> None:
             base_mix(view(_next_copy(state)), mix)  # type: ignore[misc]
 
-        def observe(state: State, round: int, losses: Floats) -> None:
+        def observe(state: _State, round: int, losses: Floats) -> None:
             base_observe(view(state.copies[(round - 1) % state.copies.shape[0]]), round, losses)
 
         return Kernels(None if self.mixes else act, mix if self.mixes else None, observe, self.needs_plan)
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
+        """Raise AssertionError: `kernels` builds the kernel from that of the base."""
         raise AssertionError("Interleaved acts through the kernels of its base")
 
     @staticmethod
     def observe(state: Any, round: int, losses: Floats) -> None:
+        """Raise AssertionError: `kernels` builds the kernel from that of the base."""
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
@@ -90,7 +94,7 @@ class Interleaved(Learner):
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)
 
 
-def _next_copy(state: State) -> Floats:
+def _next_copy(state: _State) -> Floats:
     """Return the state vector of the next copy, and count the round."""
     copy: Floats = state.copies[int(state.acted[0]) % state.copies.shape[0]]
     state.acted[0] += 1.0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     observe: Kernel
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Losses of each action, and the state of the simulations.
 
     horizon, acted: number of rounds, and rounds played.
@@ -55,10 +55,11 @@ class State(NamedTuple):
     past: Floats
 
 
-def store_loss(state: State, action: int, loss: float) -> None:
-    """Store a loss; update the simulated mean once the answers have grown by half.
+def _store_loss(state: _State, action: int, loss: float) -> None:
+    """Store a loss; update the simulated mean once their number has grown by half.
 
-    A kernel; `state` is changed in place.
+    state: of `OptimisticSimulation`, changed in place.
+    action, loss: the action played, from 0, and its loss, in [0, 1].
     """
     state.past[action, int(state.seen[action])] = loss
     update_mean(state.seen, state.means, action, loss)
@@ -68,10 +69,12 @@ def store_loss(state: State, action: int, loss: float) -> None:
         state.levels[action] = state.means[action]
 
 
-def keep_probabilities(state: State) -> Floats:
+def keep_probabilities(state: _State) -> Floats:
     """Return the probability of keeping a simulated loss of each action, shape (k,).
 
     Other losses are replaced by 0, so that the simulated mean is FrugalUCB's index of the action.
+
+    state: of `OptimisticSimulation`.
     """
     left = max(1.0, state.horizon - state.acted[0])
     actions = state.seen.size
@@ -79,12 +82,12 @@ def keep_probabilities(state: State) -> Floats:
     return np.divide(indices, state.levels, out=np.zeros(actions), where=state.levels > 0.0)
 
 
-class SimulatedHistory(NamedTuple):
+class _SimulatedHistory(NamedTuple):
     """Losses from which the feedback of a base is simulated.
 
-    past: losses observed, shape (k, T).
-    seen: number of losses used of each action.
-    shares: probability of keeping a loss of each action; else it is 0.
+    past: losses observed of each action, shape (k, T).
+    seen: number of them to draw from, shape (k,).
+    shares: probability of keeping a drawn loss of each action, shape (k,); otherwise 0 replaces it.
     """
 
     past: Floats
@@ -92,7 +95,7 @@ class SimulatedHistory(NamedTuple):
     shares: Floats
 
 
-def _simulate_feedback(memory: Floats, rng: RngState, history: SimulatedHistory, rounds: int, plays: Floats) -> int:
+def _simulate_feedback(memory: Floats, rng: RngState, history: _SimulatedHistory, rounds: int, plays: Floats) -> int:
     """Run the base on simulated rounds, count its plays, and return the last action.
 
     memory: state vector of the base.
@@ -115,35 +118,41 @@ def _simulate_feedback(memory: Floats, rng: RngState, history: SimulatedHistory,
 
 
 @lru_cache(maxsize=256)
-def compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
+def _compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
     """Return the first state vector of a base, and the kernel that simulates it.
 
+    The kernel is `run(memory, rng, history, rounds, plays) -> last action`: it plays rounds on losses drawn from a
+    `_SimulatedHistory` and adds the plays of each action to `plays`, shape (k,).
+
+    base: bandit learner.
+    actions: number of actions.
     rounds: horizon of the base.
-    compiled: whether to compile the kernel.
+    compiled: whether to compile the kernel even if it is short.
     """
     state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
     memory, row = flatten(state, actions), np.zeros(actions)
-    arguments = (memory, new_rng(np.random.SeedSequence(0)), SimulatedHistory(np.zeros((actions, 1)), row, row), 1, row)
+    history = _SimulatedHistory(np.zeros((actions, 1)), row, row)
+    arguments = (memory, new_rng(np.random.SeedSequence(0)), history, 1, row)
     names = {"view": unflattener(state), "choose": make_choose(kernels), "observe": kernels.observe}
     # Simulated rounds outnumber the played ones, and the result is memoised, so compiling always pays.
     with always_compiled() if compiled else nullcontext():
         return memory, compile_loop(_simulate_feedback, arguments, **names)
 
 
-def _simulate(base: Learner, state: State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
+def _simulate(base: Learner, state: _State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
     """Run a base on simulated feedback; return its last action and its plays.
 
     state: losses observed so far.
     horizon: horizon of the base; `rounds` of them are simulated.
     """
     plays = np.zeros(state.seen.size)
-    memory, run = compile_simulation(base, plays.size, horizon, compiled=compiles())
+    memory, run = _compile_simulation(base, plays.size, horizon, compiled=compiles())
     return int(
-        run(memory.copy(), rng, SimulatedHistory(state.past, state.known, keep_probabilities(state)), rounds, plays)
+        run(memory.copy(), rng, _SimulatedHistory(state.past, state.known, keep_probabilities(state)), rounds, plays)
     ), plays
 
 
-def _simulation_length(state: State) -> int:
+def _simulation_length(state: _State) -> int:
     """Return 2^floor(log2 t) for the next round t."""
     return 1 << (int(state.acted[0]) + 1).bit_length() - 1
 
@@ -177,9 +186,9 @@ class OptimisticSimulation(Learner):
                 f"write for example {owner}(UCB1())."
             )
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         chosen, seen, means, known, levels, played, due_at = np.zeros((7, actions))
-        return State(
+        return _State(
             horizon=float(horizon),
             acted=np.zeros(1),
             planned=np.full(1, -1.0),
@@ -194,15 +203,15 @@ class OptimisticSimulation(Learner):
         )
 
     @staticmethod
-    def needs_plan(state: State) -> bool:
+    def needs_plan(state: _State) -> bool:
         return bool(state.planned[0] < 0.0 and least_tried_action(state.seen, state.chosen) < 0)
 
-    def plan(self, state: State, rng: RngState) -> None:
+    def plan(self, state: _State, rng: RngState) -> None:
         rounds = _simulation_length(state)
         state.planned[0], _ = _simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         action, probability = int(state.planned[0]), math.nan
         if action < 0:
             action, probability = least_tried_action(state.seen, state.chosen), 1.0
@@ -212,8 +221,8 @@ class OptimisticSimulation(Learner):
         return action, probability
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
-        store_loss(state, action, loss)
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        _store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
@@ -227,8 +236,10 @@ class OptimisticSimulation(Learner):
 class LazyOptimisticSimulation(OptimisticSimulation):
     """Play `OptimisticSimulation` with few simulations.
 
-    It simulates again when the rounds have doubled, or the answers of an action have grown by half. In between it
+    It simulates again when the rounds have doubled, or the losses seen of an action have grown by half. In between it
     plays the frequencies of the last simulation. No bound is proved, so `bound` is None.
+
+    base: any bandit learner that acts round by round.
 
     >>> from tombola import UCB1, instances, play
     >>> play(LazyOptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32
@@ -236,7 +247,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
     """
 
     @staticmethod
-    def needs_plan(state: State) -> bool:
+    def needs_plan(state: _State) -> bool:
         if least_tried_action(state.seen, state.chosen) >= 0:
             return False
         late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
@@ -244,7 +255,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
             late = late or state.seen[action] >= state.due_at[action]
         return bool(late)
 
-    def plan(self, state: State, rng: RngState) -> None:
+    def plan(self, state: _State, rng: RngState) -> None:
         rounds = _simulation_length(state)
         _, plays = _simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
@@ -252,7 +263,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         state.due_at[:] = np.ceil(1.5 * state.seen)
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         action, probability = least_tried_action(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)

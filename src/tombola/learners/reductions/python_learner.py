@@ -13,7 +13,9 @@ from tombola.rng import choice, integers
 
 @dataclass(frozen=True)
 class PythonLearner:
-    """Wrap a full-information learner that lives in plain Python objects.
+    """Wrap plain Python objects as the base learner of `Simulation`.
+
+    They learn with full information.
 
     make: `make(actions, rounds)` returns a new object for each training.
     predict: `predict(object)` returns its action, or its mix; by default the method of that name.
@@ -32,7 +34,9 @@ class PythonLearner:
     update: Callable[[Any, Floats], Any] = lambda subject, losses: subject.update(losses)
 
     def train(self, past: Floats, rounds: int, rng: RngState) -> Floats:
-        """Return the play counts of a new object on i.i.d. draws from past rows.
+        """Return how often a new object plays each action on draws from past rows.
+
+        Rows are drawn independently; if the object returns a mix, its action is drawn. The result has shape (k,).
 
         past: rows, shape (n, k).
         rounds: number of draws.

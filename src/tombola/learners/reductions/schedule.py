@@ -17,9 +17,10 @@ from tombola._types import Floats
 
 
 class Blocks(NamedTuple):
-    """First round and length of every block; a training has the same length.
+    """First round and length of every block of a schedule.
 
-    starts, lengths: shape (blocks,); rounds count from 1.
+    starts: first rounds, from 1, shape (blocks,).
+    lengths: numbers of rounds, shape (blocks,); the training before a block has as many.
     """
 
     starts: Floats
@@ -48,6 +49,8 @@ class LemmaSchedule(Schedule):
 
     Lemma 4.1 of the paper holds to the letter; without delay it is the template itself.
 
+    delay: d, the constant delay of the feedback, in rounds.
+
     >>> LemmaSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 9.0, 14.0]
     """
@@ -58,7 +61,7 @@ class LemmaSchedule(Schedule):
         _validate.integer("LemmaSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return start t_i and length 2^i of each block with t_i <= T, the horizon."""
+        """Return start t_i and length 2^i of each block, i >= 0, with t_i <= horizon."""
         powers = np.exp2(np.arange(horizon.bit_length() + 1, dtype=np.float64))
         starts: Floats = powers + 1 + np.arange(1, powers.size + 1) * self.delay
         return Blocks(starts[starts <= horizon], powers[starts <= horizon])
@@ -68,9 +71,9 @@ class LemmaSchedule(Schedule):
 class PaperSchedule(Schedule):
     """Block i = 1, 2, .. has 2^i rounds from t_i = 2^i + i d on, as printed.
 
-    2^i - 1 rows are revealed when it begins.
+    2^i - 1 rows are revealed when it begins. Block 0 is round 1.
 
-    Block 0 is round 1.
+    delay: d, the constant delay of the feedback, in rounds.
 
     >>> PaperSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 10.0, 17.0]
@@ -82,7 +85,7 @@ class PaperSchedule(Schedule):
         _validate.integer("PaperSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return start t_i and length 2^i of each block, i >= 1, with t_i <= T."""
+        """Return start t_i and length 2^i of each block, i >= 1, with t_i <= horizon."""
         index = np.arange(1, horizon.bit_length() + 1, dtype=np.float64)
         starts: Floats = np.exp2(index) + index * self.delay
         return Blocks(starts[starts <= horizon], np.exp2(index[starts <= horizon]))
@@ -103,14 +106,14 @@ class GrowingSchedule(Schedule):
         _validate.real("GrowingSchedule", "growth", self.growth, above=1)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return no blocks: this schedule trains without them."""
+        """Return two empty arrays for every horizon: this schedule has no blocks."""
         return Blocks(np.zeros(0), np.zeros(0))
 
 
 def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
-    """Return whether a round lies in a block.
+    """Return whether a round lies in a block; a kernel.
 
-    starts, lengths: of all blocks.
+    starts, lengths: first round and number of rounds of every block, shape (blocks,).
     block: index of the block; -1 is before the first one.
     round: from 1.
     """
@@ -118,9 +121,9 @@ def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
 
 
 def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bool:
-    """Return whether a round is round 1 or lies in one of the blocks 0..last.
+    """Return whether a round, from 1, is round 1 or in one of the blocks 0..last.
 
-    starts, lengths: of all blocks.
+    A kernel. starts, lengths: first round and number of rounds of every block, shape (blocks,).
     """
     if round == 1.0:
         return True

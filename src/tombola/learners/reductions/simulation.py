@@ -25,7 +25,7 @@ from tombola.learners.reductions.training import train
 N_ACTED, N_KEPT, BLOCK, NEXT = 0, 1, 2, 3
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Counters, blocks, the current mix, and past rows.
 
     by_blocks, growth: whether the schedule has blocks, else the growth of its trainings.
@@ -60,7 +60,7 @@ class Simulation(MixedLearner):
     past: "all" also keeps the rows between blocks.
     waiting: "last" plays the last mix between blocks, "free" plays `free_action`.
     trainings: number of runs to average; the variance falls, and the expected regret stays the same.
-    free_action: index of an action.
+    free_action: index of the action that is played where no mix is.
 
     In random order its regret is at most `bounds.simulation(...)`: that of `base` on i.i.d. rows, plus 4.18 sqrt(T ln
     k), plus d for each of log2 T waits.
@@ -96,7 +96,7 @@ class Simulation(MixedLearner):
                     f"write {name}={words[0]!r}."
                 )
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "
@@ -104,7 +104,7 @@ class Simulation(MixedLearner):
             )
         faithful = not isinstance(self.schedule, GrowingSchedule)
         blocks = self.schedule.blocks(horizon)
-        return State(
+        return _State(
             by_blocks=float(faithful),
             growth=self.schedule.growth if isinstance(self.schedule, GrowingSchedule) else 0.0,
             discards=float(faithful and self.past != "all"),
@@ -118,23 +118,23 @@ class Simulation(MixedLearner):
         )
 
     @staticmethod
-    def needs_plan(state: State) -> bool:
+    def needs_plan(state: _State) -> bool:
         if state.by_blocks == 0.0:
             return bool(state.counters[N_KEPT] >= state.counters[NEXT])
         following = int(state.counters[BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
 
-    def plan(self, state: State, rng: RngState) -> None:
+    def plan(self, state: _State, rng: RngState) -> None:
         past = state.past[: int(state.counters[N_KEPT])]
         rounds = _begin_training(state)
         if past.shape[0] > 0:
             plays = np.zeros(state.played.size)
             for _ in range(self.trainings):
-                plays += play_counts(self.base, past, rounds, rng)
+                plays += _play_counts(self.base, past, rounds, rng)
             state.played[:] = plays / (rounds * self.trainings)
 
     @staticmethod
-    def mix(state: State, mix: Floats) -> None:
+    def mix(state: _State, mix: Floats) -> None:
         state.counters[N_ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
             state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED]
@@ -147,7 +147,7 @@ class Simulation(MixedLearner):
                 mix[action] = state.played[action]
 
     @staticmethod
-    def observe(state: State, round: int, losses: Floats) -> None:
+    def observe(state: _State, round: int, losses: Floats) -> None:
         if state.discards == 1.0 and not in_any_block(
             state.starts, state.lengths, int(state.counters[BLOCK]), float(round)
         ):
@@ -160,10 +160,11 @@ class Simulation(MixedLearner):
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return the bound of Theorem 4.2 of the paper, corrected, or None.
 
-        It bounds the expected regret over `horizon` rounds in random order, with a constant `delay`; None where the
-        theorem does not apply. The base needs a bound of its own: it holds on i.i.d. rows, which are a mixture of
-        pools in random order. `LemmaSchedule(d)` must keep the rows of its blocks only and know a delay of at least
-        `delay`; `GrowingSchedule` must have growth 2. Other schedules have no proof (docs/theory/delay.md, section 2).
+        It bounds the expected regret with k `actions` over `horizon` rounds in random order, with a constant `delay`;
+        None where the theorem does not apply. The base needs a bound of its own: it holds on i.i.d. rows, which are a
+        mixture of pools in random order. `LemmaSchedule(d)` must keep the rows of its blocks only and know a delay of
+        at least `delay`; `GrowingSchedule` must have growth 2. Other schedules have no proof (docs/theory/delay.md,
+        section 2).
         """
         base = self._base_bound(actions, horizon)
         if base is None:
@@ -191,10 +192,10 @@ class Simulation(MixedLearner):
         return known.__getitem__ if len(known) == len(values) else None
 
 
-def play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
+def _play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
     """Return how often `base` plays each action on i.i.d. draws from past rows.
 
-    The result has shape (k,).
+    The result has shape (k,) and sum `rounds`.
 
     past: rows, shape (n, k).
     rounds: number of draws.
@@ -205,7 +206,7 @@ def play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: R
     return train(base, FullFeedback(past.shape[1], rounds), past, rng)
 
 
-def _begin_training(state: State) -> int:
+def _begin_training(state: _State) -> int:
     """Count the training that is due in `state`, and return its number of rounds.
 
     The state is changed in place: the block, and when the next training is due.

@@ -12,8 +12,9 @@ from tombola.engine.runner import Runner
 from tombola.feedback import FeedbackModel
 from tombola.rng import iid_indices
 
-# Number of draws per compiled call, so that training needs no memory besides the past rows.
-CHUNK = 1 << 14
+# Draws per compiled call. A constant bounds the memory for the row indices (64 KB), and is large enough that the time
+# of the call itself does not count.
+_CHUNK = 1 << 14
 
 
 def train(
@@ -34,9 +35,9 @@ def train(
     accumulators = new_accumulators(
         feedback_model.actions, 0, np.zeros(0, np.int64), resources=resources, per_round=False, expects=False
     )
-    order = np.zeros(min(rounds, CHUNK), np.uint32)
+    order = np.zeros(min(rounds, _CHUNK), np.uint32)
     draw_rows = compile_loop(iid_indices, (order, past.shape[0], rng))
-    for begun in range(0, rounds, CHUNK):
+    for begun in range(0, rounds, _CHUNK):
         chunk = order[: rounds - begun]
         draw_rows(chunk, past.shape[0], rng)
         accumulators.cursor[ROUND] = 0

@@ -18,7 +18,7 @@ from tombola.learners.base import Feedback, Learner
 from tombola.rng import choice
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Action of the block, its probability and rounds left; estimated totals.
 
     block, rate: length of a block, and learning rate.
@@ -61,17 +61,17 @@ class BatchedExp3(Learner):
         if self.block is not None:
             _validate.integer("BatchedExp3", "block", self.block, least=1)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
         rate = math.sqrt(2 * math.log(actions) / (actions * math.ceil(horizon / block))) / block
         place = (np.zeros(1), np.ones(1), np.zeros(1))
-        return State(float(block), rate, *place, *np.zeros((2, actions)))
+        return _State(float(block), rate, *place, *np.zeros((2, actions)))
 
     @staticmethod
-    def needs_plan(state: State) -> bool:
+    def needs_plan(state: _State) -> bool:
         return bool(state.left[0] == 0.0)
 
-    def plan(self, state: State, rng: RngState) -> None:
+    def plan(self, state: _State, rng: RngState) -> None:
         least = state.totals[argmin(state.totals)]
         state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
         state.weights[:] /= state.weights.sum()
@@ -79,12 +79,12 @@ class BatchedExp3(Learner):
         state.current[0], state.probability[0], state.left[0] = action, state.weights[action], state.block
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

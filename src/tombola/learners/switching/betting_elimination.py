@@ -17,7 +17,7 @@ from tombola.learners.switching.stages import is_stage_over, next_play, next_sta
 # Fields of the stage in the state, as in `stages.State`.
 _STAGE = ("target", "stretch", "rest", "turn", "left", "active")
 # Type of the state: stage, then the betting grid.
-State: Any = namedtuple("State", (*_STAGE, *BettingGrid._fields))  # type: ignore[misc]
+_State: Any = namedtuple("_State", (*_STAGE, *BettingGrid._fields))  # type: ignore[misc]
 
 
 def _smallest_upper_end(state: Any) -> float:
@@ -28,12 +28,10 @@ def _smallest_upper_end(state: Any) -> float:
     return ceiling
 
 
-def drop_inferior(state: Any) -> None:
+def _drop_inferior(state: Any) -> None:
     """Drop inferior actions within a stage, in place; a kernel.
 
     The interval of a dropped action lies above that of another. The next action in turn begins a stretch.
-
-    state: named tuple of the type `State`.
     """
     ceiling, turn, kept = _smallest_upper_end(state), int(state.turn[0]), 0
     for place in range(int(state.left[0])):
@@ -52,12 +50,12 @@ def drop_inferior(state: Any) -> None:
 class BettingElimination(Learner):
     """Eliminate actions by betting confidence sequences, within stages.
 
-    It plays back and forth like `SerflingElimination`.
+    In a stage each active action plays one stretch of rounds; the next stage goes back in reverse order.
 
     Action a is dropped when its betting interval, at level delta/k, lies above that of another. The intervals hold at
     all counts simultaneously, so an action is dropped immediately, not at the end of a stage. The best action is
     dropped with probability at most `delta`; None is 1/T. The width has no formula, so `bound` is None. There are at
-    most as many switches as with `SerflingElimination`. Memory is 20 KB per action, and an answer takes a microsecond
+    most as many switches as with `SerflingElimination`. Memory is 20 KB per action, and an update takes a microsecond
     until one action is left.
 
     >>> from tombola import Pool, play
@@ -82,12 +80,12 @@ class BettingElimination(Learner):
             np.arange(actions, dtype=np.float64),
         )
         betting: tuple[Any, ...] = new_grid(float(horizon), delta / actions, actions)
-        return State._make((*lengths, np.zeros(1), left, everyone, *betting))
+        return _State._make((*lengths, np.zeros(1), left, everyone, *betting))
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
         if state.left[0] > 1.0:
-            drop_inferior(state)
+            _drop_inferior(state)
         if is_stage_over(state):
             next_stage(state)
         return next_play(state), 1.0

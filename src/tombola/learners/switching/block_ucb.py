@@ -16,7 +16,7 @@ from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Frame, current block, counts and means.
 
     scale: factor of ln n in the radius.
@@ -56,7 +56,7 @@ def _blocks_per_frame(horizon: int) -> list[int]:
     return counts
 
 
-def _most_promising(state: State) -> int:
+def _most_promising(state: _State) -> int:
     """Return the action with the smallest lower confidence bound; a kernel.
 
     Every action must have an answer.
@@ -70,7 +70,7 @@ def _most_promising(state: State) -> int:
     return best
 
 
-def _begin_block(state: State) -> None:
+def _begin_block(state: _State) -> None:
     """Begin the next block in place; frame f has blocks of f rounds."""
     if state.blocks_left[0] == 0.0 and int(state.frame[0]) < state.blocks.size:
         state.blocks_left[0] = state.blocks[int(state.frame[0])]
@@ -85,9 +85,9 @@ class BlockUCB(Learner):
 
     The index is mean(a) - sqrt(scale ln n / n(a)); f is the number of the frame.
 
-    Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks, after a frame in which every action is tried once; by
-    round t a block lasts about sqrt(log2 t) rounds. n(a) counts the answers for a, and n all answers. The analysis is
-    for i.i.d. rows and depends on the gaps, so `bound` is None.
+    Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks, after a frame in which every action is tried once; by round t
+    a block lasts about sqrt(log2 t) rounds. n(a) counts the losses seen of a, and n all of them. The analysis is for
+    i.i.d. rows and depends on the gaps, so `bound` is None.
 
     >>> from tombola import Pool, play
     >>> play(BlockUCB(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()
@@ -100,12 +100,12 @@ class BlockUCB(Learner):
     def __post_init__(self) -> None:
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         blocks = np.array(_blocks_per_frame(horizon), dtype=np.float64)
-        return State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
+        return _State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -119,6 +119,6 @@ class BlockUCB(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

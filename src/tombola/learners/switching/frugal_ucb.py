@@ -17,7 +17,7 @@ from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, u
 from tombola.learners.base import Feedback, Learner
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Rounds acted, current block, counts and means.
 
     horizon, scale, price: parameters.
@@ -40,14 +40,14 @@ class State(NamedTuple):
 
 
 def lower_index(mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0) -> float:
-    """Return the lower index of an action for the remaining rounds.
+    """Return FrugalUCB's index of an action, a lower confidence bound in [0, 1].
 
-    It is the smallest q with seen kl(mean, q) <= scale (1 - seen/T) ln max(1, remaining / (k seen)).
+    A kernel. It is the smallest q with seen kl(mean, q) <= scale (1 - seen/T) ln max(1, remaining / (k seen)).
 
-    mean, seen: mean loss and answers of the action.
-    remaining: rounds left.
-    actions, horizon: k and T.
-    scale: 1 in the theorem.
+    mean, seen: mean and number of the losses observed of the action, at least one.
+    remaining: number of rounds left.
+    actions, horizon: number of actions k and of rounds T.
+    scale: factor of the radius; 1 in the theorem, less explores less.
     """
     worth = math.log(max(1.0, remaining / (actions * seen)))
     return kl_lower_bound(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)
@@ -56,9 +56,12 @@ def lower_index(mean: float, seen: float, remaining: float, actions: int, horizo
 def most_promising(state: Any, times: float, scale: float) -> int:
     """Return the action with the smallest index plus the price of a switch; a kernel.
 
-    state: with horizon, price, rounds acted, current action, answers and means.
+    Actions count from 0. The index is `lower_index`, and 0 for actions without feedback.
+
+    state: with `horizon`, `price`, `acted` (rounds played), `current` (action), and `chosen`, `seen` and `means`
+        (plays, losses observed and their mean) of each action.
     times: number of switching prices that a switch must repay in the remaining rounds.
-    scale: constant of the index; see `lower_index`.
+    scale: factor of the radius in `lower_index`; 1 in the theorem.
     """
     remaining = max(1.0, state.horizon - state.acted[0])
     toll = times * state.price / remaining
@@ -82,13 +85,13 @@ class FrugalUCB(Learner):
 
     It switches only if that can pay in the remaining rounds.
 
-    With R rounds left, the index of a is the smallest q <= m(a) with n(a) kl(m(a), q) <= scale (1 - n(a)/T)
-    ln max(1, R / (k n(a))), plus 2 price / R unless a is being played; n(a) counts its answers, m(a) is their
-    mean. An action never answered has q = 0. A block lasts half of the previous plays of the action,
-    and at least min(16 price, 2 sqrt(T/k)) rounds. So it explores while that can pay, and less the closer the end is.
-    `price` is the cost of a switch, in losses. For every pool in random order without delay its regret, with the price
-    of its switches, is at most `bounds.frugal_ucb`, of order sqrt(k T) + price k ln T, which is the best order there
-    is up to the constant (docs/theory/frugal.md). `scale` = 1 is meant; below 1/2 the bound gains a logarithm.
+    With R rounds left, the index of a is the smallest q <= m(a) with n(a) kl(m(a), q) <= scale (1 - n(a)/T) ln max(1, R
+    / (k n(a))), plus 2 price / R unless a is being played; n(a) counts its losses seen, m(a) is their mean. Without
+    any, q = 0. A block lasts half of the previous plays of the action, and at least min(16 price, 2 sqrt(T/k)) rounds.
+    So it explores while that can pay, and less the closer the end is. `price` is the cost of a switch, in losses. For
+    every pool in random order without delay its regret, with the price of its switches, is at most `bounds.frugal_ucb`,
+    of order sqrt(k T) + price k ln T, which is the best order there is up to the constant (docs/theory/frugal.md).
+    `scale` = 1 is meant; below 1/2 the bound gains a logarithm.
 
     >>> from tombola import instances, play
     >>> trace = play(FrugalUCB(), instances.gap(2**14, 2, 0.1, seed=0), switching_price=1.0, seed=0)
@@ -104,13 +107,13 @@ class FrugalUCB(Learner):
         _validate.real("FrugalUCB", "price", self.price, least=0, most=1e12)
         _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         shortest = float(frugal_block(horizon, actions, self.price))
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
-        return State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
+        return _State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         if state.left[0] == 0.0:
             action = most_promising(state, FRUGAL_TOLL, state.scale)
             state.current[0] = action
@@ -122,7 +125,7 @@ class FrugalUCB(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

@@ -16,41 +16,43 @@ _PASSES = 3
 # Weight of the widest spread in the estimate, in actions. It keeps the spread from collapsing while few actions are
 # tried.
 _WEIGHT = 0.05
-# Variance of a mean that is uniform on [0, 1] over the variance of a fair coin: 1/12 against 1/4.
+# Prior variance of a mean of which nothing is known, over that of a fair coin: 1/12 (uniform on [0, 1]) over 1/4.
 UNIFORM_VARIANCE = 1.0 / 3.0
 # Smallest spread, so that no weight is infinite.
 _LEAST = 1e-8
 
 
 def add_loss(state: Any, action: int, loss: float) -> None:
-    """Add one loss of an action to its count, mean and scatter; a kernel.
+    """Add one loss of an action to its count and mean; a kernel.
 
-    state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
+    state: with `seen` and `means` of each action, shape (k,), and `within`, the sum of squared deviations of all losses
+        from the means of their actions, shape (1,); changed in place.
+    action, loss: the action, from 0, and its loss, in [0, 1].
     """
     off = loss - state.means[action]
     update_mean(state.seen, state.means, action, loss)
     state.within[0] += off * (loss - state.means[action])
 
 
-def update_posterior(state: Any, first: float, tried: float) -> None:
+def update_posterior(state: Any, initial_spread: float, least_spread: float) -> None:
     """Estimate the prior, and the posterior mean and variance of every action.
 
-    A kernel. It writes `prior` (centre, spread, actions tried), `posterior_mean` and `posterior_var`.
+    A kernel. It writes `prior` (centre, spread, actions tried), `noise_var`, `errors`, `posterior_mean` and
+    `posterior_var`. Both spreads are multiples of c (1 - c), the variance of a coin with the centre c as its mean.
 
-    state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
-    first: spread before differences are seen, as a multiple of the variance c (1 - c) of a coin with the centre c as
-        its mean.
-    tried: least prior variance of an action with answers, as a multiple of the same: shrinking it by the spread of the
-        others would hide the one that is unlike them.
+    state: with these fields and those of `add_loss`; changed in place.
+    initial_spread: variance of the means before differences are seen.
+    least_spread: least prior variance of an action with feedback: shrinking it by the spread of the others would hide
+        the one that is unlike them.
     """
     _estimate_noises(state)
     prior = state.prior
     coin = prior[CENTRE] * (1.0 - prior[CENTRE])
-    prior[SPREAD] = first * coin
+    prior[SPREAD] = initial_spread * coin
     if prior[TRIED] > 0.0:
         for _ in range(_PASSES):
-            _estimate_spread(state, first * coin)
-    wide = max(tried * coin, prior[SPREAD])
+            _estimate_spread(state, initial_spread * coin)
+    wide = max(least_spread * coin, prior[SPREAD])
     for action in range(state.seen.size):
         state.posterior_mean[action], state.posterior_var[action] = prior[CENTRE], prior[SPREAD]
         if state.seen[action] > 0.0:
@@ -64,7 +66,7 @@ def _estimate_noises(state: Any) -> None:
 
     They are written into `prior`, `noise_var` (of one loss of each action) and `errors` (of its mean).
 
-    state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
+    state: of a learner with the fields of `thrifty._State` for answers, prior and posterior; changed in place.
     """
     tried, total, possible = 0.0, 0.5, 1.0
     for action in range(state.seen.size):
@@ -101,7 +103,7 @@ def _estimate_spread(state: Any, widest: float) -> None:
 
     Both are written into `prior`. At least one action must have answers.
 
-    state: of a learner with the fields of `thrifty.State` for answers, prior and posterior; changed in place.
+    state: of a learner with the fields of `thrifty._State` for answers, prior and posterior; changed in place.
     widest: spread that is taken in as `_WEIGHT` of an action.
     """
     spread, tried = state.prior[SPREAD], state.prior[TRIED]

@@ -13,8 +13,8 @@ class SerflingElimination(StagedElimination):
 
     A stage ends when the count of each has grown by half.
 
-    Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), r = sqrt((1 - (n-1)/T) ln(k S / delta) / (2 n)),
-    for the n answers of an action and S decisions in all (Serfling 1974): the radius shrinks to 0 as the pool is used
+    Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), r = sqrt((1 - (n-1)/T) ln(k S / delta) / (2 n)), for
+    the n losses seen of an action and S decisions in all (Serfling 1974): the radius shrinks to 0 as the pool is used
     up. The first stage is as long as the first drop needs.
 
     delta: probability that the best action is dropped; None is 1/T. Then the regret is at most

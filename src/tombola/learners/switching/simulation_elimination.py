@@ -17,7 +17,7 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.stages import drop_inferior
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Rounds, start of the block, active actions, counts and means.
 
     width: factor of the squared radius.
@@ -38,7 +38,7 @@ class State(NamedTuple):
     means: Floats
 
 
-def _begin_block(state: State, acted: int) -> None:
+def _begin_block(state: _State, acted: int) -> None:
     """Begin a block; drop inferior actions, unless it is the first block.
 
     acted: rounds played so far.
@@ -56,7 +56,7 @@ class SimulationSuccessiveElimination(Learner):
 
     Rounds 1 .. 2^i0, i0 = ceil(log2 k), play the actions in turn. Block i = i0, i0 + 1, .. is rounds 2^i + 1 ..
     2^(i+1): each active action plays floor(2^i / |A|) of them, the last one also the rest. Then a is dropped if
-    mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), all answers counted. Faithful to the paper: its
+    mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), by all losses seen. Faithful to the paper: its
     radius is so wide that at usual horizons nothing is ever dropped: `outlook` reports it with numbers, and
     `SerflingElimination` is the tight version. It makes at most `bounds.switching.simulation_elimination_switches`
     switches. `price` is the cost of a switch, in losses; only `bound` uses it.
@@ -73,15 +73,15 @@ class SimulationSuccessiveElimination(Learner):
     def __post_init__(self) -> None:
         _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         width = math.sqrt(10 * actions) * math.pow(math.log(horizon), 1.5)
         first = float(1 << (actions - 1).bit_length())
         everyone = np.arange(actions, dtype=np.float64)
         left = np.full(1, float(actions))
-        return State(width, first, np.zeros(1), np.zeros(1), left, everyone, *np.zeros((3, actions)))
+        return _State(width, first, np.zeros(1), np.zeros(1), left, everyone, *np.zeros((3, actions)))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         acted, first = int(state.acted[0]), int(state.first)
         state.acted[0] += 1.0
         if acted < first:
@@ -93,7 +93,7 @@ class SimulationSuccessiveElimination(Learner):
         return int(state.active[turn]), 1.0
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         update_mean(state.seen, state.means, action, loss)
 
     def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:

@@ -20,14 +20,17 @@ from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 
 
 class State(NamedTuple):
-    """Position in the stage, active actions, counts and means.
+    """State of `StagedElimination`: position in the stage, counts and means.
+
+    Single numbers that change have shape (1,), those of each action shape (k,).
 
     population, level: rows of the pool, and error probability of an interval.
-    target: count that every active action reaches in this stage.
+    target: plays that every active action reaches in this stage.
     stretch, rest: plays of each action in this stage, and those left of the current one.
     turn: position of the current action in `active`.
     left, active: the first `left` entries of `active` are the active actions.
-    radii, seen, means, squares: radius, answers, mean loss and sum of squared deviations of each action.
+    radii: radius of the confidence interval of each action.
+    seen, means, squares: losses observed of each action, their mean, and their sum of squared deviations from it.
     """
 
     population: float
@@ -45,12 +48,10 @@ class State(NamedTuple):
 
 
 def first_state(actions: int, horizon: int, delta: float | None) -> State:
-    """Return the state before the first round.
-
-    All intervals hold with probability 1 - `delta` together.
+    """Return the state of `StagedElimination` before the first round.
 
     actions, horizon: number of actions and of rounds.
-    delta: None is 1/T.
+    delta: probability that any confidence interval fails, in (0, 1); None is 1/T.
     """
     counts = elimination_counts(horizon, actions, delta)
     level = 2 * math.exp(-elimination_log(len(counts), horizon, actions, delta))  # of both sides; one is needed
@@ -96,13 +97,18 @@ class StagedElimination(Learner):
     @staticmethod
     @abstractmethod
     def radius(state: State, action: int) -> float:
-        """Return the radius of the confidence interval of an action's mean."""
+        """Return the radius of the confidence interval of an action's mean; a kernel.
+
+        state: as returned by `init`.
+        action: its index.
+        """
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
         return super().kernels(actions, horizon)._replace(act=_make_act(self.radius))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Raise AssertionError: `kernels` builds the kernel `act` from `radius`."""
         raise AssertionError("a learner by stages acts through its kernels")
 
     @staticmethod
@@ -131,19 +137,19 @@ def _make_act(radius: Kernel) -> Kernel:
 
 
 def is_stage_over(state: Any) -> bool:
-    """Return whether all active actions have had their stretch of this stage.
+    """Return whether all active actions have had their plays of this stage.
 
-    state: a `State`.
+    A kernel; `state` has the fields of `State` for the stage.
     """
     return bool(state.turn[0] >= state.left[0])
 
 
 def next_stage(state: Any) -> None:
-    """Begin a stage in place: reverse the order of actions, and raise the count.
+    """Begin a stage: reverse the order of actions, and raise `target` by half.
 
-    With the order reversed, no switch is needed between stages.
+    A kernel. With the order reversed, no switch is needed between stages.
 
-    state: a `State`, changed in place.
+    state: with the fields of `State` for the stage; changed in place.
     """
     left = int(state.left[0])
     for place in range(left // 2):
@@ -158,9 +164,9 @@ def next_stage(state: Any) -> None:
 
 
 def next_play(state: Any) -> int:
-    """Return the current action, and count the play in place; a kernel.
+    """Return the current action of the stage, and count its play; a kernel.
 
-    state: a `State`, changed in place.
+    state: with the fields of `State` for the stage; changed in place.
     """
     action = int(state.active[int(state.turn[0])])
     state.rest[0] -= 1.0
@@ -173,10 +179,10 @@ def next_play(state: Any) -> int:
 def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, radii: Floats) -> None:
     """Drop active actions with mean - radius > min (mean + radius), in place.
 
-    Actions without answers are kept.
+    A kernel. Actions without feedback are kept.
 
     left, active: the first `left[0]` entries of `active` are the active actions; changed.
-    seen, means, radii: of each action.
+    seen, means, radii: losses observed, their mean, and radius of its confidence interval, of each action, shape (k,).
     """
     ceiling = math.inf
     for place in range(int(left[0])):

@@ -33,10 +33,10 @@ FIRST_SPREAD, TRIED_SPREAD, SPREAD_BY_PRICE = 0.15, 0.07, 0.4
 # more rounds the value of information is as careful by itself.
 PAIR, PAIR_SCALE, PAIR_PLAYS, PAIR_HORIZON = 2, 1.15, 20.0, 5000.0
 # Less of that scale at a price of 1 or more, where a check costs two switches.
-PAIR_SCALE_BY_PRICE = 0.12
+_PAIR_SCALE_BY_PRICE = 0.12
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Current action and visit, counts and means, posterior.
 
     horizon, price, scale: T, cost of a switch, and constant of FrugalUCB's index.
@@ -91,7 +91,7 @@ def _learnt(doubt: float, noise: float, plays: float) -> float:
 
 
 @no_inline
-def _expected_saving(state: State, action: int, plays: float, bar: float) -> float:
+def _expected_saving(state: _State, action: int, plays: float, bar: float) -> float:
     """Return the expected amount by which an action is below `bar` after some plays.
 
     It is E max(0, bar - posterior mean after `plays` more answers). An action never answered may also be unlike all
@@ -111,7 +111,7 @@ def _expected_saving(state: State, action: int, plays: float, bar: float) -> flo
     return float((1.0 - unlike) * alike + unlike * 0.5 * bar * bar * plays / (plays + 2.0))
 
 
-def _visit_loss(state: State, action: int, other: int, remaining: float) -> tuple[float, float]:
+def _visit_loss(state: _State, action: int, other: int, remaining: float) -> tuple[float, float]:
     """Return the smallest expected loss of a visit to an action, and its plays.
 
     The loss is that of all remaining rounds: the visit, then the better one of both actions, and the switches. Visits
@@ -140,7 +140,7 @@ def _visit_loss(state: State, action: int, other: int, remaining: float) -> tupl
     return least, best
 
 
-def _most_valuable(state: State) -> int:
+def _most_valuable(state: _State) -> int:
     """Return the action until the next decision, and begin a visit if it is new.
 
     A visit goes on as long as staying is better than leaving at once for the action of smallest posterior mean. The
@@ -167,12 +167,12 @@ def _most_valuable(state: State) -> int:
     return best
 
 
-def _stretch_of(state: State, action: int) -> float:
+def _stretch_of(state: _State, action: int) -> float:
     """Return the rounds until the next decision: 1/8 of the plays of the action."""
     return max(1.0, float(math.ceil(state.chosen[action] / EIGHTHS)))
 
 
-def _choose_of_two(state: State, valuable: int) -> int:
+def _choose_of_two(state: _State, valuable: int) -> int:
     """Return the action to play if there are two, in a short horizon.
 
     The value of information alone would give up the unlucky one too soon. A first visit lasts 20 rounds where a switch
@@ -185,7 +185,7 @@ def _choose_of_two(state: State, valuable: int) -> int:
     if state.chosen[valuable] == 0.0:
         state.hold[0] = PAIR_PLAYS * whole
     elif min(state.seen[0], state.seen[1]) >= PAIR_PLAYS:
-        careful = most_promising(state, THRIFTY_TOLL, PAIR_SCALE - PAIR_SCALE_BY_PRICE * whole)
+        careful = most_promising(state, THRIFTY_TOLL, PAIR_SCALE - _PAIR_SCALE_BY_PRICE * whole)
         if careful != valuable:
             state.visit[0] = 0.0
             if careful != state.current[0]:
@@ -195,7 +195,7 @@ def _choose_of_two(state: State, valuable: int) -> int:
 
 
 @no_inline
-def _next_action(state: State) -> int:
+def _next_action(state: _State) -> int:
     """Return the action to play until the next decision, and update the state.
 
     It is the most valuable action if FrugalUCB's index agrees or the exploration budget pays for it, else the action of
@@ -250,9 +250,9 @@ class Thrifty(Learner):
     def __post_init__(self) -> None:
         _validate.real("Thrifty", "price", self.price, least=0, most=1e12)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         chosen, seen, means, posterior_mean, posterior_var, noise_var, errors = np.zeros((7, actions))
-        return State(
+        return _State(
             horizon=float(horizon),
             price=self.price,
             scale=THRIFTY_SCALE,
@@ -275,7 +275,7 @@ class Thrifty(Learner):
         )
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         if state.left[0] == 0.0:
             action = _next_action(state) if state.seen.size > 1 else 0
             state.current[0] = action
@@ -289,7 +289,7 @@ class Thrifty(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         add_loss(state, action, loss)
         state.exploration_budget[0] -= state.exploring[0] * loss
 

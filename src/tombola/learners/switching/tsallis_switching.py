@@ -19,7 +19,7 @@ from tombola.learners.base import Feedback, Learner
 from tombola.rng import choice
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """Current block, y of the last draw, and totals of every action.
 
     blocks: number of blocks begun.
@@ -62,15 +62,15 @@ class TsallisSwitching(Learner):
     def __post_init__(self) -> None:
         _validate.real("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
-    def init(self, actions: int, horizon: int) -> State:
+    def init(self, actions: int, horizon: int) -> _State:
         place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
-        return State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
+        return _State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
 
     @staticmethod
-    def needs_plan(state: State) -> bool:
+    def needs_plan(state: _State) -> bool:
         return bool(state.left[0] == 0.0)
 
-    def plan(self, state: State, rng: RngState) -> None:
+    def plan(self, state: _State, rng: RngState) -> None:
         state.blocks[0] += 1.0
         length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
         half_eta = math.sqrt(2.0 / state.blocks[0]) / length
@@ -81,12 +81,12 @@ class TsallisSwitching(Learner):
         state.current[0], state.probability[0], state.left[0] = action, state.weights[action], length
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

@@ -18,6 +18,8 @@ class UCB2WithoutReplacement(Learner):
     still differ. It matters late in a pool, and for actions played much. UCB2's bound is for i.i.d. rows and depends on
     the gaps, so `bound` is None.
 
+    alpha: growth of the blocks, in (0, 1); a larger one switches less.
+
     >>> from tombola import Pool, play
     >>> play(UCB2WithoutReplacement(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()
     [0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1]
