@@ -34,11 +34,11 @@ _AnyPool: TypeAlias = Pool | LabelledPool
 _PoolLike: TypeAlias = _AnyPool | ArrayLike
 # A learner, or a function that returns one for a horizon.
 _LearnerLike: TypeAlias = AnyLearner | Callable[[int], AnyLearner]
-# Learners of `compare`: by name, in a sequence, or a single one.
+# Argument of `compare`: learners by name, in a sequence, or a single one; each a learner or a function of the horizon.
 Learners: TypeAlias = Mapping[str, _LearnerLike] | Sequence[_LearnerLike] | _LearnerLike
-# One or several input models.
+# One or several input models, each "random", "iid" or "given", an `OrderModel` or an array of row indices.
 Orders: TypeAlias = Sequence[OrderLike] | OrderLike
-# Direction of a table: lower or higher is better.
+# Direction of a table: "losses" (lower is better) or "scores" (higher is better).
 Kind: TypeAlias = Literal["losses", "scores"]
 
 
@@ -98,9 +98,11 @@ def compare(
 class Comparison:
     """Hold the validated parameters of `compare`, and play its repetitions.
 
-    `pools`, `models` and `recipes` are the normalised `pool`, `orders` and `learners`. `budget_runs` has the budget on
-    each pool, `target_regrets` the regret under a loss target by horizon; both are empty without a budget. The other
-    fields are as in `compare`.
+    pool, learners, orders, kind, delay, switching_price, budget, stop, relabel, marks, seed: parameters of `compare`.
+    pools, models: the pools, and the input models that draw their orders, as sequences.
+    recipes: learners, or functions of the horizon that return one, by name.
+    budget_runs: resolved budget and stop rule on each pool; None each without a budget.
+    target_regrets: regret function under a loss target, by number of rows; empty without a target.
     """
 
     pool: InitVar[_PoolLike | Sequence[_AnyPool]]
@@ -219,6 +221,7 @@ def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price
 
     None means that no bound is proved for these arguments.
 
+    learner: one of losses without a budget.
     actions, horizon: number of actions and of rounds.
     delay: constant delay, in rounds.
     price: cost of a switch, in losses; 0 without one.

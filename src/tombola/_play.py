@@ -101,8 +101,9 @@ def play(
 
 
 def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> tuple[str, ...]:
-    """Return the names of the actions, an added null action last.
+    """Return the names of the actions, an added null action ("none of them") last.
 
+    pool: of losses with named actions, or of labels "0" and "1".
     budget_run: resolved budget, which has the null action; None without one.
     """
     names = pool.actions if isinstance(pool, Pool) else ("0", "1")
@@ -112,10 +113,12 @@ def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> t
 def comparator_losses(learner: AnyLearner, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
     """Return the loss of the comparator in every round, shape (rounds,).
 
-    It is the best action, the best mix within the budget, or the best hypothesis.
+    It is the best fixed action, with a budget the best mix within it, for labels the best hypothesis.
 
+    learner: has the hypotheses, for labels; else ignored.
+    pool: the table that is played.
     rows: row of each round.
-    budget: None without one.
+    budget: amounts or target; None without one.
     """
     if not isinstance(pool, Pool):
         return best_losses(cast(LabelLearner, learner), pool, rows)
@@ -138,14 +141,14 @@ def run_learner(
 ) -> tuple[Accumulators, Balance]:
     """Play a learner over rows; return the accumulators and the balance.
 
-    learner, pool: as in `play`.
+    learner, pool: the learner, and the pool it plays; a learner of labels for a labelled pool.
     rows: row of each round.
     labels: column of each action; None for the order of the table.
+    delay: rounds between a play and its feedback: one number, one per round, or `RowDelays`.
     streams: random generators of this repetition.
-    marks: rounds at which the accumulators store all totals.
+    budget_run: resolved budget; None without one.
+    marks: rounds, from 1, at which the accumulators store all totals.
     per_round: whether to store every round.
-    delay: as in `play`.
-    budget_run: resolved budget, None without one.
     """
     arrivals = from_delays(round_delays(delay, rows))
     if not isinstance(pool, Pool):
@@ -179,7 +182,12 @@ def resolve_budget(
 ) -> BudgetRun | None:
     """Return the budget of a pool with its stop rule; None without a budget.
 
-    stop, mixed: as in `play`.
+    Raises ParameterError if the budget does not fit the pool, and for fluid play without a budget.
+
+    pool: with costs.
+    budget: amounts or target; None without one.
+    stop: rule that ends spending, see `Stop`.
+    mixed: fluid play, in which each action is played with its share of the mix.
     best: whether to compute the loss of the best fixed mix too, for the regret.
     """
     if budget is None:
@@ -194,11 +202,11 @@ def resolve_budget(
 
 
 def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = None, repetitions: int = 1) -> Workload:
-    """Return the estimated work of plays on each pool.
+    """Return the estimated work of one learner on all pools.
 
     It decides whether kernels are compiled or interpreted.
 
-    budget: None without one.
+    budget: with one a round takes longer; None without one.
     repetitions: plays on each pool.
     """
     actions = max(pool.k if isinstance(pool, Pool) else 2 for pool in pools)
@@ -213,6 +221,8 @@ def log_spaced(horizon: int) -> Rounds:
     """Return about twelve rounds per power of ten, including the first and the last.
 
     Rounds count from 1 and increase.
+
+    horizon: number of rounds, the last one.
 
     >>> log_spaced(10).tolist()
     [1, 2, 3, 4, 5, 6, 7, 8, 10]

@@ -34,7 +34,7 @@ from tombola.rng import new_rng
 from tombola.session import Session
 from tombola.trace import Trace
 
-# A function that raises LearnerError if a learner lacks a property.
+# A function of one learner that returns None, and raises LearnerError if the learner lacks a property.
 Check: TypeAlias = Callable[[Any], None]
 
 ROUNDS, ACTIONS = 60, 3
@@ -60,7 +60,7 @@ def check_learner(learner: AnyLearner) -> list[str]:
 
 
 def check_frozen_dataclass(learner: Any) -> None:
-    """Raise unless the learner is a frozen dataclass with a known `feedback`."""
+    """Raise LearnerError unless it is a frozen dataclass with a known `feedback`."""
     feedback_type(learner)
     if not is_dataclass(learner):
         _fail(
@@ -83,7 +83,7 @@ def check_frozen_dataclass(learner: Any) -> None:
 
 
 def check_unknown_parameters(learner: Any) -> None:
-    """Raise unless the constructor rejects unknown parameters."""
+    """Raise LearnerError unless the constructor rejects unknown parameters."""
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
@@ -94,13 +94,13 @@ def check_unknown_parameters(learner: Any) -> None:
 
 
 def check_reproducible(learner: Any) -> None:
-    """Raise unless the same seed gives the same play."""
+    """Raise LearnerError unless the same seed gives the same play."""
     pool = _pool(learner, 1)
     _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
 def check_plain_python(learner: Any) -> None:
-    """Raise unless compiled code and plain Python agree to the bit."""
+    """Raise LearnerError unless compiled code and plain Python agree to the bit."""
     if not compiles():
         return
     for delay in (0, 4):
@@ -112,7 +112,7 @@ def check_plain_python(learner: Any) -> None:
 
 
 def check_session(learner: Any) -> None:
-    """Raise unless a session with the same feedback equals `play` to the bit."""
+    """Raise LearnerError unless a session acts as `play` with the same feedback."""
     uneven = np.random.default_rng(5).integers(0, 9, ROUNDS)
     for delay in (0, 3, uneven):
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
@@ -128,7 +128,7 @@ def check_session(learner: Any) -> None:
 
 
 def check_workers(learner: Any) -> None:
-    """Raise unless one and two workers give the same runs."""
+    """Raise LearnerError unless one and two workers give the same runs."""
     pool = _pool(learner, 4)
     one, two = (
         compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
@@ -141,7 +141,7 @@ def check_workers(learner: Any) -> None:
 
 
 def check_unrevealed_feedback(learner: Any) -> None:
-    """Raise unless actions depend on revealed feedback only."""
+    """Raise LearnerError unless actions depend on revealed feedback only."""
     change = 30
     pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
     for delay in (0, 5):
@@ -156,7 +156,7 @@ def check_unrevealed_feedback(learner: Any) -> None:
 
 
 def check_probabilities(learner: Any) -> None:
-    """Raise unless returned probabilities equal observed frequencies.
+    """Raise LearnerError unless returned probabilities equal observed frequencies.
 
     NaN (no formula) is not checked.
     """
@@ -195,9 +195,9 @@ def _check_whole_actions(learner: Any) -> None:
 
 
 def check_late_feedback(learner: Any) -> None:
-    """Raise unless late feedback is weighted by the probability of its own ticket.
+    """Raise LearnerError unless late feedback counts with its own probability.
 
-    The probability of the last play would be wrong.
+    That is the probability of the action in the round of the feedback, not in the last round.
     """
     if feedback_type(learner) is not BanditFeedback or not learner.mixes or learner.plans:
         return
@@ -224,7 +224,7 @@ def check_late_feedback(learner: Any) -> None:
 
 
 def check_degenerate_pools(learner: Any) -> None:
-    """Raise unless actions and probabilities are valid on degenerate pools.
+    """Raise LearnerError unless actions and probabilities are valid on odd pools.
 
     These have one action, one row, constant losses, or ties.
     """
@@ -247,7 +247,7 @@ def check_degenerate_pools(learner: Any) -> None:
 
 
 def check_mixes(learner: Any) -> None:
-    """Raise unless every mix is non-negative and sums to 1."""
+    """Raise LearnerError unless every mix is non-negative and sums to 1."""
     if isinstance(learner, LabelLearner):
         return
     _, mixes = _play_rounds(learner, rounds=ROUNDS)
@@ -257,7 +257,7 @@ def check_mixes(learner: Any) -> None:
 
 
 def check_save_and_load(learner: Any) -> None:
-    """Raise unless a session that was saved and loaded continues unchanged."""
+    """Raise LearnerError unless a saved and loaded session continues unchanged."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]
@@ -279,9 +279,10 @@ def check_save_and_load(learner: Any) -> None:
 
 
 def check_beats_uniform(learner: Any) -> None:
-    """Raise unless the learner is clearly better than uniform play on an easy pool.
+    """Raise LearnerError unless the learner clearly beats uniform play.
 
-    A learner that declares `learns = False` gets a warning instead of an error.
+    Clearly is a loss below EASY_SHARE of its loss on an easy pool. A learner that declares `learns = False` gets a
+    warning instead of an error.
     """
     pool, uniform = _easy_pool(learner)
     loss = float(np.mean(play(learner, pool, seed=1, **_easy_budget(learner)).losses))

@@ -55,7 +55,8 @@ def rounds_due(delays: int | Rounds, horizon: int) -> list[list[int]]:
 
     Rounds count from 0; feedback that arrives after the last round is left out.
 
-    delays: as returned by `round_delays`.
+    delays: one delay, in rounds, or one per round, as returned by `round_delays`.
+    horizon: number of rounds, the length of the result.
 
     >>> rounds_due(np.array([2, 0, 1, 0]), 4)
     [[], [], [1], [0]]

@@ -22,7 +22,7 @@ from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.errors import OrderError
 from tombola.rng import iid_indices, shuffle
 
-# Rows per compiled call: under 0.1 s, so that Ctrl-C is handled in between.
+# Rows shuffled per compiled call: it takes less than 0.1 s, and Ctrl-C is handled between calls.
 ROWS_PER_CALL = 1 << 21
 
 
@@ -61,7 +61,7 @@ class OrderModel(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RandomOrder(OrderModel):
-    """Draw every row once, in uniformly random order."""
+    """Draw every row once, in uniformly random order; selected by "random"."""
 
     name: ClassVar[str] = "random"
     exchangeable: ClassVar[bool] = True
@@ -102,7 +102,7 @@ class _GivenOrder(OrderModel):
 # Input model: its name ("random", "iid" or "given"), an `OrderModel`, or an array with the row of each round. None is
 # rejected with a message.
 OrderLike: TypeAlias = str | OrderModel | NDArray[Any] | list[int] | None
-# Input model by name.
+# Class of each input model by its name, the text of the argument `order`: "random", "iid" and "given".
 ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (RandomOrder, _IidOrder, _GivenOrder)}
 
 
@@ -142,7 +142,10 @@ def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
 
 
 def random_order(rows: int, rng: RngState) -> Order:
-    """Return a uniformly random permutation of the rows."""
+    """Return a uniformly random permutation of 0..rows-1, shape (rows,).
+
+    rng: random generator, changed in place.
+    """
     order = np.zeros(rows, np.uint32)
     with expected_rounds(rows, actions=0):
         for start in range(0, rows, ROWS_PER_CALL):

@@ -73,7 +73,8 @@ class Pool:
         """Return the pool of losses 1 - rewards; the same as kind="scores".
 
         rewards: in [0, 1], one row per round, one column per action.
-        actions, ids, costs: as in `Pool`.
+        actions, ids: names of the columns and of the rows.
+        costs: shape (rows, actions) or (rows, actions, resources).
 
         >>> Pool.from_rewards([[1.0, 0.25]]).losses.tolist()
         [[0.0, 0.75]]
@@ -189,7 +190,7 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
 
 
 def is_frame(values: Any) -> bool:
-    """Return whether the object is a data frame of pandas, polars or Arrow."""
+    """Return whether `values` is a data frame of pandas, polars or Arrow."""
     return hasattr(values, "columns") and hasattr(values, "__array__") and not isinstance(values, np.ndarray)
 
 
@@ -206,7 +207,7 @@ def _frame_labels(frame: Any, kind: str | None) -> tuple[list[str], list[Any] | 
 
 
 def frame_index(frame: Any) -> list[Any] | None:
-    """Return the index of a pandas frame or series as a list, or None.
+    """Return the index of a pandas frame or series as a list of row labels, or None.
 
     None if it only counts rows, or if there is no index.
     """

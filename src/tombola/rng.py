@@ -26,12 +26,12 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # memory addresses in the repr of 
 
 
 def new_rng(seed: np.random.SeedSequence) -> RngState:
-    """Return the state of a generator with this seed."""
+    """Return the first state of a generator (xoshiro256++) with this seed."""
     return seed.generate_state(_WORDS, np.uint64).astype(np.uint64)
 
 
 def bits(rng: RngState) -> Any:
-    """Return 64 random bits as np.uint64, and advance the state in place; a kernel."""
+    """Return 64 random bits as np.uint64; advances `rng` in place; a kernel."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     total = s0 + s3
     result = ((total << _23) | (total >> _41)) + s0
@@ -46,12 +46,12 @@ def bits(rng: RngState) -> Any:
 
 
 def uniform(rng: RngState) -> float:
-    """Return a uniform number in [0, 1), a multiple of 2^-53."""
+    """Return a uniform multiple of 2^-53 in [0, 1); advances `rng`; a kernel."""
     return float(bits(rng) >> _11) * _TO_UNIT
 
 
 def integers(rng: RngState, count: int) -> int:
-    """Return a uniform integer in 0..count-1 (Lemire's method on 32 bits)."""
+    """Return a uniform integer in 0..count-1 (Lemire); advances `rng`; a kernel."""
     bound = np.uint64(count)
     least = np.uint64((1 << 32) % count)
     while True:
@@ -61,7 +61,7 @@ def integers(rng: RngState, count: int) -> int:
 
 
 def choice(mix: Floats, rng: RngState) -> int:
-    """Return an action drawn from a distribution; a kernel.
+    """Return an action, from 0, drawn from a distribution; advances `rng`; a kernel.
 
     If the shares sum to slightly less than 1, the last action with a positive share gets the rest.
 
@@ -79,13 +79,16 @@ def choice(mix: Floats, rng: RngState) -> int:
 
 
 def normal(rng: RngState) -> float:
-    """Return a standard normal number (Box and Muller 1958)."""
+    """Return a standard normal number (Box and Muller 1958); advances `rng`; a kernel."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(rng)))
     return radius * math.cos(2.0 * math.pi * uniform(rng))
 
 
 def gamma(rng: RngState, shape: float) -> float:
-    """Return a Gamma(shape, 1) number for shape >= 1 (Marsaglia and Tsang 2000)."""
+    """Return a Gamma(shape, 1) number for shape >= 1; advances `rng`; a kernel.
+
+    Marsaglia and Tsang 2000.
+    """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
@@ -102,7 +105,8 @@ def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
 
     Inside-out Fisher-Yates; a kernel. Calls with start = 0, n, 2n, .. shuffle in parts.
 
-    order: row indices; order[:start] is the permutation so far.
+    order: row indices, shape (rows,); order[:start] is the permutation so far.
+    start, stop: number of rows before and after.
     """
     for t in range(start, stop):
         swap = integers(rng, t + 1)
@@ -111,7 +115,7 @@ def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
 
 
 def iid_indices(order: Order, rows: int, rng: RngState) -> None:
-    """Fill `order` with independent uniform draws from 0..rows-1."""
+    """Fill `order` in place with independent uniform draws from 0..rows-1; a kernel."""
     for t in range(order.size):
         order[t] = integers(rng, rows)
 

@@ -13,7 +13,7 @@ from naive.confidence import order_wealth, ranks
 from pools import REAL, npz_of
 from tombola import Pool
 from tombola.confidence import RandomOrderTest, check_order, order_test
-from tombola.confidence.order_test import _BET_PER_MEAN, _MAX_BET, _WARMUP_ROWS, MIXING_RATE, STRATEGIES
+from tombola.confidence.order_test import _BET_PER_MEAN, _MAX_BET, _MIXING_RATE, _STRATEGIES, _WARMUP_ROWS
 from tombola.confidence.permutation_test import permutation_test
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
@@ -41,7 +41,7 @@ def test_order_test_equals_naive_twin() -> None:
         rng = new_rng(np.random.SeedSequence(5))
         with np.errstate(over="ignore"):
             thrown = [uniform(rng) for _ in values]
-        wealth = order_wealth(ranks(values.tolist(), thrown), STRATEGIES.tolist(), MIXING_RATE, _WARMUP_ROWS)
+        wealth = order_wealth(ranks(values.tolist(), thrown), _STRATEGIES.tolist(), _MIXING_RATE, _WARMUP_ROWS)
         assert test._state.max_log_wealth[0] == pytest.approx(max(0.0, math.log(max(wealth))), abs=1e-9)
         alarms = [n for n, w in enumerate(wealth, start=1) if w >= 100]
         assert test.alarm == bool(alarms)
@@ -63,8 +63,8 @@ def test_order_test_published_bets() -> None:
         test.extend(values)
         found += [float(test._state.max_log_wealth[0]), float(test._state.alarm_at[0])]
     assert found == pytest.approx(MEASURED, rel=1e-9)
-    assert STRATEGIES[:, 2].sum() == pytest.approx(1.0, abs=1e-12)
-    assert set(STRATEGIES[STRATEGIES[:, 3] == 0.0][:, 4].tolist()) == {0.0}
+    assert _STRATEGIES[:, 2].sum() == pytest.approx(1.0, abs=1e-12)
+    assert set(_STRATEGIES[_STRATEGIES[:, 3] == 0.0][:, 4].tolist()) == {0.0}
 
 
 @pytest.mark.usefixtures("plainly")
@@ -88,34 +88,34 @@ def test_check_order_divides_level(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_payoffs_of_extreme_ranks_are_finite() -> None:
-    from tombola.confidence.order_test import payoffs
+    from tombola.confidence.order_test import _payoffs
 
     for rank in (0.0, 1.0):
         found = np.zeros(len(_BET_PER_MEAN))
-        payoffs(found, rank, 1.0)
+        _payoffs(found, rank, 1.0)
         assert np.isfinite(found).all()
 
 
 def test_payoffs_have_mean_zero() -> None:
     """The mean of every payoff over uniform ranks is 0, and no bet can lose more than the wealth."""
-    from tombola.confidence.order_test import payoffs
+    from tombola.confidence.order_test import _payoffs
 
     kinds = len(_BET_PER_MEAN)
     points, found = (np.arange(150_000) + 0.5) / 150_000, np.zeros((150_000, kinds))
     for yields, p in zip(found, points.tolist(), strict=True):
-        payoffs(yields, p, 1.0)
+        _payoffs(yields, p, 1.0)
     assert found.mean(axis=0) == pytest.approx(np.zeros(kinds), abs=1e-4)
     least, most = found.min(axis=0), found.max(axis=0)
-    for kind, stake, _, rate, _, _ in STRATEGIES:
+    for kind, stake, _, rate, _, _ in _STRATEGIES:
         on = int(kind)
         for largest in (_MAX_BET[on], -_MAX_BET[on]) if rate else (stake,):
             assert 1 + largest * (least if largest > 0 else most)[on] > 0
         if rate:
             assert _BET_PER_MEAN[on] * found[:, on].var() == pytest.approx(1.0, abs=1e-4)
-    assert STRATEGIES[:, 2].sum() == pytest.approx(1.0)
+    assert _STRATEGIES[:, 2].sum() == pytest.approx(1.0)
 
 
-HASTY = STRATEGIES.copy()  # the same, but followers remember little but the last ranks: a few show what they do
+HASTY = _STRATEGIES.copy()  # the same, but followers remember little but the last ranks: a few show what they do
 
 HASTY[:, 3:5] = np.where(HASTY[:, 3:4] > 0, 0.5, 0.0)
 
@@ -125,14 +125,14 @@ def wealths(values: tuple[float, ...], pieces: int, strategies: Any, third: floa
     rng, plan = [(i + 0.5) / pieces for i in range(pieces)], strategies.tolist()
     return np.array(
         [
-            order_wealth(ranks(order, thrown), plan, MIXING_RATE, _WARMUP_ROWS, third)
+            order_wealth(ranks(order, thrown), plan, _MIXING_RATE, _WARMUP_ROWS, third)
             for order in permutations(values)
             for thrown in product(rng, repeat=len(values))
         ]
     )
 
 
-@pytest.mark.parametrize("strategies", [STRATEGIES, HASTY], ids=["as they are", "hasty"])
+@pytest.mark.parametrize("strategies", [_STRATEGIES, HASTY], ids=["as they are", "hasty"])
 @pytest.mark.parametrize("values", [(0.1, 0.5), (1.0, 1.0), (0.0, 0.0, 1.0), (0.2, 0.4, 0.6)])
 def test_mean_wealth_is_one_exactly(values: tuple[float, ...], strategies: Any) -> None:
     """Exact up to the width of the pieces, with and without ties, at every row; thirds of them are whole."""
@@ -150,7 +150,7 @@ def passed(found: np.ndarray[Any, Any]) -> float:
 @pytest.mark.parametrize("values", [(0.0, 0.0, 1.0), (0.2, 0.4, 0.6)])
 def test_false_alarm_probability_exact(values: tuple[float, ...]) -> None:
     """A wealth ever reaches any goal with a probability of at most 1 / goal; up to the width of the pieces."""
-    for strategies in (STRATEGIES, HASTY):
+    for strategies in (_STRATEGIES, HASTY):
         assert passed(wealths(values, 6, strategies)) <= 1.01
 
 

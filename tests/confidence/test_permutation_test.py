@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from naive.confidence import order_statistic, rank_among
-from tombola.confidence.permutation_test import _EXCEEDING_LIMIT, permutation_test, standardise
+from tombola.confidence.permutation_test import _EXCEEDING_LIMIT, _standardise, permutation_test
 from tombola.rng import integers, new_rng
 
 
@@ -58,7 +58,7 @@ def test_p_value_of_zero_is_detected() -> None:
 def test_long_list_is_reduced_to_block_means() -> None:
     table = np.random.default_rng(0).random((25_001, 2))
     table[12_000:, 1] += 0.05
-    short = standardise(table)
+    short = _standardise(table)
     assert short.shape == (8333, 2)
     assert short.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
     probability, column = permutation_test(table, 0.01, np.random.SeedSequence(0))

@@ -112,7 +112,7 @@ class Budget:
             return np.full(1, math.inf)
 
     def to_json(self) -> list[Any]:
-        """Return the budget as plain data; `Budget(*data)` is the same one.
+        """Return the parameters as a list of JSON values; `Budget(*values)` is equal.
 
         >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).to_json()
         [[90.0], 3.0, None, [0.0, None, 0.25]]
@@ -336,7 +336,10 @@ def ticks_per_unit(amounts: Floats) -> Floats:
 
 
 def n_resources(pool: Pool) -> int:
-    """Return the number of resources of a pool; raise ParameterError without costs."""
+    """Return the number of resources that the costs of a pool have.
+
+    Raises ParameterError for a pool without costs.
+    """
     if pool.costs is None:
         raise ParameterError("Budget: the pool must have costs, got none; write Pool(losses, costs=...).")
     return int(pool.costs.shape[2])

@@ -72,12 +72,13 @@ class Optimum:
 
 
 def optimum(pool: Pool, budget: Budget) -> Optimum:
-    """Return OPT_LP of a pool: the best fixed mix within the budget.
+    """Return the best fixed mix of a pool within the budget (the paper's OPT_LP).
 
     Over all rows the comparator collects `pool.rows * value`. With a target, it is the cheapest mix whose mean loss is
     at most that. Raises UnreachableError if no mix keeps within the budget or reaches the target.
 
     pool: with costs.
+    budget: amounts or target; the amounts are for one pass over all rows.
 
     >>> pool = Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4)
     >>> optimum(pool, Budget(1.0)).value
@@ -107,6 +108,9 @@ def best_per_row(pool: Pool, budget: Budget) -> float:
 
     It is the optimum of the linear program over all rows, which counts the costs: no router within the budget has less
     loss. By duality it is the largest value over prices p of mean over rows of min_a (loss + p cost) - p rate.
+
+    pool: with costs.
+    budget: amount for one pass over all rows, or target.
 
     >>> pool = Pool([[1.0, 0.0], [0.0, 0.0]], costs=[[0.0, 1.0], [0.0, 1.0]])
     >>> best_per_row(pool, Budget(1.0)), optimum(pool, Budget(1.0)).value

@@ -263,7 +263,7 @@ class Audit:
         """Add rows; ParameterError or TableError, and none of them, if one is invalid.
 
         rows: columns of cells by name, of equal length.
-        strata: the stratum of each row, for a list in strata; with history, the row indices in it; else None.
+        strata: the stratum of each row, for a list in strata; with history, the index of each row in it; else None.
         """
         values = [(test, test.inequality.values(rows)) for tests in self._tests for test in tests]
         sizes = {column.size for _, column in values}

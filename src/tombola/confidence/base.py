@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Interval(NamedTuple):
-    """A closed interval [low, high] for a mean."""
+    """A confidence interval [low, high] for a mean, both ends included."""
 
     low: float
     high: float
@@ -40,9 +40,10 @@ class OnlineStatistic(ABC):
     One or more actions are updated separately: `update` adds one value, `extend` many. A compiled kernel updates the
     state. A subclass implements `init`, which returns the initial state (a named tuple with the fields `counts` and
     `total`, one entry per action), and the kernel `update_state(state, action, value)`.
+
+    update_seconds: estimated time of one update in plain Python; short lists are not worth compiling for.
     """
 
-    # Estimated seconds of one interpreted update; short lists are not worth compiling for.
     update_seconds: ClassVar[float] = 10e-6
 
     def _start(self, population: float, actions: int) -> None:
@@ -66,7 +67,10 @@ class OnlineStatistic(ABC):
 
     @abstractmethod
     def init(self) -> Any:
-        """Return the state before the first value."""
+        """Return the state before the first value, a named tuple of numbers and arrays.
+
+        Its first fields are `counts` and `total`, the number and the sum of the values of each action.
+        """
 
     @staticmethod
     @abstractmethod

@@ -17,20 +17,23 @@ from tombola._types import Floats
 from tombola.confidence.base import Confidence, intersect
 from tombola.engine.intrinsics import no_inline
 
-# Distances of the mean from the null that three strategies assume, in standard deviations: for large, medium and small
-# effects.
+# Distances of the mean from the hypothesised one that three strategies assume, in standard deviations of a value: for
+# large, medium and small effects, each a third of the one before.
 FIXED_GAPS = (0.35, 0.125, 0.04)
-# Pseudo-values without any effect in the estimated distance: they shrink the first bets.
+# Number of pseudo-values at the hypothesised mean in the estimated distance. They keep the bets on the first few values
+# small, where the estimate is mostly noise.
 PRIOR_ROWS = 30.0
-# Lower bound of the estimated distance before the first value, in standard deviations.
+# Lower bound of the estimated distance before the first value, in standard deviations of a value; it falls like
+# 1/sqrt(n), as the distances do that n values can tell from 0.
 MIN_GAP = 0.2
-# One adaptive strategy, and one per fixed gap.
+# Number of betting strategies: one that estimates the distance, and one per fixed distance.
 N_STRATEGIES = 1 + len(FIXED_GAPS)
-# Initial wealth of each strategy; the adaptive one gets half.
+# Initial wealth of each strategy, with sum 1; half for the one that estimates the distance, because it suits all.
 STRATEGY_WEIGHTS = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
 # Largest share of the wealth that a single bet may lose; below 1, so that no strategy goes bankrupt.
 MAX_LOSS = 0.95
-# Means more than this many standard errors above the estimate are not bet against: such bets lose.
+# Means more than this many standard errors above the estimated mean are not bet against: the bets are that values are
+# above the mean, so they would lose.
 REACH = 2.0
 # Wealth below this is rounded to 0, which keeps denormal numbers (slow) out of the loop.
 _MIN_WEALTH = 1e-200
@@ -42,9 +45,9 @@ _MIN_GRID_WIDTH = 1e-9
 
 
 def finite_gain(population: float, count: float) -> float:
-    """Return N / (N - count), the weight of the next value of a finite pool.
+    """Return N / (N - count), the factor from the pool mean to that of unseen rows.
 
-    A pool mean that is off by D makes the mean of the unseen rows off by D times this.
+    A kernel. A pool mean that is off by D makes the mean of the unseen rows off by D times this.
 
     population: N; infinite for independent draws, which gives 1.
     count: values seen.
@@ -53,7 +56,9 @@ def finite_gain(population: float, count: float) -> float:
 
 
 def variance_estimate(squares: float, count: float) -> float:
-    """Return the variance of values in [0, 1], with one pseudo-value.
+    """Return the variance of values in [0, 1], with one pseudo-value; a kernel.
+
+    The pseudo-value has the squared error 1/4, the largest possible variance.
 
     squares: sum of squared errors; an error is the distance of a value from the mean estimate before it.
     count: number of values.
@@ -62,7 +67,7 @@ def variance_estimate(squares: float, count: float) -> float:
 
 
 def mean_estimate(total: float, count: float) -> float:
-    """Return the regularised mean: one pseudo-value of 1/2.
+    """Return the mean of values in [0, 1] and one pseudo-value of 1/2; a kernel.
 
     total, count: sum and number of values.
     """
@@ -70,12 +75,12 @@ def mean_estimate(total: float, count: float) -> float:
 
 
 def largest_target(total: float, count: float, variance: float) -> float:
-    """Return the largest mean that is worth betting against.
+    """Return the largest mean that is worth betting against; a kernel.
 
-    Bets against means that are far above the sample mean would lose.
+    It is REACH standard errors above the mean estimate: bets against higher means would lose.
 
-    total, count: sum and number of values.
-    variance: its estimate.
+    total, count: sum and number of values in [0, 1].
+    variance: of the values, see `variance_estimate`.
     """
     return mean_estimate(total, count) + REACH * math.sqrt(variance / (1.0 + count))
 
@@ -85,7 +90,7 @@ def update_wealth(
     points: Floats, wealth: Any, row: int, first: int, last: int,
     value: float, total: float, count: float, population: float, variance: float,
 ) -> None:  # fmt: skip
-    """Update the wealth of all strategies against several means by one bet.
+    """Update the wealth of all strategies against several means by one bet; a kernel.
 
     All strategies bet that `value` is above the mean. Bets depend on the past only, through `total`, `count` and
     `variance`, which exclude `value`.
@@ -94,8 +99,8 @@ def update_wealth(
     wealth, row: the four strategies are in wealth[row : row + 4]; changed in place.
     first, last: range of points.
     value: the next value, in [0, 1].
-    total, count, variance: of the earlier values.
-    population: number of rows.
+    total, count, variance: sum, number and variance estimate of the earlier values.
+    population: number of rows, or infinite.
     """
     means = points[first:last]
     g, spent = finite_gain(population, count), total / (population - count)
@@ -121,10 +126,12 @@ def update_wealth(
 
 
 def total_wealth(wealth: Any, row: int, at: int) -> float:
-    """Return the weighted wealth of the four strategies at one point.
+    """Return the total wealth of the four strategies against one mean; a kernel.
+
+    Weighted by STRATEGY_WEIGHTS, so that it starts with 1.
 
     wealth, row: the four strategies are in wealth[row : row + 4].
-    at: index of the point.
+    at: index of the hypothesised mean, a column of `wealth`.
     """
     total = 0.0
     for q in range(N_STRATEGIES):
@@ -162,10 +169,12 @@ class BettingGrid(NamedTuple):
 class Betting(Confidence):
     """Betting confidence sequence for the mean of a finite population.
 
-    Waudby-Smith and Ramdas (2024). Parameters as in `Confidence`.
-    Valid at all sample sizes simultaneously; no tuning parameter. A mean m is excluded once the wealth of the bets
-    against m reaches 2 / level. The bounds are points of a grid that is refined as the interval shrinks; a new point
-    starts with the wealth of its upper neighbour, which is conservative. docs/theory/confidence.md compares widths.
+    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
+
+    Waudby-Smith and Ramdas (2024). Valid at all sample sizes simultaneously; no tuning parameter. A mean m is excluded
+    once the wealth of the bets against m reaches 2 / level. The bounds are points of a grid that is refined as the
+    interval shrinks; a new point starts with the wealth of its upper neighbour, which is conservative.
+    docs/theory/confidence.md compares widths.
 
     >>> sequence = Betting(population=2000)
     >>> sequence.extend([0.5, 0.51] * 500)
@@ -173,7 +182,7 @@ class Betting(Confidence):
     0.003
     """
 
-    update_seconds = 600e-6  # a grid of e-processes
+    update_seconds = 600e-6  # of a whole grid of e-processes
 
     anytime_valid: ClassVar[bool] = True
 
@@ -186,11 +195,11 @@ class Betting(Confidence):
 
 
 def new_grid(population: float, level: float, actions: int) -> BettingGrid:
-    """Return the grid before the first value.
+    """Return the state of `Betting` before the first value.
 
     population: number of rows, or infinite.
-    level: error probability of each action.
-    actions: their number.
+    level: error probability of the interval of each action.
+    actions: number of actions.
     """
     empty, sides = np.zeros(actions), np.zeros(2 * actions)
     return BettingGrid(
@@ -210,7 +219,7 @@ def new_grid(population: float, level: float, actions: int) -> BettingGrid:
 
 
 def update_grid(state: Any, action: int, value: float) -> None:
-    """Bet on the next value of an action, and update its interval in place.
+    """Bet on the next value of an action, and update its interval in place; a kernel.
 
     state: a `BettingGrid`, or a state with its fields.
     action: its index.

@@ -82,7 +82,7 @@ class Certificate:
 
     @property
     def target(self) -> str:
-        """The comparator in words: the least mean loss over the rows."""
+        """The comparator as text, such as "the least mean loss over all 1,000 rows"."""
         rows = f"all {self.population:,.0f} rows" if math.isfinite(self.population) else "the rows drawn from"
         return f"the least mean loss over {rows}"
 
@@ -162,7 +162,10 @@ class Certificate:
         return max(0.0, difference + (float(self.paired[action]) - difference) * shrink)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the certificate as JSON data; unknown values are None."""
+        """Return the fields, the best action and its bounds as JSON data.
+
+        Unknown values are None.
+        """
         best = self.best
         actions = [
             {"name": name, "rows": int(count), "mean": float(mean), "low": float(low), "high": float(high)}

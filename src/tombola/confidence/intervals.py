@@ -38,7 +38,7 @@ def hoeffding_radius(count: float, level: float) -> float:
 def serfling_radius(count: float, population: float, level: float) -> float:
     """Return the half width sqrt(f ln(2 / level) / (2 count)), f = `serfling_factor`.
 
-    At most 1, and 0 when all rows are sampled.
+    f is about 1 - count / population. At most 1, and 0 when all rows are sampled.
 
     count, population: number of values in [0, 1], and of rows.
     level: error probability.
@@ -56,7 +56,7 @@ def serfling_radius(count: float, population: float, level: float) -> float:
 def bernstein_serfling_radius(count: float, population: float, variance: float, level: float) -> float:
     """Return the half width sqrt(2 f v l / count) + c l / count, at most 1.
 
-    l = ln(7 / level), c = 7/3 + 3/sqrt(2), f = `serfling_factor`.
+    l = ln(7 / level), c = 7/3 + 3/sqrt(2), f = `serfling_factor`, about 1 - count / population.
 
     count, population: number of values in [0, 1], and of rows.
     variance: the empirical variance v with divisor `count`.
@@ -136,7 +136,9 @@ class _FixedCount(Confidence):
 class Hoeffding(_FixedCount):
     """Hoeffding interval, mean +- sqrt(ln(2 / level) / (2 n)).
 
-    Valid with and without replacement, at one sample size n fixed in advance. Parameters as in `Confidence`.
+    Valid with and without replacement, at one sample size n fixed in advance.
+
+    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
 
     >>> interval = Hoeffding(population=1000)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -153,8 +155,10 @@ class Hoeffding(_FixedCount):
 class Serfling(_FixedCount):
     """Hoeffding-Serfling interval, mean +- sqrt(f ln(2 / level) / (2 n)).
 
-    f is `serfling_factor`, for sampling without replacement. Valid at one sample size n fixed in advance. Parameters as
-    in `Confidence`.
+    f is `serfling_factor`, about 1 - n / population, for sampling without replacement. Valid at one sample size n fixed
+    in advance.
+
+    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
 
     >>> interval = Serfling(population=200)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -171,8 +175,10 @@ class Serfling(_FixedCount):
 class EmpiricalBernsteinSerfling(_FixedCount):
     """Empirical Bernstein-Serfling interval, narrow for a small variance v.
 
-    The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level), f = `serfling_factor`. Valid at one sample
-    size n fixed in advance. Parameters as in `Confidence`.
+    The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level), f about 1 - n / population
+    (`serfling_factor`). Valid at one sample size n fixed in advance.
+
+    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
 
     >>> interval = EmpiricalBernsteinSerfling(population=2000)
     >>> interval.extend([0.5, 0.51] * 500)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 # ranks of any function of the values are valid.
 _N_BINS = 256
 # Share of the wealth redistributed between the strategies per row, so that late changes are detected too.
-MIXING_RATE = 0.001
+_MIXING_RATE = 0.001
 # Rows after which the mixing rate, and the learning rates without a lower bound, decay like 1 / n.
 _WARMUP_ROWS = 2000.0
-# Indices of the payoffs that a strategy can bet on: see `payoffs`.
+# Indices of the payoffs that a strategy can bet on: see `_payoffs`.
 DRIFT, ECHO, SPREAD, SMALL, LARGE, UPPER, LOWER = range(7)
 # Strategies with a constant bet: payoff, bets (one strategy each), share of the initial wealth of each.
 _FIXED_BETS = (
@@ -58,7 +58,7 @@ _ADAPTIVE_BETS = (
     (DRIFT, 0.01, 0.01, -1.0, 0.09),
 )
 # One row per strategy: payoff, fixed bet, share of the initial wealth, learning rate, its lower bound, factor.
-STRATEGIES = np.array(
+_STRATEGIES = np.array(
     [[float(payoff), bet, share, 0.0, 0.0, 0.0] for payoff, bets, share in _FIXED_BETS for bet in bets]
     + [[float(payoff), 0.0, share, rate, least, factor] for payoff, rate, least, factor, share in _ADAPTIVE_BETS]
 )
@@ -68,7 +68,8 @@ _BET_PER_MEAN = (12.0, 0.0, 0.0, 0.0, 0.0, 4.5, 4.5)
 _MAX_BET = (1.9, 0.0, 0.0, 0.0, 0.0, 1.425, 1.425)
 # The wealth is rescaled above this, long before a float64 overflows (1e308).
 _RESCALE_WEALTH = 1e100
-# Share of the level for the martingale if the permutation test of the whole list runs as well; it gets the rest.
+# Share of the level for the martingale if the permutation test of the whole list runs as well and gets the rest: half
+# each, because neither is better for all lists.
 MARTINGALE_SHARE = 0.5
 
 
@@ -84,7 +85,7 @@ class _MartingaleState(NamedTuple):
     max_log_wealth: largest logarithm of the total wealth so far.
     alarm_at: the count at the first alarm; 0 before.
     payoffs: scratch space.
-    strategies: `STRATEGIES`.
+    strategies: `_STRATEGIES`.
     threshold: log wealth of an alarm.
     """
 
@@ -154,10 +155,10 @@ class RandomOrderTest:
 
     @cached_property
     def _update_one(self) -> Kernel:
-        return compile_loop(update_one, (self._memory, self._rng, 0, 0.0), view=self._view)
+        return compile_loop(_update_one_value, (self._memory, self._rng, 0, 0.0), view=self._view)
 
     def update(self, x: Any, action: int | None = None) -> bool:
-        """Add one value of a column, or one row; return `alarm`.
+        """Add one value of a column, or one row; return whether an alarm was raised.
 
         ParameterError if a value is outside of [0, 1].
 
@@ -173,7 +174,7 @@ class RandomOrderTest:
         return self.alarm
 
     def extend(self, values: Any, actions: Any = None) -> bool:
-        """Add rows, or values of single columns, in their order; return `alarm`.
+        """Add rows, or values, in their order; return whether an alarm was raised.
 
         ParameterError if a value is outside of [0, 1].
 
@@ -273,24 +274,24 @@ def _initial_state(columns: int, threshold: float) -> _MartingaleState:
         tree=np.zeros((columns, _N_BINS + 1)),
         counts=np.zeros(columns),
         last=np.zeros(columns),
-        means=np.zeros((columns, len(STRATEGIES))),
-        wealth=np.tile(STRATEGIES[:, 2], (columns, 1)),
+        means=np.zeros((columns, len(_STRATEGIES))),
+        wealth=np.tile(_STRATEGIES[:, 2], (columns, 1)),
         exponent=np.zeros(columns),
         max_log_wealth=np.zeros(columns),
         alarm_at=np.zeros(columns),
         payoffs=np.zeros(len(_BET_PER_MEAN)),
-        strategies=STRATEGIES,
+        strategies=_STRATEGIES,
         threshold=threshold,
     )
 
 
-def update_one(memory: Floats, rng: RngState, column: int, value: float) -> None:
+def _update_one_value(memory: Floats, rng: RngState, column: int, value: float) -> None:
     """Update a state vector in place with one value of one column. Compiled.
 
     memory: flat `_MartingaleState`.
     rng: state of the random generator, for ties.
     """
-    bet(view(memory), column, rank(view(memory), column, value, uniform(rng)))  # noqa: F821 - bound by `compile_loop`
+    _bet(view(memory), column, _rank(view(memory), column, value, uniform(rng)))  # noqa: F821 - bound by `compile_loop`
 
 
 def _update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) -> None:
@@ -301,10 +302,10 @@ def _update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) ->
     """
     state = view(memory)  # noqa: F821 - bound by `compile_loop`
     for i in range(values.size):
-        bet(state, columns[i], rank(state, columns[i], values[i], uniform(rng)))
+        _bet(state, columns[i], _rank(state, columns[i], values[i], uniform(rng)))
 
 
-def rank(state: Any, column: int, value: float, u: float) -> float:
+def _rank(state: Any, column: int, value: float, u: float) -> float:
     """Count a value and return its normalised rank among the values so far.
 
     It is in (0, 1), and uniform if the order is random.
@@ -336,7 +337,7 @@ def _count_upto(tree: Floats, place: int) -> float:
     return total
 
 
-def bet(state: Any, column: int, ranked: float) -> None:
+def _bet(state: Any, column: int, ranked: float) -> None:
     """Update the wealth of all strategies of a column by one bet on a rank.
 
     Before each bet a share of the total wealth is redistributed, which keeps the total a martingale.
@@ -346,12 +347,12 @@ def bet(state: Any, column: int, ranked: float) -> None:
     ranked: normalised rank of the new value, in (0, 1).
     """
     wealth, means, strategies, outcome = state.wealth[column], state.means[column], state.strategies, state.payoffs
-    payoffs(outcome, ranked, state.last[column])
+    _payoffs(outcome, ranked, state.last[column])
     before = 0.0
     for j in range(wealth.size):
         before += wealth[j]
     total, pace = 0.0, min(1.0, _WARMUP_ROWS / state.counts[column])
-    mixed = MIXING_RATE * pace
+    mixed = _MIXING_RATE * pace
     for j in range(wealth.size):
         on, rate = int(strategies[j, 0]), max(strategies[j, 3] * pace, strategies[j, 4])
         size = strategies[j, 1] if rate == 0.0 else min(max(_BET_PER_MEAN[on] * means[j], -_MAX_BET[on]), _MAX_BET[on])
@@ -360,10 +361,10 @@ def bet(state: Any, column: int, ranked: float) -> None:
         means[j] = strategies[j, 5] * (means[j] + rate * (outcome[on] - means[j]))
         total += wealth[j]
     state.last[column] = 1.0 if ranked > 0.5 else -1.0
-    record(state, column, total)
+    _record(state, column, total)
 
 
-def payoffs(outcome: Floats, ranked: float, last: float) -> None:
+def _payoffs(outcome: Floats, ranked: float, last: float) -> None:
     """Write the payoff of each kind of bet, of mean <= 0 for a uniform rank.
 
     outcome: output, one payoff per kind, indexed by DRIFT to LOWER.
@@ -380,7 +381,7 @@ def payoffs(outcome: Floats, ranked: float, last: float) -> None:
     outcome[LOWER] = (2.0 if ranked < 1.0 / 3.0 else -1.0) / 3.0  # in the lower third
 
 
-def record(state: Any, column: int, total: float) -> None:
+def _record(state: Any, column: int, total: float) -> None:
     """Update the largest wealth and the first alarm; rescale a huge wealth.
 
     state: a `_MartingaleState`, changed in place.

@@ -44,7 +44,7 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
     (True, 0)
     """
     shuffles = math.ceil(_EXCEEDING_LIMIT / level) - 1
-    rows = standardise(table)
+    rows = _standardise(table)
     if shuffles > _MAX_SHUFFLES or not rows.size:
         return 1.0, 0
     statistics = np.zeros(rows.shape[1])
@@ -56,7 +56,7 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
     return float(p_value), int(np.argmax(statistics))
 
 
-def standardise(table: Floats) -> Floats:
+def _standardise(table: Floats) -> Floats:
     """Return the columns of a table with mean 0 and variance 1; constant ones are 0.
 
     Lists of more than 10,000 rows are reduced to means of consecutive rows.

@@ -39,9 +39,9 @@ class PredictedMean:
 
     Add the values of rows in random order by `update`; `interval` has the result.
 
-    history  (rows, h) numbers known of every row before the order is drawn, such as losses of other candidates
-    level    error probability of the interval, at all times simultaneously
-    points   hypothesised means in [0, 1], sorted; None: a grid of steps 1 / 2000
+    history: numbers known of every row before the order is drawn, such as losses of other candidates, shape (rows, h).
+    level: error probability of the interval, at all times simultaneously.
+    points: hypothesised means in [0, 1], sorted; None: a grid of steps 1 / 2000.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

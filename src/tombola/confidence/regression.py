@@ -35,7 +35,8 @@ _MIN_SCALE = 1e-9
 # Largest predicted deviation of a candidate from the mean of all, in standard deviations of its own: rare large ones
 # would limit the bets.
 _DEVIATION_LIMIT = 1.5
-# Time of one interpreted row with fits, in rows without: decides whether loops are compiled.
+# Time of one row with fits in plain Python, as a multiple of a row without; it scales the estimated work by which loops
+# are compiled or interpreted.
 FIT_ROUNDS = 25.0
 
 
@@ -85,7 +86,7 @@ class Fit(NamedTuple):
 
 
 def new_fit(history: Floats, columns: int) -> Fit:
-    """Return the regression on history, before any row is answered.
+    """Return the regression on history before any loss is known.
 
     history: known numbers of each row, such as losses of earlier candidates, shape (rows, history columns).
     columns: number k of columns to predict.
@@ -106,15 +107,17 @@ def new_fit(history: Floats, columns: int) -> Fit:
 def initial_prediction(fit: Fit) -> Floats:
     """Return the predicted loss of every row before the first fit, shape (rows,).
 
-    It is the mean loss of the history columns, as far as the components have it.
+    It is the mean loss of the history columns, as far as the components have it, in [0, 1].
+
+    fit: as returned by `new_fit`.
     """
     return np.asarray(np.clip(fit.intercept + np.sum(fit.components * fit.prior, axis=1), 0.0, 1.0))
 
 
 def next_fit(n: int) -> int:
-    """Return the number of rows of the fit that follows one to n rows.
+    """Return the number of counted rows at which to fit again, after a fit to n rows.
 
-    n: 0 before the first fit.
+    n: number of rows of the last fit; 0 before the first one.
 
     >>> next_fit(0), next_fit(6), next_fit(100)
     (6, 11, 125)
@@ -123,7 +126,9 @@ def next_fit(n: int) -> int:
 
 
 def fit_mean(fit: Any, n: int) -> None:
-    """Fit the mean of the candidates to the n counted rows: first level.
+    """Fit the mean of the candidates to the first n counted rows; a kernel.
+
+    This is the first of two levels; `fit_deviations` is the second.
 
     fit: a `Fit`; `mean_targets` is read, `mean_fits` and `mean_errors` are written.
     """
@@ -142,7 +147,7 @@ def fit_mean(fit: Any, n: int) -> None:
         _ridge(
             targets, fit.scores, fit.values, fit.inverse, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1
         )
-    predict(
+    _predict(
         fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, uses_prior, fit.means,
         fit.mean_fits, 1,
     )  # fmt: skip
@@ -151,7 +156,9 @@ def fit_mean(fit: Any, n: int) -> None:
 
 
 def fit_deviations(fit: Any, n: int, count: int) -> None:
-    """Fit the deviations of the candidates from their mean: second level.
+    """Fit the deviations of the candidates from their mean; a kernel.
+
+    This is the second of two levels, after `fit_mean`.
 
     fit: a `Fit`; `targets` is read, `fits` and `errors` are written.
     n: number of counted rows.
@@ -172,7 +179,7 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
         n,
         count,
     )
-    predict(
+    _predict(
         fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, 0.0, fit.means,
         fit.fits, count,
     )  # fmt: skip
@@ -182,7 +189,8 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
 def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: int, count: int) -> None:
     """Split the losses of every counted row into their mean and deviations from it.
 
-    losses, fitted: as in `Fit`.
+    losses: of the counted rows, shape (N, k).
+    fitted: indices of the candidates that are fitted, the first `count` entries.
     mean_targets, targets: outputs, the mean (N, 1) and the deviations (N, k).
     n, count: number of counted rows, and of fitted candidates.
     """
@@ -323,7 +331,7 @@ def _leave_one_out(
 
 
 @no_inline
-def predict(
+def _predict(
     components: Any, centre: Any, scale: Any, axes: Any, weights: Any, loadings: Any, prior: Any, uses_prior: float,
     means: Any, fits: Any, count: int,
 ) -> None:  # fmt: skip
@@ -353,12 +361,12 @@ def predict(
 
 @no_inline
 def limit_deviations(fits: Any, count: int) -> None:
-    """Limit predicted deviations to a few standard deviations of their own.
+    """Limit predicted deviations to 1.5 standard deviations of their own; a kernel.
 
     The largest predicted difference bounds the bets; rare large ones cost more than they explain.
 
-    fits: (N, k), changed in place.
-    count: number of columns.
+    fits: predicted deviation of each row and candidate, shape (N, k), changed in place.
+    count: number of fitted candidates, the first columns.
     """
     rows = fits.shape[0]
     for c in range(count):

@@ -110,9 +110,11 @@ def _add_weighted(state: Any, action: int, value: float, bet: float, cost: float
 class HoeffdingSequence(_ClosedForm):
     """Hoeffding confidence sequence with Robbins' mixture over all constant bets.
 
-    Parameters as in `Confidence`. Valid at all sample sizes simultaneously.
-    With g = `finite_gain` and V = (g_1^2 + ... + g_n^2) / 4, the half width at count n is
-    sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V), where r makes it tightest near a count of 100.
+    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
+
+    Valid at all sample sizes simultaneously. With g = `finite_gain` and V = (g_1^2 + ... + g_n^2) / 4, the half width
+    at count n is sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V), where r makes it tightest near a count of
+    100.
 
     >>> sequence = HoeffdingSequence(population=1000)
     >>> sequence.extend([0.0, 1.0] * 50)
@@ -139,8 +141,11 @@ class HoeffdingSequence(_ClosedForm):
 class BernsteinSequence(_ClosedForm):
     """Empirical Bernstein confidence sequence, narrow for a small variance.
 
-    Parameters as in `Confidence`. Valid at all sample sizes simultaneously.
-    The cost of value i is (x_i - guess_i)^2 (-ln(1 - b_i) - b_i), guess_i being the regularised mean of the past.
+    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
+
+    Valid at all sample sizes simultaneously. With bets b_i from the past and g = `finite_gain`, the half width at count
+    n is (ln(2 / level) + costs) / (b_1 g_1 + ... + b_n g_n). The cost of value x_i is (x_i - m_i)^2 (-ln(1 - b_i) -
+    b_i), where m_i is the regularised mean of the values before.
 
     >>> sequence = BernsteinSequence(population=2000)
     >>> sequence.extend([0.5, 0.51] * 500)

@@ -154,8 +154,7 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     """Parse a statement such as "mean(score) > 70"; ParameterError if malformed.
 
     text: "mean(COLUMN) > 0.7", "share(COLUMN = VALUE) >= 0.9" or "|mean(FIRST) - mean(SECOND)| <= 0.02", in the units
-        of
-        the columns. The first two take >, >=, < and <=.
+        of the columns. The first two take >, >=, < and <=.
     span: smallest and largest possible number of its columns.
 
     >>> [len(parse_statement(text).inequalities) for text in ("mean(a) < 0.2", "|mean(a) - mean(b)| <= 0.1")]
@@ -250,6 +249,7 @@ def numbers(rows: Batch, column: str, span: _Span = _UNIT_SPAN) -> Floats:
 
     rows: columns of cells by name.
     column: its name.
+    span: smallest and largest possible number of the column.
     """
     cells, (low, high) = _column(rows, column), span
     parsed = np.array([np.nan if (value := _number(cell)) is None else value for cell in cells], np.float64)

@@ -66,7 +66,7 @@ class StratifiedMean:
 
     @property
     def mean(self) -> float:
-        """The stratified estimate of the mean; nan while a stratum has no values."""
+        """The sample means of the strata, averaged by size; nan while one has no values."""
         samples = [(size, self._sequences[name]) for name, size in self.sizes.items()]
         if not all(sequence.counts[0] for _, sequence in samples):
             return math.nan
