@@ -115,7 +115,10 @@ def read_bytes(path: PathLike) -> bytes:
 
 
 def file_type_text(mode: int) -> str:
-    """Name the type of a file that is not a regular one, given its `st_mode`."""
+    """Return the type of a file that is not a regular one, such as "a device".
+
+    mode: `st_mode` of `os.stat`.
+    """
     return _FILE_TYPES.get(stat.S_IFMT(mode), "something else")
 
 

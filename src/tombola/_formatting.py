@@ -18,9 +18,9 @@ from tombola.errors import ParameterError
 if TYPE_CHECKING:  # _statistics imports NumPy, which would slow down the start of the command line
     from tombola._statistics import Estimate
 
-# Rows of a table in a notebook; the rest is counted in one line below it.
+# Rows of a table in a notebook, so that it fits a screen; the rest is counted in one line below it.
 MAX_ROWS = 12
-# Largest number of characters of a name in a cell of such a table.
+# Largest number of characters of a name in a cell of such a table; longer ones would widen the column off the screen.
 MAX_NAME_LENGTH = 60
 # Characters of `__repr__`, which consoles and lists show on one line.
 _MAX_REPR_LENGTH = 199
@@ -85,7 +85,7 @@ def _csv_cell(text: str) -> str:
 
 
 def csv_cell_matches(written: str, name: str) -> bool:
-    """Return whether a cell is blank, or holds this name.
+    """Return whether a cell is blank, or holds this name as `csv_text` writes it.
 
     written: text of the cell.
     name: the expected name.
@@ -99,7 +99,7 @@ def csv_cell_matches(written: str, name: str) -> bool:
 def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
     """Format rows as CSV, safe to open in a spreadsheet.
 
-    rows: cells of each row; they are converted to text.
+    rows: cells of each row; they are converted to text. One that a spreadsheet would evaluate gets an apostrophe.
 
     >>> csv_text([["a", "=b"], [1, None]]).splitlines()
     ["a,'=b", '1,']
@@ -198,7 +198,9 @@ def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
 
 
 def command_text(name: str, value: str) -> str:
-    """Return the user's command with one more option; in Python the argument.
+    """Return the command line of the user with one more option, for messages.
+
+    Outside of `cli_style`, only the argument of the Python call.
 
     name, value: of the option, such as "seed" and "1".
 
@@ -320,7 +322,7 @@ def short_repr(text: str, length: int = _MAX_REPR_LENGTH) -> str:
 
 
 def short_learner(learner: object) -> str:
-    """Return the `repr` of a learner, cut to fit inside of another one."""
+    """Return the `repr` of a learner, cut to 80 characters, for the `repr` of its owner."""
     return short_repr(repr(learner), _MAX_LEARNER_LENGTH)
 
 

@@ -24,7 +24,7 @@ class Estimate(NamedTuple):
 
     @property
     def half_width(self) -> float:
-        """Half the length of the interval."""
+        """Half the length of the confidence interval."""
         return (self.high - self.low) / 2
 
     def linear(self, factor: float, offset: float = 0.0) -> "Estimate":

@@ -78,7 +78,7 @@ def integer_array(owner: str, name: str, values: Any) -> Rounds:
 
 
 def not_text(owner: str, name: str, values: Any) -> None:
-    """Raise if a single text is given where a list of names is expected.
+    """Raise ParameterError if `values` is a single text instead of a list of names.
 
     Python would read it as a list of letters.
 

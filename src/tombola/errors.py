@@ -28,7 +28,7 @@ class PoolError(TombolaError):
 
 
 class OrderError(TombolaError):
-    """Raised for an order that does not draw every row once."""
+    """Raised for an order that does not draw every row once, or is not random."""
 
 
 class DelayError(TombolaError):
@@ -74,7 +74,7 @@ class TombolaWarning(UserWarning):
     """Issued for degraded operation, such as code that cannot be cached."""
 
 
-# Exceptions that Python raises for data of an unexpected form.
+# Exceptions that Python raises for data of an unexpected form; caught together where untrusted files are parsed.
 MALFORMED_DATA_ERRORS = (
     ArithmeticError,
     AttributeError,
@@ -85,8 +85,8 @@ MALFORMED_DATA_ERRORS = (
     ValueError,
 )
 
-# Exit status after Ctrl-C, as in typer.
+# Exit status after Ctrl-C, as in typer: 128 plus the number of the signal, the convention of shells.
 EXIT_SIGINT = 130
 
-# Exit status after SIGTERM, as sent by `kill` or when a container stops.
+# Exit status after SIGTERM, as sent by `kill` or when a container stops: 128 plus the number of the signal.
 EXIT_SIGTERM = 143

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from browser import needs_browser, open_file
-from tombola.advice.comparison_page import ActionMean, Picture, _mean_bars
+from tombola.advice.comparison_page import Picture, _ActionMean, _mean_bars
 from tombola.advice.text import Summary
 from tombola.readers.units import UNIT_LOSSES
 from tombola.report.chart import Band, Chart, Line
@@ -30,7 +30,7 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
         }
         for i, name in enumerate(names)
     ]  # fmt: skip
-    means = [ActionMean(f"a very long name of action {i}", i / 30, i / 40, i / 20) for i in range(actions)]
+    means = [_ActionMean(f"a very long name of action {i}", i / 30, i / 40, i / 20) for i in range(actions)]
     summary = Summary(
         "t: 100 rows",
         "Best <b>",

@@ -13,8 +13,8 @@ from tombola._compare import regret_bound
 from tombola._formatting import format_estimate
 from tombola.advice import CompareReport, CompareRequest, compare_page, run_comparison
 from tombola.advice.comparison_page import (
-    ActionMean,
     _action_means,
+    _ActionMean,
     _axis_limits,
     _charts,
     _mean_bars,
@@ -187,10 +187,10 @@ def test_default_leader_with_delay_starts_uniformly() -> None:
 def test_default_learners_under_budget() -> None:
     losses = CompareRequest(Conditions("bandit", switching_price=1.0), amounts=(5.0,))
     rows = CompareRequest(Conditions("full"), amounts=(5.0,))
-    assert (losses.kind, list(losses.recipes)) == ("budget losses", ["ThriftyLP", "OptimisticLP"])
-    assert (rows.kind, next(iter(rows.recipes))) == ("budget", "EmpiricalLP")
+    assert (losses.kind, list(losses.learners_by_name)) == ("budget losses", ["ThriftyLP", "OptimisticLP"])
+    assert (rows.kind, next(iter(rows.learners_by_name))) == ("budget", "EmpiricalLP")
     both = CompareRequest(Conditions("bandit"), learners=("EmpiricalLP", "ThriftyLP"), amounts=(5.0,))
-    assert list(both.recipes) == ["EmpiricalLP", "ThriftyLP"]
+    assert list(both.learners_by_name) == ["EmpiricalLP", "ThriftyLP"]
 
 
 def test_mean_ranks_are_complete() -> None:
@@ -233,7 +233,7 @@ def test_action_means_and_bars() -> None:
     assert all(mean.low < mean.value < mean.high for mean in means)
     assert [mean.action for mean in means] == [pool.actions[i] for i in np.argsort(pool.means)]
     assert all(0 <= one.left <= one.dot <= one.left + one.width <= 100.01 for one in _mean_bars(means))
-    low, high = _axis_limits([ActionMean("a", 0.0, 0.0, 0.0), ActionMean("b", 0.0, 0.0, 0.0)])
+    low, high = _axis_limits([_ActionMean("a", 0.0, 0.0, 0.0), _ActionMean("b", 0.0, 0.0, 0.0)])
     assert low < high
 
 
@@ -370,7 +370,7 @@ def test_row_delays_reach_runs() -> None:
     late_table, name = Table(Pool(losses), np.full(40, 30), []), "FollowTheLeader"
     request = CompareRequest(Conditions("full"), (name,), orders=("given",), repetitions=1)
     late, soon = (
-        compare(losses, request.recipes, "given", delay=delay, repetitions=1, seed=request.seed).regret(name)
+        compare(losses, request.learners_by_name, "given", delay=delay, repetitions=1, seed=request.seed).regret(name)
         for delay in (RowDelays(np.full(40, 30)), 0)
     )
     assert run_comparison(late_table, request).runs.regret(name).value == late.value != soon.value

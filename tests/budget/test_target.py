@@ -210,7 +210,7 @@ def test_live_run_aims(tmp_path: Path, capsys: Any) -> None:
         lambda: play(DualDescent(), models(50), budget=Budget(target=0.5, null="add"), seed=0),
         lambda: play(OptimisticLP(), models(50), budget=Budget(target=0.5, null="add"), seed=0),
         lambda: random_order(EmpiricalLP(), models(3), budget=Budget(target=0.5, null="add")),
-        lambda: CompareRequest(Conditions(), learners=("OptimisticLP",), target=0.5).recipes,
+        lambda: CompareRequest(Conditions(), learners=("OptimisticLP",), target=0.5).learners_by_name,
         lambda: run_comparison(Table(Pool([[0.0, 1.0]]), None, []), CompareRequest(Conditions(), target=0.5)),
     ],
 )

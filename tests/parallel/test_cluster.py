@@ -20,7 +20,7 @@ from tombola import FollowTheLeader, Pool, compare
 from tombola.cli.app import app
 from tombola.engine.provenance import environment
 from tombola.errors import ParameterError
-from tombola.parallel.cluster import SharedWork, _file_hash, cluster_map, connect
+from tombola.parallel.cluster import _file_hash, _SharedWork, cluster_map, connect
 from tombola.readers import read_table
 from tombola.runs import Runs
 
@@ -124,7 +124,7 @@ def test_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> Non
 
 def test_other_mapped_table_on_worker_is_rejected(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", LOSSES)
-    shared = SharedWork(read_table(tmp_path / "t.npy", kind="losses").pool.losses.sum)
+    shared = _SharedWork(read_table(tmp_path / "t.npy", kind="losses").pool.losses.sum)
     assert len(shared.packed) < 900 < LOSSES.nbytes
     np.save(tmp_path / "t.npy", LOSSES / 2)
     _file_hash.cache_clear()

@@ -57,7 +57,7 @@ def test_cache_changes_no_bit(tmp_path: Path) -> None:
     assert (plain.n_cached, first.n_cached, again.n_cached) == (0, 0, 10)
     assert same(plain.runs, first.runs)
     assert same(plain.runs, again.runs)
-    runs = compare(table.pool, request.recipes, ["random", "given"], repetitions=10, seed=1)
+    runs = compare(table.pool, request.learners_by_name, ["random", "given"], repetitions=10, seed=1)
     assert same(plain.runs, runs, blocks=False)
 
 
@@ -107,7 +107,9 @@ def test_interrupt_costs_one_block(tmp_path: Path) -> None:
             started.append(first)
             if len(started) in (2, 3, 5):
                 raise KeyboardInterrupt
-            yield compare(table.pool, request.recipes, ["random", "given"], repetitions=count, first=first, seed=1)
+            yield compare(
+                table.pool, request.learners_by_name, ["random", "given"], repetitions=count, first=first, seed=1
+            )
 
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
@@ -173,7 +175,7 @@ def test_result_key_separates_its_parts() -> None:
 
 
 def test_concatenate_is_one_comparison() -> None:
-    pool, recipes = read_table(LOSSES, kind="losses").pool, request_of(1).recipes
+    pool, recipes = read_table(LOSSES, kind="losses").pool, request_of(1).learners_by_name
     parts = [compare(pool, recipes, repetitions=count, first=first, seed=5) for first, count in ((0, 3), (3, 4))]
     joined, whole = concatenate(parts), compare(pool, recipes, repetitions=7, seed=5)
     assert same(joined, whole, blocks=False)

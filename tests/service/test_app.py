@@ -16,7 +16,7 @@ from race_cases import start_file
 from service_cases import Api, api_of, start_session
 from tombola import SessionFile
 from tombola.service.app import SECURITY_HEADERS
-from tombola.service.operations import API
+from tombola.service.openapi import API
 from tombola.service.parsing import _MAX_BODY_BYTES
 from tombola.service.tokens import TokenStore
 

@@ -7,9 +7,9 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from service_cases import api_of, check_reply, start_session
+from tombola import UCB1, SessionFile
 from tombola.service.app import create_app
-from tombola.service.openapi import Operation, document
-from tombola.service.operations import API
+from tombola.service.openapi import API, Operation, document
 
 
 def test_document_lists_every_route_of_the_api(tmp_path: Path) -> None:
@@ -37,3 +37,12 @@ def test_fault_reply_without_a_field_is_detected() -> None:
     reply = httpx.Response(200, json={"z": 1}, request=httpx.Request("GET", "http://localhost/x"))
     with pytest.raises(ValidationError):
         check_reply(found, "GET", reply)
+
+
+def test_status_of_scores_fits_its_schema(tmp_path: Path) -> None:
+    path = tmp_path / "calls.run"
+    with SessionFile.start(path, ["x", "y"], ["a", "b"], UCB1(), seed=1, kind="scores", range=(0, 10)) as file:
+        file.record(file.next()[0].round, reward=0.75)
+    with api_of(path) as api:
+        found = api("GET", "/v1/sessions/calls/status").json()
+    assert (found["quantity"], found["score"], "loss" in found) == ("score", 7.5, False)

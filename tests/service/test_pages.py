@@ -236,7 +236,7 @@ def test_admin_page_pauses_and_adds_tokens(tmp_path: Path) -> None:
             assert submit(api, path, "name=Dee&role=admin", authorization=f"Bearer {worker}").status_code == 403
             assert submit(api, path, "name=Dee&role=admin", origin="https://evil.example").status_code == 403
         assert api("GET", "/admin", headers={"authorization": f"Bearer {worker}"}).status_code == 403
-        assert [one.name for one in store.names()] == ["Ann", "Bob"]
+        assert [one.name for one in store.owners()] == ["Ann", "Bob"]
 
 
 def test_damaged_token_file_is_a_page_not_a_crash(tmp_path: Path) -> None:

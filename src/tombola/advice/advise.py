@@ -21,10 +21,10 @@ _REASONS = {
 class Advice(NamedTuple):
     """Hold the advised learner, and the estimates that support it.
 
-    - `order`: the input model of all estimates.
+    - `order`: the input model of all estimates: "random", "iid" or "given".
     - `learner`: the learner to use; where none is better than a random fixed action, the best one.
     - `tied`: the learners whose paired difference to it is not significant.
-    - `regret`: its regret.
+    - `regret`: its total regret over the list.
     - `next`: the best learner that is significantly worse, or ""; `lead` is the difference in regret.
     - `gain`: loss of a random fixed action minus loss of the learner; None under a budget.
     """
@@ -44,7 +44,7 @@ class Advice(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The mechanism of the learner in one clause, or ""."""
+        """How the learner works, in one clause; "" if no text is on file."""
         return _REASONS.get(self.learner, "")
 
 

@@ -25,14 +25,14 @@ _BUDGET_AXIS_MARGIN = 1.25
 
 
 class Picture(NamedTuple):
-    """A chart of the page, with its heading and a caption on how to read it."""
+    """A chart of the page, with its heading above and a caption on how to read it."""
 
     heading: str
     caption: str
     chart: Chart
 
 
-class ActionMean(NamedTuple):
+class _ActionMean(NamedTuple):
     """Mean of an action, with the 95 % interval it would have as a sample.
 
     value: the mean, in the unit of the table.
@@ -46,7 +46,7 @@ class ActionMean(NamedTuple):
 
 
 class _MeanBar(NamedTuple):
-    """An ActionMean as a bar of the page.
+    """An _ActionMean as a bar of the page.
 
     text: the mean, with four decimals.
     left, width, dot: start and width of the interval, and place of the mean, in per cent of the axis.
@@ -374,24 +374,24 @@ def _limit_lines(report: CompareReport, best: Band) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _action_means(pool: Pool, units: Units = UNIT_LOSSES) -> list[ActionMean]:
+def _action_means(pool: Pool, units: Units = UNIT_LOSSES) -> list[_ActionMean]:
     """Return the mean of every action in the unit of the table, the best first."""
     means = []
     for action, name in enumerate(pool.actions):  # a column at a time: a mapped table may not fit into memory
         estimate = _statistics.mean(np.asarray(pool.losses[:, action], np.float64))
         low, high = (estimate.low, estimate.high) if pool.rows > 1 else (0.0, 1.0)  # one row has no interval
         ends = units.interval(max(0.0, low), min(1.0, high))
-        means.append(ActionMean(name, units.number(float(pool.means[action])), *ends))
+        means.append(_ActionMean(name, units.number(float(pool.means[action])), *ends))
     return sorted(means, key=lambda mean: mean.value, reverse=units.scores)
 
 
-def _axis_limits(means: list[ActionMean], units: Units = UNIT_LOSSES) -> tuple[float, float]:
+def _axis_limits(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> tuple[float, float]:
     """Return the ends of the axis: slightly beyond all intervals, within the range.
 
     means: the intervals to show.
     units: of the means.
 
-    >>> _axis_limits([ActionMean("a", 0.5, 0.4, 0.6)])
+    >>> _axis_limits([_ActionMean("a", 0.5, 0.4, 0.6)])
     (0.39, 0.61)
     """
     low, high = min(mean.low for mean in means), max(mean.high for mean in means)
@@ -399,7 +399,7 @@ def _axis_limits(means: list[ActionMean], units: Units = UNIT_LOSSES) -> tuple[f
     return max(units.low, round(low - margin, 6)), min(units.high, round(high + margin, 6))
 
 
-def _mean_bars(means: list[ActionMean], units: Units = UNIT_LOSSES) -> list[_MeanBar]:
+def _mean_bars(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> list[_MeanBar]:
     """Return the means as bars on a common axis, in the same order.
 
     The axis is that of `_axis_limits`.

@@ -99,7 +99,8 @@ def _load_module(path: Path) -> Any:
 class LearnerInfo(NamedTuple):
     """Entry of the list of learners.
 
-    feedback: what the learner must see, in words.
+    name: of its class.
+    feedback: which losses the learner must see, in words.
     parameters: names with defaults, as in a call.
     proved: whether a bound on its regret is proved.
     summary: first sentence of its description.

@@ -93,12 +93,15 @@ class CompareReport:
     @cached_property
     def feedback(self) -> str:
         """The feedback of the learners: "full", "bandit", or "mixed" if they differ."""
-        full = {feedback_type(learner).full_feedback for learner in self.request.recipes.values()}
+        full = {feedback_type(learner).full_feedback for learner in self.request.learners_by_name.values()}
         return "mixed" if len(full) > 1 else "full" if True in full else "bandit"
 
     @cached_property
     def row_delays(self) -> tuple[int, int] | None:
-        """The smallest and the largest delay in rounds; None if all rows have the same."""
+        """Smallest and largest delay of the rows in rounds; None unless the table has them.
+
+        Also None if the request has one delay for all rows.
+        """
         delay = self.request.delay(self.table)
         return (int(delay.values.min()), int(delay.values.max())) if isinstance(delay, RowDelays) else None
 
@@ -114,7 +117,7 @@ class CompareReport:
 
     @cached_property
     def bound(self) -> float | None:
-        """The proved bound on the advised learner's expected regret, or None."""
+        """The proved bound on the advised learner's expected regret; None if unknown."""
         return self.runs.bounds.get(Entry(self.pool.rows, self.advice.order, self.advice.learner))
 
     @cached_property
@@ -148,7 +151,7 @@ class CompareReport:
 
     @property
     def units(self) -> Units:
-        """The unit of the table."""
+        """Conversion between losses in [0, 1] and the unit of the table."""
         return self.table.units
 
     @property
@@ -228,7 +231,11 @@ class CompareReport:
         return html_block(summary.table, [], tables, sentences)
 
     def to_dict(self) -> _Json:
-        """Return the report as plain data, for JSON; the summary holds its sentences."""
+        """Return the report as plain data, for JSON.
+
+        Keys: parameters of the comparison, summary (sentences), order_test, rankings by order, advice, best_mix,
+        groups, routing and notes.
+        """
         pool, conditions, advice = self.pool, self.request.conditions, self.advice
         return {
             "table": self.name,
@@ -302,7 +309,7 @@ def run_comparison(
     settings = (
         pool.actions, request.conditions, request.orders, request.amounts, request.target, request.seed
     )  # fmt: skip
-    sources = {name: [repr(learner), source_hash(learner)] for name, learner in request.recipes.items()}
+    sources = {name: [repr(learner), source_hash(learner)] for name, learner in request.learners_by_name.items()}
     key = result_key(package_hash(), repr(settings), sources, pool.losses, pool.costs, table.delays)
     cache = None if cache_dir is None else ResultCache(cache_dir)
     runs, n_cached = play_cached(partial(comparison.play, workers=workers), request.repetitions, cache, key)

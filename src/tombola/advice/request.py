@@ -69,14 +69,14 @@ class CompareRequest:
         return "budget" if self.conditions.feedback == "full" else "budget losses"
 
     @cached_property
-    def recipes(self) -> dict[str, Learner] | dict[str, BudgetedBase]:
+    def learners_by_name(self) -> dict[str, Learner] | dict[str, BudgetedBase]:
         """The learners to compare, by name; the defaults if the request has none."""
         if self.has_budget:
-            return self._budgeted_recipes()
+            return self._budgeted_learners()
         suited = default_learners(self.conditions)
         return {text: suited[text] if text in suited else parse_learner_text(text) for text in self.learners} or suited
 
-    def _budgeted_recipes(self) -> dict[str, BudgetedBase]:
+    def _budgeted_learners(self) -> dict[str, BudgetedBase]:
         suited = default_budgeted_learners(self.conditions.feedback)
         every = {**default_budgeted_learners("full"), **default_budgeted_learners("bandit")}
         if self.target is not None:
@@ -116,8 +116,8 @@ class CompareRequest:
         return Budget(list(self.amounts) or None, null=None if free else "add", target=self.target)
 
     def comparison(self, table: Table) -> Comparison:
-        """Return the comparison on this table, ready to run."""
+        """Return the comparison on this table; its method `play` runs it."""
         return Comparison(
-            table.pool, self.recipes, list(self.orders), delay=self.delay(table),
+            table.pool, self.learners_by_name, list(self.orders), delay=self.delay(table),
             switching_price=self.conditions.switching_price, budget=self.budget(table.pool), seed=self.seed,
         )  # fmt: skip

@@ -84,7 +84,10 @@ class Explanation:
     tree: tuple[str, ...]
 
     def twice_text(self, units: Units) -> str:
-        """Return the extrapolation in words."""
+        """Return the fall of the mean loss with twice the rows, as a sentence.
+
+        units: of the table.
+        """
         if self.twice < 0.00005:
             return "Twice the rows would bring nothing that the curve shows (an extrapolation)."
         change = f"{units.gap(self.twice):.4f} {'more' if units.scores else 'less'} {units.quantity}"
@@ -111,10 +114,11 @@ class Routing:
     fixed: the name of the best fixed action, or the description of the best fixed mix.
     gain: mean loss of that minus mean loss of routing (averaged over the guard's draws), paired over the orders. With a
         target: mean cost saved, less twice the price of each loss above the target.
-    share_of_gap: the part of the gap to the best action of every row that was closed.
+    share_of_gap: gain as a share of the largest possible one, which plays the best action of every row.
     against_safe: rows by which routing is worse than the safe learner, averaged over the guard's draws; None under a
         budget.
-    rows: the table of losses; `rounds` and `won`: rows won against the safe learner so far, repetitions x points.
+    rows: router and references, each with name, mean loss and cost.
+    rounds, won: rounds of the curve, and rows won against the safe learner so far, repetitions x rounds.
     risk: rows that the guard lets routing cost on average.
     delay: rounds until feedback arrives.
     budget, target: None without one.
@@ -184,7 +188,7 @@ class Routing:
 
     @cached_property
     def detail(self) -> str:
-        """The figures behind the answer, and the feedback that routing needs."""
+        """The figures behind the answer, and the feedback that routing needs, as text."""
         count = self.gain.repetitions
         share = f"{100 * self.share_of_gap.value:.0f} % of the gap to the best action of every row"
         if self.budget is not None or self.target is not None:
@@ -216,14 +220,14 @@ class Routing:
         return f"{format_estimate(gain)} {'more' if self.units.scores else 'less'}"
 
     def mean(self, row: _RoutingRow) -> Estimate:
-        """Return the mean of a line of the table, in the unit of the table."""
+        """Return the mean of one of `rows`, in the unit of the table."""
         return mean_in_units(row.mean_loss, self.units)
 
     def _mean_text(self, row: _RoutingRow) -> str:
         return f"a mean {self.units.quantity} of {format_estimate(self.mean(row))}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer, its estimates and the table as plain data for JSON."""
+        """Return sentences, estimates with intervals, and losses by name, as JSON data."""
         return {
             "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
             "fixed": self.fixed, "features": self.n_features, "risk": None if self.against_safe is None else self.risk,
@@ -261,7 +265,7 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
 
     Call it only if `skip_reason` is None.
 
-    table: with features.
+    table, request: with features, and the parameters of the comparison.
     workers: number of threads.
 
     >>> import numpy as np

@@ -136,7 +136,7 @@ def _precision_text(report: "CompareReport") -> str:
     # A regret above the number of rows is impossible, so such a bound says nothing.
     if report.bound is not None and report.bound < report.pool.rows:
         bound = format_number(report.regret_scale * report.bound)
-        source = bound_source(report.request.recipes[report.advice.learner])
+        source = bound_source(report.request.learners_by_name[report.advice.learner])
         theorem = f" ({source})" if source else ""
         text += f" Proved for every table in random order: expected regret at most {bound}{theorem}."
     return text
@@ -175,7 +175,7 @@ def _session_command(report: "CompareReport") -> str:
     names = [f'"{name}"' if "," in name else name for name in report.pool.actions]
     fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= _MAX_ACTIONS_LENGTH]
     actions = ",".join([*(fitting or names[:1]), *["..."] * (len(fitting or names[:1]) < len(names))])
-    learner = _learner_text(report.request.recipes[advice.learner])
+    learner = _learner_text(report.request.learners_by_name[advice.learner])
     words = ["--actions", actions, *_outcome_options(report), "--learner", learner, "--seed", "1", "--file", "my.run"]
     return f"tombola session start ids.csv {shlex.join(words)}"
 
@@ -196,6 +196,7 @@ def _learner_text(learner: Learner | BudgetedBase) -> str:
 def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) -> str:
     """Return the result of the test for random order in a sentence or two.
 
+    test: the result, with p-value.
     actions: names of the columns that were tested.
     level: false-alarm probability of the test.
     """

@@ -38,7 +38,7 @@ def _print_version(requested: bool) -> None:  # noqa: FBT001 - typer passes it b
 
 
 @app.callback()
-def tombola(
+def _tombola(
     version: Annotated[  # noqa: FBT002 - a flag
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
@@ -47,25 +47,33 @@ def tombola(
 
 
 # Commands by purpose, in the order of a first use.
-TABLE_PANEL, LIVE_PANEL, EVIDENCE_PANEL, PAPER_PANEL = "A table", "Live work", "Evidence", "The paper and this package"
-app.command(rich_help_panel=TABLE_PANEL)(describe)
-app.command(rich_help_panel=TABLE_PANEL)(compare)
-app.command(rich_help_panel=TABLE_PANEL)(rank)
-app.command(rich_help_panel=TABLE_PANEL)(demo)
-app.add_typer(race_app, name="race", rich_help_panel=LIVE_PANEL)
-app.add_typer(session_app, name="session", rich_help_panel=LIVE_PANEL)
-app.command(rich_help_panel=LIVE_PANEL)(serve)
-app.command(rich_help_panel=EVIDENCE_PANEL)(certify)
-app.command(rich_help_panel=EVIDENCE_PANEL)(audit)
-app.command("check-order", rich_help_panel=EVIDENCE_PANEL)(check_order)
-app.command(rich_help_panel=PAPER_PANEL)(reproduce)
-app.command(rich_help_panel=PAPER_PANEL)(claims)
-app.command(rich_help_panel=PAPER_PANEL)(learners)
-app.command(rich_help_panel=PAPER_PANEL)(cite)
+_TABLE_PANEL, _LIVE_PANEL, _EVIDENCE_PANEL, _PAPER_PANEL = (
+    "A table",
+    "Live work",
+    "Evidence",
+    "The paper and this package",
+)
+app.command(rich_help_panel=_TABLE_PANEL)(describe)
+app.command(rich_help_panel=_TABLE_PANEL)(compare)
+app.command(rich_help_panel=_TABLE_PANEL)(rank)
+app.command(rich_help_panel=_TABLE_PANEL)(demo)
+app.add_typer(race_app, name="race", rich_help_panel=_LIVE_PANEL)
+app.add_typer(session_app, name="session", rich_help_panel=_LIVE_PANEL)
+app.command(rich_help_panel=_LIVE_PANEL)(serve)
+app.command(rich_help_panel=_EVIDENCE_PANEL)(certify)
+app.command(rich_help_panel=_EVIDENCE_PANEL)(audit)
+app.command("check-order", rich_help_panel=_EVIDENCE_PANEL)(check_order)
+app.command(rich_help_panel=_PAPER_PANEL)(reproduce)
+app.command(rich_help_panel=_PAPER_PANEL)(claims)
+app.command(rich_help_panel=_PAPER_PANEL)(learners)
+app.command(rich_help_panel=_PAPER_PANEL)(cite)
 
 
 def main() -> None:
-    """Run the command line; bad input prints one sentence, with exit status 2."""
+    """Run the command line, and end the process with its exit status.
+
+    Bad input prints one sentence, with status 2.
+    """
     from tombola._formatting import cli_style
 
     warnings.showwarning = show_warning

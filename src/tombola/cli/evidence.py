@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from tombola.report.evidence_page import Figure, TextTable
 
 # Exit codes: a statement is refuted; it is undecided, so that more rows are needed.
-EXIT_REFUTED, EXIT_UNDECIDED = 1, 3
+_EXIT_REFUTED, _EXIT_UNDECIDED = 1, 3
 # Charts on a page, and points of a curve: more do not fit on a screen.
-MAX_FIGURES, MAX_POINTS = 8, 240
+_MAX_FIGURES, _MAX_POINTS = 8, 240
 # Ignored columns that are named in a message; of the others only the number is given.
 _MAX_NAMES = 8
 # Simulated audits for the forecast of the rows that an undecided statement still needs.
@@ -135,7 +135,7 @@ def certify(
     else:
         _show_certificate(facts, more, ids)
     sample.raise_error()
-    raise typer.Exit(0 if proved else EXIT_UNDECIDED)
+    raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
 
 
 class _PastRows:
@@ -255,7 +255,7 @@ def _certify_mean(
     else:
         show(sentence)
     sample.raise_error()
-    raise typer.Exit(0 if proved else EXIT_UNDECIDED)
+    raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
 
 
 def check_order(
@@ -293,7 +293,7 @@ def check_order(
         show(f"{len(values):,} rows; columns: {_join(names)}")
         if ignored:
             show(f"note: ignored columns: {_ignored_text(ignored)}")
-    raise typer.Exit(EXIT_REFUTED if verdict.refuted else 0)
+    raise typer.Exit(_EXIT_REFUTED if verdict.refuted else 0)
 
 
 def audit(
@@ -342,7 +342,7 @@ def audit(
         past.check_complete(sample)
     population = None if stratum_sizes else sample.population
     tested = Audit(parsed, population, level, strata=stratum_sizes, history=None if past is None else past.table)
-    shown = parsed[:MAX_FIGURES] if out is not None else []
+    shown = parsed[:_MAX_FIGURES] if out is not None else []
     running = [RunningMean(one, population, level / len(parsed), strata=stratum_sizes) for one in shown]
     guard = OrderGuard(statements, source.source, seed) if rows is not None else None
     n_rows = 0
@@ -383,7 +383,7 @@ def audit(
         show(table_)
     sample.raise_error()
     outcomes = {one.outcome for one in results}
-    raise typer.Exit(EXIT_REFUTED if "refuted" in outcomes else EXIT_UNDECIDED if "undecided" in outcomes else 0)
+    raise typer.Exit(_EXIT_REFUTED if "refuted" in outcomes else _EXIT_UNDECIDED if "undecided" in outcomes else 0)
 
 
 def _check_options(
@@ -556,7 +556,7 @@ def _evidence_path(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
     """
     import numpy as np
 
-    edges = np.unique(np.linspace(0, len(values), MAX_POINTS + 1).astype(int))
+    edges = np.unique(np.linspace(0, len(values), _MAX_POINTS + 1).astype(int))
     path = []
     for start, stop in pairwise(edges):
         test.extend(values[start:stop])
@@ -589,13 +589,13 @@ def _write_order(out: Path, sentence: str, facts: dict[str, Any], path: list[tup
     threshold = np.log10(len(facts["columns"]) / (MARTINGALE_SHARE * facts["level"]))
     bands = tuple(
         Band(facts["columns"][j], x, evidence[:, j], evidence[:, j], evidence[:, j])
-        for j in [*first, *others][:MAX_FIGURES]
+        for j in [*first, *others][:_MAX_FIGURES]
     )
     line = Line("alarm", np.array([x[0], x[-1]]), np.full(2, threshold))
     chart = Chart("Evidence", "row", "evidence, in powers of ten", bands, (line,), log_x=False, log_y=False,
                   alt=f"Evidence against random order by row. {sentence}")  # fmt: skip
     caption = (
-        f"Largest wealth of the test martingale so far, for at most {MAX_FIGURES} columns. In random order it ever "
+        f"Largest wealth of the test martingale so far, for at most {_MAX_FIGURES} columns. In random order it ever "
         "reaches the dashed line with at most half of the stated probability. The permutation test of the whole list "
         "is not drawn."
     )
@@ -686,7 +686,7 @@ def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: f
     from tombola.report.evidence_page import Figure
 
     near = [point for point in running.points if result.rows / 20 <= point.rows <= 2 * result.rows]
-    drawn = np.unique(np.linspace(0, len(near) - 1, MAX_POINTS).round().astype(int))
+    drawn = np.unique(np.linspace(0, len(near) - 1, _MAX_POINTS).round().astype(int))
     x, mean, low, high = np.array(near, np.float64)[drawn].T
     mean = np.where(np.isnan(mean), (low + high) / 2, mean)
     lines = tuple(Line(f"threshold {at:g}", x[[0, -1]], np.full(2, at)) for at in running.thresholds)

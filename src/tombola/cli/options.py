@@ -12,7 +12,7 @@ Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
 LiveSeed = Annotated[
     int | None, typer.Option(help="Seed of all random numbers. Default: drawn, printed and stored in the file.", min=0)
 ]
-# Option --workers.
+# Option --workers: the number of threads; results do not depend on it.
 Workers = Annotated[int, typer.Option(help="Number of threads.", min=1)]
 # Option --out of commands that write a page.
 Page = Annotated[Path | None, typer.Option(help="HTML page to write, such as page.html.")]
@@ -22,7 +22,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 By = Annotated[
     str, typer.Option("--by", help="Column of groups of rows, such as category: also answer for each group.")
 ]
-# Default number of threads.
+# Default number of threads: the processors of this machine.
 CORES = os.cpu_count() or 1
 
 

@@ -17,7 +17,7 @@ from tombola._formatting import escape_control, plural
 from tombola.cli.options import CORES, By, Json, ReissueAfter, Seeds, Token, Url, Workers, split_commas
 from tombola.cli.printing import new_table, print_error, show
 from tombola.cli.race_options import MakeSettings, MaxCost, Question, RankOf, with_race_options
-from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
+from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, parse_names, with_table_options
 from tombola.cli.session import ID_HELP, LIST_HELP
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _File = Annotated[Path, typer.Argument(help="The race file.")]
 _NewFile = Annotated[Path, typer.Option(help="The race file.")]
 _RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
 # Option --known.
-Known = Annotated[
+_Known = Annotated[
     Path | None, typer.Option(help="Answers on file: CSV with a column id and losses of some candidates; no calls.")
 ]
 _History = Annotated[
@@ -65,7 +65,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def race() -> None:
+def _race() -> None:
     """Find the best candidate on a list with as few calls as a guarantee allows."""
 
 
@@ -92,7 +92,7 @@ def plan_(
     shuffles: Annotated[int, typer.Option(help="Number of simulated races, each in its own order.", min=1)] = 200,
     rescale: Rescale = False,  # noqa: FBT002 - a flag
     missing: Missing = "error",
-    known: Known = None,
+    known: _Known = None,
     history: _History = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -138,17 +138,16 @@ def start(
     candidates: Annotated[str, typer.Option(help="Names, comma-separated; quote a name that has a comma.")],
     file: _NewFile,
     column: _Column = "",
-    known: Known = None,
+    known: _Known = None,
     history: _History = None,
     by: By = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Shuffle a list of rows and start a race on it; you make the calls."""
-    from tombola.cli.session import names_in
     from tombola.persistence.race_file import RaceFile
     from tombola.readers.cells import read_row_list
 
-    row_list, asked = read_row_list(rows, column or None), settings(names_in(candidates))
+    row_list, asked = read_row_list(rows, column or None), settings(parse_names(candidates, keep_blank=True))
     ids = list(row_list.ids)
     side = _side_information(known, history, asked, ids, column)
     strata = _strata(row_list.labels(by) if by else None, len(ids), by)
@@ -247,7 +246,7 @@ def status(
     ] = False,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print the state of the race."""
+    """Print the verdict of a race so far, its standings and numbers of calls."""
     from tombola.racing.report import RaceReport
 
     with _open(file) as race_file:
@@ -308,7 +307,7 @@ def run(
     shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,  # noqa: FBT002
     max_seconds: Annotated[float | None, typer.Option(help="Time limit of this run; run again to continue.")] = None,
     column: _Column = "",
-    known: Known = None,
+    known: _Known = None,
     history: _History = None,
     by: By = "",
     out: Annotated[Path | None, typer.Option(help="A page to write, such as race.html.")] = None,

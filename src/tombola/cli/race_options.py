@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 MakeSettings: TypeAlias = "Callable[..., RaceSettings]"
 
 _Level = Annotated[float, typer.Option(help="Probability that the answer may be wrong.")]
-# Option --within.
+# Option --within: the tolerance of a race.
 Within = Annotated[
     float, typer.Option(help="Tolerance in the unit of --range: this much worse than the best is good enough.", min=0)
 ]
-# Option --top.
+# Option --top: the number of candidates to find.
 Top = Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)]
 _Baseline = Annotated[
     str, typer.Option(help="Gate: are the others better than this candidate (with --within: not worse by more)?")
 ]
 _Future = Annotated[bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")]
 _MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls; the answer lists who is left.", min=1)]
-# Option --max-cost.
+# Option --max-cost: the cap on the total cost of a race, in the unit of its costs.
 MaxCost = Annotated[float | None, typer.Option(help="Cap on the total cost; calls in flight are reserved.", min=0)]
 _MaxCallCost = Annotated[
     float | None, typer.Option(help="Largest cost of one call, for --max-cost. Default: the largest so far.", min=0)
 ]
-# Option --question.
+# Option --question: the best candidate, or ranks.
 Question = Annotated[
     str, typer.Option(help="best, or ranks: the order of all, of the first TOP, or the rank of --rank-of.")
 ]
-# Option --rank-of.
+# Option --rank-of: the name of one candidate.
 RankOf = Annotated[str, typer.Option(help="With --question ranks: ask only for the rank of this candidate.")]
 _BlocksFlag = Annotated[
     bool, typer.Option("--blocks", help="With --question ranks: separate whole blocks; faster if they are far apart.")
 ]
 _Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better (the default).")]
 _Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: higher is better.")]
-# Option --range; `range` is a name of Python.
+# Option --range: the unit of the answers of a race. Not called Range, because `range` is a builtin of Python.
 Limits = Annotated[
     str, typer.Option("--range", help="The smallest and the largest possible answer, such as 0,10; 0,1 if left out.")
 ]

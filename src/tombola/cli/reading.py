@@ -13,16 +13,16 @@ TABLE_HELP = (
     "A table with a column per action, or a line per row and action: CSV, TSV, JSON lines (also .gz), Parquet, "
     "Feather, NPZ, NPY, SQLite as FILE::TABLE, Excel, an ASlib folder; - is standard input."
 )
-# Argument of commands that read a table.
+# Argument TABLE of commands that read one: a path or "-".
 TableArgument = Annotated[str, typer.Argument(help=TABLE_HELP)]
 # Keyword arguments of `read_table`, from the options of the command line.
 TableOptions = dict[str, Any]
-# Option --missing.
+# Option --missing of commands that read a table: treatment of missing cells.
 Missing = Annotated[
     Literal["error", "drop", "worst"],
     typer.Option(help="Missing cells: reject the table (error), drop the row, or count the cell as the worst value."),
 ]
-# Option --rescale.
+# Option --rescale of commands that read a table, instead of --range.
 Rescale = Annotated[bool, typer.Option("--rescale", help="Map the smallest value to 0 and the largest to 1.")]
 
 # Option -> its type and help text. The default is False for a flag, "" for text, None for a flag with a negation.
@@ -148,16 +148,18 @@ def require_kind(source: str, names: Sequence[str], *, losses: bool, scores: boo
     return table.with_direction().require_direction()
 
 
-def parse_names(text: str) -> list[str]:
+def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:
     """Split names at commas; a name with a comma stands in double quotes.
 
-    >>> parse_names('a, "b, c"')
-    ['a', 'b, c']
+    keep_blank: keep empty names, for callers that reject them.
+
+    >>> parse_names('a, "b, c",'), parse_names("a,,b", keep_blank=True)
+    (['a', 'b, c'], ['a', '', 'b'])
     """
     from tombola.errors import ParameterError
 
     try:
         rows = list(csv.reader([text], skipinitialspace=True))
     except csv.Error:
-        raise ParameterError(f"expected names with commas between, got {text!r}; write them on one line.") from None
-    return [name.strip() for name in rows[0] if name.strip()] if rows else []
+        raise ParameterError(f"expected names separated by commas, got {text!r}; write them on one line.") from None
+    return [name.strip() for name in rows[0] if keep_blank or name.strip()] if rows else []

@@ -191,6 +191,7 @@ class Sample:
 
     They are those of a sample as it arrives or, if the table holds the whole list, all rows after a shuffle.
 
+    source: the rows.
     check: raises TableError if a row of a batch is invalid.
     rows: size of the whole list; None if the table holds all of it.
     seed: of the shuffle.

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tombola.cli.printing import show
-from tombola.cli.session import ID_HELP, names_in
+from tombola.cli.reading import parse_names
+from tombola.cli.session import ID_HELP
 
 if TYPE_CHECKING:
     from tombola.service.tokens import TokenStore
@@ -93,7 +94,7 @@ def _outcomes(text: str) -> dict[str, str]:
     """
     from tombola.errors import ParameterError
 
-    pairs = [name.rpartition("=") for name in names_in(text)] if text else []
+    pairs = [name.rpartition("=") for name in parse_names(text, keep_blank=True)]
     if not all(name.strip() and value.strip() for name, _, value in pairs):
         raise ParameterError(
             f"--outcomes: expected texts with values, got {text!r}; write --outcomes 'sold=1,later=0.5,no=0'."
@@ -114,7 +115,7 @@ def _start_session(path: Path, table: Path | None, actions: str, learner: str, c
         )
     listed = read_row_list(table, column or None, sheet or None)
     SessionFile.start(
-        path, listed.ids, names_in(actions), parse_learner(learner or "Thrifty"),
+        path, listed.ids, parse_names(actions, keep_blank=True), parse_learner(learner or "Thrifty"),
         columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
         id_column=listed.id_column, delimiter=listed.delimiter,
     ).close()  # fmt: skip

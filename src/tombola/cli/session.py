@@ -93,7 +93,7 @@ def start(
     from tombola.readers.features import features_of_list
     from tombola.readers.names import IDS
 
-    names = names_in(actions)
+    names = parse_names(actions, keep_blank=True)
     allowed = budget_named(names, budget or [], worst or [], prices or [], null, target)
     routes = bool(features or text)
     chosen = parse_learner(learner or ("Routed" if routes else "Thrifty" if allowed is None else "ThriftyLP"))
@@ -300,7 +300,7 @@ def status(
     file: _File,
     as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print in plain words how it goes and how sure that is, then the details."""
+    """Print progress and estimates of a session in plain words, then the details."""
     from tombola.cli.session_text import status_lines
 
     with _open(file) as session:
@@ -352,22 +352,6 @@ def _open_at(file: Path, url: str, token: str, reissue_after: float | None = Non
     from tombola.cli.remote import RemoteSession
 
     return RemoteSession(url, token, str(file), reissue_after)
-
-
-def names_in(text: str) -> list[str]:
-    """Split names at commas; double quotes enclose a name with a comma.
-
-    >>> names_in('"call, then write",wait')
-    ['call, then write', 'wait']
-    """
-    import csv
-
-    from tombola.errors import ParameterError
-
-    try:
-        return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    except csv.Error:
-        raise ParameterError(f"expected names separated by commas, got {text!r}; write them on one line.") from None
 
 
 def _instruction(session: "SessionFile | RemoteSession", assignment: "Assignment") -> str:

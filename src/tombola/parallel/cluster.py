@@ -33,7 +33,12 @@ _MAX_FAILURES = 3  # in a row, without a result in between
 
 @contextmanager
 def connect(address: str) -> Iterator[Client]:
-    """Run everything inside this block on the Dask cluster at this address."""
+    """Run joblib work inside this block on a Dask cluster; yield its client.
+
+    ParameterError if there is no scheduler, or no worker.
+
+    address: of the scheduler, such as "tcp://127.0.0.1:8786".
+    """
     with _client(address) as client, parallel_config("dask", client=client):
         yield client
 
@@ -63,8 +68,13 @@ def _client(address: str) -> Client:
 
 
 def cluster_map(client: Client, work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]]) -> Generator[_Result]:
-    """Yield work(*piece) in order, computed by the workers of this client."""
-    shared, done, failures = SharedWork(work), 0, 0
+    """Yield work(*piece) in order, computed by the workers of a Dask cluster.
+
+    client: of the cluster, from `connect`.
+    work: any function that cloudpickle can serialise.
+    pieces: the arguments of each call.
+    """
+    shared, done, failures = _SharedWork(work), 0, 0
     while done < len(pieces):
         try:
             with parallel_config("dask", client=client, scatter=[shared]):
@@ -83,11 +93,11 @@ def cluster_map(client: Client, work: Callable[..., _Result], pieces: Sequence[t
                 ) from None
 
 
-def _call(shared: "SharedWork", *piece: Any) -> Any:
+def _call(shared: "_SharedWork", *piece: Any) -> Any:
     return shared(*piece)
 
 
-class SharedWork:
+class _SharedWork:
     """The work of all pieces, serialised; a worker unpacks it at the first call."""
 
     def __init__(self, work: Callable[..., Any]) -> None:

@@ -19,6 +19,9 @@ def parallel_map(
 ) -> Generator[_Result]:
     """Yield work(*piece) in order, computed by threads (loops release the GIL).
 
+    workers: number of threads.
+    label: shown beside the progress bar.
+
     Close the generator if not all results are used; otherwise its threads continue. Inside
     `joblib.parallel_config(backend=...)` the pieces go to that backend: processes, or a Dask cluster.
 

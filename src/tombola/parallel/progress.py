@@ -45,7 +45,7 @@ class NotebookLine:
         self._handle: Any = None
 
     def update(self, text: str) -> None:
-        """Show this text."""
+        """Show this text in place of the last one."""
         self._show({"text/plain": escape_control(text, line=True)})
 
     def stop(self) -> None:
@@ -70,7 +70,11 @@ def is_interactive() -> bool:
 
 
 def with_progress(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
-    """Yield results, and show how many of `total` there are, beside `label`."""
+    """Yield the results, with a progress bar on a terminal or in a notebook.
+
+    total: number of results.
+    label: text beside the bar.
+    """
     if in_notebook():
         yield from _with_notebook_line(results, total, label)
         return
@@ -84,7 +88,7 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
 
 
 def with_sign_of_life(compute: Callable[[], _Result], label: str) -> _Result:
-    """Return `compute()`; if it takes long, show `label` on a terminal or in a notebook.
+    """Return `compute()`; if it takes a second, show `label` on a terminal or notebook.
 
     >>> with_sign_of_life(lambda: 2, "add")
     2

@@ -89,7 +89,7 @@ class _Position(NamedTuple):
 
 
 class EventLog:
-    """An open event log; made by `EventLog.create` or `EventLog.open`.
+    """An open SQLite file with row ids and events; from `create` or `EventLog.open`.
 
     - `path`: the file.
     - `owner`: the class named in error messages.
@@ -196,7 +196,8 @@ class EventLog:
     def unread(self) -> Iterator[LogEvent]:
         """Yield the events after the position, in order, and advance the position.
 
-        Only inside `reading` or `writing`. SessionError if the chain of digests is broken.
+        The position is the number of events read or appended. Only inside `reading` or `writing`. SessionError if the
+        chain of digests is broken.
         """
         query = "SELECT * FROM events WHERE number > ? AND number <= ? ORDER BY number"
         cursor = self._connection.execute(query, (self._position.number, self._end.number))

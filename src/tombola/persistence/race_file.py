@@ -27,7 +27,7 @@ from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings, distinct_names
 from tombola.racing.strata import Strata
 
-# SQL of views in the file, for people who open it with SQLite tools.
+# SQL that creates the view `answers` in the file, for people who open it with SQLite tools.
 VIEWS = (
     """CREATE VIEW answers AS
         SELECT key AS ticket, json_extract(value, '$.loss') AS loss, json_extract(value, '$.cost') AS cost,
@@ -42,8 +42,10 @@ _ANSWER_FIELDS: dict[str, tuple[type, ...]] = {"loss": (float, type(None)), "cos
 class RaceFile(ProcessBound):
     """A race in a file; several processes may open it, each with its own object.
 
-    Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. `race` uses it
-    as its event log.
+    Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. The function
+    `tombola.race` uses it as its event log.
+
+    path, settings, rows, evaluator_config, side, strata: as in `start`.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -243,7 +245,7 @@ class RaceFile(ProcessBound):
 
         Returns False if the same answer was recorded before; ConflictError if another one was.
 
-        ticket: of the call.
+        ticket: number of the call.
         loss: in [0, 1]; None if the call failed.
         cost: of the call, at least 0.
         failed: whether the call failed.
@@ -265,7 +267,7 @@ class RaceFile(ProcessBound):
         return count
 
     def append(self, event: Event) -> None:
-        """Store an event of the race of a driver; on return, it is on the disk.
+        """Store an event of a running race; it is on the disk on return.
 
         An answer that another process has recorded meanwhile is ignored if it is the same, else ConflictError.
         """

@@ -55,7 +55,7 @@ class ResultCache(NamedTuple):
     folder: Path
 
     def read(self, key: str) -> bytes | None:
-        """Return the content of a key; None if missing or damaged."""
+        """Return the content stored by `write` under a key; None if missing or damaged."""
         try:
             content = read_bytes(self.path(key))
         except OSError:
@@ -75,7 +75,7 @@ class ResultCache(NamedTuple):
             write_atomic(path, _checksum(key, payload) + payload)
 
     def read_json(self, key: str) -> Any:
-        """Return the JSON value stored under a key; None if missing or damaged."""
+        """Return the value stored by `write_json` under a key; None if missing or damaged."""
         payload = self.read(key)
         try:
             return None if payload is None else json.loads(payload)
@@ -133,7 +133,7 @@ def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, 
     Every block is stored as soon as it is played, so that an interrupted comparison continues, and one with more
     repetitions plays only the new ones.
 
-    play: yields the runs of each block it is given, in order.
+    play: takes blocks (first repetition, number of repetitions), and yields the runs of each.
     repetitions: number of repetitions in all.
     cache: None plays everything.
     key: of the comparison, from `result_key`.

@@ -77,7 +77,7 @@ _FEATURE_ROWS = 400
 # Name of the null action that a budget adds: it leaves the row alone, costs nothing and has loss 1.
 _NULL = "null"
 
-# SQL of views in the file, for people who open it with SQLite tools.
+# SQL that creates the view `tickets` (with outcomes) in the file, for people who open it with SQLite tools.
 VIEWS = (
     """CREATE VIEW tickets AS
         SELECT ticket.key AS ticket, pool.id, names.value AS action, json_extract(ticket.value, '$[1]') AS probability,
@@ -94,7 +94,7 @@ class Assignment(NamedTuple):
 
     round: number of the ticket, from 1.
     id, action: names of row and action.
-    probability: with which the learner chose the action; NaN if it has no formula.
+    probability: with which the learner chose the action; NaN if the learner cannot compute it.
     """
 
     round: int
@@ -449,13 +449,13 @@ class SessionFile(ProcessBound):
         return list(self.each_id())
 
     def each_id(self) -> Generator[str, None, None]:
-        """Yield the row ids one by one; the file is locked until the last one."""
+        """Yield the row ids in the order of play; the file is locked until the last one."""
         with self._locked(), self._log.reading():
             yield from self._log.ids()
 
     @property
     def state(self) -> Any:
-        """The learner's state, fields by name; read-only."""
+        """The learner's state, a named tuple of numbers and arrays; do not change it."""
         with self._reading() as session:
             return session.state
 

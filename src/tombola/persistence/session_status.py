@@ -64,7 +64,7 @@ class TicketView:
 
     @property
     def probabilities(self) -> Floats:
-        """The probabilities of all tickets, (tickets,); NaN where there is no formula."""
+        """The probabilities of the actions, (tickets,); NaN if the learner has none."""
         return self._cells[:, PROBABILITY]
 
     @property
@@ -117,9 +117,13 @@ class TicketView:
 
     @property
     def decisions(self) -> Floats:
-        """The decisions of a router, (tickets, 4): stake, choice, safe choice, capital.
+        """The decisions of a router: stake, choice, safe choice, capital; (tickets, 4).
 
-        The choice is -1 if there is none; without a router there are no columns.
+        stake: probability with which the choice of the router was played.
+        choice, safe choice: actions as indices, of the router (-1 for none) and of the safe learner.
+        capital: rows that the guard may still lose by routing.
+
+        Without a router there are no columns.
         """
         start = OUTCOME_START + self.feedback_model.outcome_width
         return self._cells[:, start : start + min(self.feedback_model.n_decision, _N_LOGGED)]
@@ -130,8 +134,8 @@ class TicketView:
         actions = self.actions
         return int((actions[1:] != actions[:-1]).sum())
 
-    def until_unanswered(self, rounds: Rounds) -> Rounds:
-        """Return these ticket numbers up to the first without an outcome."""
+    def _until_unanswered(self, rounds: Rounds) -> Rounds:
+        """Return the ticket numbers before the first one without an outcome."""
         missing = np.flatnonzero(~self._answered[rounds - 1])
         return rounds[: missing[0]] if missing.size else rounds
 
@@ -220,7 +224,7 @@ class Status:
 
     @property
     def balance_text(self) -> str:
-        """Spent, reserved and left amounts of each resource; empty without a budget."""
+        """Spent, reserved and left amounts by resource, as text; "" without a budget."""
         amounts = zip(self.balance.amounts, self.balance.spent, self.balance.reserved, self.balance.left, strict=True)
         parts = [f"{s:.6g} spent, {r:.6g} reserved, {left:.6g} left of {a:.6g}" for a, s, r, left in amounts]
         if len(parts) > 1:
@@ -229,7 +233,7 @@ class Status:
 
     @property
     def target_text(self) -> str:
-        """The mean loss so far and the target; empty without a target."""
+        """A sentence on the mean loss so far and the target; empty without a target."""
         if self.target is None or not self.answered:
             return ""
         mean, target = self.units.number(self.loss / self.answered), self.units.number(self.target)
@@ -237,7 +241,7 @@ class Status:
 
     @property
     def mix_text(self) -> str:
-        """The current mix (share of rows by action) of a budget learner; else empty."""
+        """The current mix (share of rows by action) of a budget learner as text; else ""."""
         shares = [f"{name} on {share:.0%}".replace("%", " %") for name, share in self.mix]
         return f"current plan: {', '.join(shares)} of the rows" if shares else ""
 
@@ -264,7 +268,7 @@ class Status:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data in the unit of the outcomes; unknown values are None.
+        """Return the fields as plain data in the unit of the outcomes; None if unknown.
 
         The total of the answered tickets is called "loss" or "score". `within`, `regret` and `worst_regret` are
         differences in the same unit.
@@ -356,10 +360,10 @@ def _certificate_of(view: TicketView, level: float) -> Certificate:
     names, totals = view.names[: view.n_actions], (view.round, view.answered, _running_sum(view.losses))
     if view.feedback_model.full_feedback:
         monitor = RowMonitor(names, view.horizon, level)
-        monitor.extend(view.rows[: len(view.until_unanswered(np.arange(1, view.round + 1)))])
+        monitor.extend(view.rows[: len(view._until_unanswered(np.arange(1, view.round + 1)))])
         return monitor.certificate(*totals)
     actions = view.actions
-    used = np.concatenate([view.until_unanswered(np.flatnonzero(actions == a) + 1) for a in range(view.n_actions)])
+    used = np.concatenate([view._until_unanswered(np.flatnonzero(actions == a) + 1) for a in range(view.n_actions)])
     losses = view.losses_of(used)
     found = certify(actions[used - 1], losses, actions=view.n_actions, population=view.horizon, level=level)
     return replace(found, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])

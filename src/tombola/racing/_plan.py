@@ -69,7 +69,7 @@ class Plan:
 
     settings: of the simulated races, with their level.
     rows: length of the list.
-    outcomes: one per shuffle.
+    outcomes: the simulated races, one per shuffle: calls, cost, answer, and whether it was decided and wrong.
     strata: the groups of the rows, or None.
     """
 

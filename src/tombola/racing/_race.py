@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 # Loss of a failed call, with on_failure="worst": failing must never pay.
 _WORST_LOSS = 1.0
-# Relative tolerance of `max_cost`: 250 calls of 0.1 are allowed to cost 25, although 250 doubles 0.1 are more.
+# Relative tolerance of `max_cost`: 250 calls of 0.1 are allowed to cost 25, although 250 doubles 0.1 are more. It is
+# far above the rounding error of a sum of doubles, and far below the cost of a call.
 COST_ROUNDING = 1e-12
 
 
@@ -186,7 +187,10 @@ class Race(ProcessBound):
         return before is None
 
     def apply(self, event: Event) -> None:
-        """Apply a logged event: issue its call if necessary, record its answer."""
+        """Apply an event of the log: issue its call if necessary, record its answer.
+
+        FeedbackError if it belongs to another race.
+        """
         ticket = self._check_ticket(event.ticket)
         if self._n_known and self._is_on_file(ticket):
             raise FeedbackError(
@@ -200,7 +204,10 @@ class Race(ProcessBound):
             self.record(event.ticket, loss=event.loss, cost=event.cost, failed=event.failed)
 
     def call(self, ticket: int) -> Call:
-        """Return the call of a ticket, issued or not; FeedbackError if it is not one."""
+        """Return the call of a ticket, issued or not.
+
+        ticket: from 1 to rows times candidates; FeedbackError for other numbers.
+        """
         ticket = self._check_ticket(ticket)
         position, candidate = divmod(ticket - 1, len(self.candidates))
         row = self._order[position]
@@ -218,7 +225,7 @@ class Race(ProcessBound):
 
     @property
     def done(self) -> bool:
-        """Whether the question is answered, no row is left, or a limit is reached."""
+        """Whether the question is answered, no row is left, or a limit or failure ended it."""
         return self._decided or self._failed_call is not None or (self.limit_reached and not self.pending)
 
     @property
@@ -270,9 +277,10 @@ class Race(ProcessBound):
 
     @property
     def rows_counted(self) -> int:
-        """The number of rows that count.
+        """The number of rows used as evidence so far.
 
-        These are all rows, in shuffled order, before the first incomplete one, without rows that nothing needs.
+        Rows are used in shuffled order, each once all answers that it needs are recorded. Rows that a finished group
+        no longer needs are skipped.
         """
         return self._n_counted
 
@@ -303,7 +311,7 @@ class Race(ProcessBound):
 
     @property
     def largest_loss(self) -> float:
-        """The largest loss recorded so far."""
+        """The largest loss recorded so far; 0 before the first one."""
         with self._locked():
             return max((event.loss or 0.0 for event in self._answers.values()), default=0.0)
 
@@ -319,7 +327,7 @@ class Race(ProcessBound):
 
     @property
     def leader(self) -> str | None:
-        """The active candidate with the smallest mean loss; None before the first row."""
+        """Name of the active candidate with the smallest mean loss; None before any row."""
         return self.whole.leader
 
     @property
@@ -352,9 +360,9 @@ class Race(ProcessBound):
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """The answer for the whole list.
+        """Names of the candidates that answer the question for the whole list.
 
-        While the question is open, the candidates that may be it.
+        While the question is open, all candidates that are still possible answers.
         """
         return self.whole.answer
 
@@ -374,10 +382,11 @@ class Race(ProcessBound):
 
     @property
     def proved(self) -> bool | None:
-        """True if the question is answered, False if a gate is refuted, else None.
+        """True if the question is answered, False if it is refuted, None if open.
 
-        A gate is answered with True if all candidates pass it. With groups, all answers count: True if all are proved,
-        False if one is refuted.
+        Only a race against a baseline can be refuted: a candidate is proved not to be better or, with `within`, to be
+        worse by more. It is True if all candidates pass. With groups: True if all answers are proved, False if one is
+        refuted.
         """
         if self._failed_call is not None:
             return None

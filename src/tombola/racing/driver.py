@@ -356,7 +356,7 @@ class Progress:
         return self
 
     def update(self, race: Race) -> None:
-        """Show the state of the race, if it is time for an update."""
+        """Show the state of the race: at most ten times a second, or a line per new row."""
         if self._status is not None:
             if time.monotonic() - self._last_time > _REFRESH_INTERVAL:
                 self._last_time = time.monotonic()

@@ -47,7 +47,7 @@ class EventSink(Protocol):
     """
 
     def append(self, event: Event) -> None:
-        """Store one event; it is safe when the method returns."""
+        """Store one event; a log on disk has written it when the method returns."""
 
     def replay(self) -> Iterable[Event]:
         """Return the stored events in order."""

@@ -26,7 +26,10 @@ _SEED_BITS = 32
 
 
 class RaceOptions(TypedDict, total=False):
-    """Keyword options of races; see `RaceSettings` for meaning and defaults."""
+    """Keyword options of races: the fields of `RaceSettings` except `candidates`.
+
+    All may be left out; meaning and defaults are those of `RaceSettings`.
+    """
 
     seed: int | None
     level: float
@@ -68,7 +71,8 @@ class RaceSettings:
     on_failure      "worst": a failed call counts as loss 1; "stop": it ends the race
     question        "best", or "ranks": the order of all candidates, or of the first `top` if top > 1
     candidate       with question="ranks": ask only for the rank of this candidate; None: of all
-    blocks          with question="ranks": separate whole blocks, which is faster where candidates are far apart
+    blocks          with question="ranks": prove only the order between groups of candidates with similar losses, which
+                    takes fewer calls if the groups are far apart
     kind            "losses" (lower is better) or "scores" (higher is better): the values that `race` gets from
                     `evaluate`, and the numbers in texts
     range           the smallest and the largest possible value; they become losses 0 and 1, or 1 and 0
@@ -232,7 +236,7 @@ def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
     """Return names as strings; ParameterError unless non-empty and distinct.
 
     what: the parameter named in the error message, such as "rows".
-    names: any objects but one text; `str` converts them.
+    names: a list of any objects, converted by `str`; ParameterError for a single string.
     """
     _validate.not_text("race", what, names)
     words = tuple(str(name) for name in names)

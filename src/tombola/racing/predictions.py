@@ -64,7 +64,7 @@ class InformedRule:
 
     rule: an elimination rule; with history it also bets on adjusted losses, and is reset.
     side: answers on file and history of the rows.
-    schedule: `schedule(n)` is the number of rows of the fit that follows one to n rows.
+    schedule: after a fit to n rows, `schedule(n)` is the number of rows at which predictions are fitted again.
 
     >>> from tombola.racing.rules.best import Best
     >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)

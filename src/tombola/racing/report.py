@@ -60,13 +60,14 @@ class _Standing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RaceReport:
-    """A race at one moment.
+    """Data of the report of a race: standings, curves and origin of the answers.
 
     race              the race
-    standings         active candidates, the best first, then dropped ones, the last first
+    standings         one per candidate, with name, mean loss and rows: active ones, the best first, then dropped ones,
+                      the last first
     wealth            (rows, k) wealth of the bet against each candidate after each row, NaN once dropped
-    survivors         (rows + 1,) active candidates before the first row and after each row
-    calls             (rows + 1,) calls that count up to there
+    survivors         (rows + 1,) number of active candidates before the first row and after each row
+    calls             (rows + 1,) number of answers used up to the same points
     name              file name, or ""
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`), if known
     """
@@ -109,7 +110,7 @@ class RaceReport:
 
     @property
     def hash_of_rows(self) -> str:
-        """SHA-256 of the row names in the order of the list."""
+        """SHA-256 of the row names in the order of the list, in hexadecimal."""
         return hash_of_rows(self.race.rows)
 
     @property
@@ -119,9 +120,10 @@ class RaceReport:
         return race.cost / race.calls_answered * race.calls_saved if race.cost and race.calls_answered else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return verdict, standings, counts and settings as JSON data.
+        """Return the report as JSON data; an infinite wealth is written as "certain".
 
-        An infinite wealth is written as "certain".
+        Keys: verdict, proved, answer and done; candidates (standings); numbers of rows, calls and failures, and costs;
+        groups, if any; settings, hash_of_rows, evaluator and tombola (the version).
         """
         race = self.race
         return {
@@ -148,7 +150,7 @@ class RaceReport:
     def group_cells(self) -> list[dict[str, str]]:
         """Return one dict of texts per group, for tables; empty without groups.
 
-        Keys: name, rows, answer, leader and mean.
+        Keys: name, rows (such as "12 of 400"), answer, leader, and mean (the mean loss or score of the leader).
         """
         units = self.race.settings.units
         return [

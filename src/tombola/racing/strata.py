@@ -103,7 +103,7 @@ class Part:
         self.active = self._active()
 
     def count(self, row: int, losses: Floats) -> None:
-        """Count one row of the part.
+        """Process the next row of the part, and update `active`.
 
         row: its index in the list.
         losses: shape (k,); those of candidates that are not active are not read.
@@ -119,9 +119,9 @@ class Part:
 
 
 def share_of_level(level: float, groups: int) -> float:
-    """Return the level of each rule: the groups and the whole list share one level.
+    """Return the level of one rule: `level` / (groups + 1), a union bound.
 
-    level: of the race.
+    level: error probability of the race, for the whole list and all groups together.
     groups: their number; 0 if there are none.
     """
     return level / (groups + 1) if groups else level

@@ -26,7 +26,7 @@ _ROW = "{row}"
 _MAX_LINE_BYTES = 1 << 20
 # `hint` suggests a smaller cap if no loss, which is run time / cap, exceeds this: then the differences are small.
 _LOW_LOSS = 0.1
-# The answer of a command: loss and cost, or the loss alone.
+# The answer of a command: loss in [0, 1] and cost, or the loss alone.
 Answer: TypeAlias = float | tuple[float, float]
 
 

@@ -54,7 +54,7 @@ class Result(NamedTuple):
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """The answer; while the question is open, the candidates that may be it."""
+        """Names of the candidates that answer the question; while open, the possible ones."""
         return tuple(self.candidates[a] for a in answer_of(self.rule))
 
     @property
@@ -72,7 +72,7 @@ class Result(NamedTuple):
 
     @property
     def leader(self) -> str | None:
-        """The active candidate with the smallest mean loss; None before the first row."""
+        """Name of the active candidate with the smallest mean loss; None before any row."""
         return self.candidates[self.rule.leader] if self.rule.rows_seen else None
 
     @property
@@ -123,9 +123,9 @@ class Result(NamedTuple):
 
 
 def answer_of(rule: Elimination) -> list[int]:
-    """Return the answer by numbers; while the question is open, the possible answers.
+    """Return the numbers of the candidates that answer the question.
 
-    With a gate, the candidates that passed so far; with ranks, best first.
+    While it is open, the possible answers. `Gate`: the candidates that passed so far. `Ranks`: best first.
     """
     if isinstance(rule, Gate):
         return [c for c, passed in rule.decisions.items() if passed]
@@ -145,7 +145,7 @@ def answer_of(rule: Elimination) -> list[int]:
 def is_proved(rule: Elimination) -> bool | None:
     """Return True if the question is answered, False if refuted, None if open.
 
-    Only a gate can be refuted: one candidate is not better than the baseline.
+    Only `Gate` can be refuted: a candidate is proved not to pass the baseline.
     """
     if isinstance(rule, Gate):
         decisions = rule.decisions
@@ -279,7 +279,10 @@ def is_exact(rule: Elimination) -> bool:
 
 
 def is_within_only(result: Result) -> bool:
-    """Return whether the answer is only close to the best, by the tolerance `within`."""
+    """Return whether the answer is proved only up to the tolerance `within`.
+
+    False if all other candidates were dropped: then it is the best.
+    """
     return isinstance(result.rule, Within) and len(result.active) > 1
 
 

@@ -42,7 +42,7 @@ class CellTable(NamedTuple):
 class RowList(NamedTuple):
     """A work list: the rows to play, with distinct ids, and its own columns.
 
-    id_column: name of the column with the ids.
+    id_column, ids: name of the column with the ids, and the id of each row.
     columns: names of all columns, that of the ids included; `cells` has a tuple for each row.
     delimiter: separates the columns of a text table.
     notes: remarks for the user.
@@ -128,7 +128,7 @@ def _read_lines(path: Path, id_column: str | None) -> RowList:
 
 
 def id_place(table: CellTable, id_column: str | None) -> int:
-    """Return the position of the column of ids.
+    """Return the position of the column of ids, from 0.
 
     Raises TableError unless exactly one column fits.
 

@@ -16,21 +16,21 @@ from tombola.errors import TableError
 from tombola.readers.input_checks import check_memory
 from tombola.readers.names import matching
 
-# Texts that count as a missing cell, in lower case.
+# Texts that count as a missing cell, in lower case: those that spreadsheets, R, pandas and databases write.
 MISSING = frozenset(
     {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "?", "-", "--", ".", "<na>"}
 )
 # Texts of a run without an answer in time, in lower case; they are missing cells. So is >60, a limit that was reached.
 _TIMEOUTS = frozenset({"timeout", "time out", "timed out", "time-out", "t/o", "tle", "memout"})
 _BEYOND_LIMIT = re.compile(r">=?\s*\d+(?:[.,]\d+)?\s*s?")
-# Words that count as numbers, in lower case -> number.
+# Words that count as numbers, in lower case -> number; Excel and pandas write booleans as words.
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-# Notations of a number. AMBIGUOUS_COMMA: 1,234 has a decimal comma or a thousands separator. AMBIGUOUS_POINT: 1.234
-# is ambiguous in the same way where a comma is decimal.
+# Notations of a number, as values of `Column.notations`.
 PLAIN, PERCENT, WORD, COMMA, TIMEOUT = "plain", "percent", "word", "decimal comma", "timeout"
-# Start of the note on timeouts.
+# Start of the note on timeouts in a table; `TableSummary.has_timeouts` recognises the note by it.
 TIMEOUT_NOTE = "timeouts such as"
-# Notations that need the decimal mark to be known.
+# Notations that need the decimal mark to be known. The comma of 1,234 is decimal or separates thousands; so does the
+# point of 1.234 where a comma is decimal.
 AMBIGUOUS_COMMA, AMBIGUOUS_POINT = "comma", "point"
 _AMBIGUOUS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _AMBIGUOUS_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
@@ -47,7 +47,7 @@ class CellRef(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column: numbers (NaN if missing or invalid), and its text if kept.
+    """A column: its name, its numbers (NaN if missing or invalid), and texts if kept.
 
     texts: the cell of each row; None if they were not kept, to save memory.
     first_invalid, first_missing: first cell that is no number, and first missing one; None if there is none.
@@ -181,6 +181,8 @@ class _ParsedCell(NamedTuple):
 
 def parse_cell(cell: Any) -> _ParsedCell:
     """Parse a cell: number, boolean, percentage, decimal comma, or missing.
+
+    Returns `number` (NaN if missing, None if invalid), and `notation`: how it is written.
 
     cell: text, number, boolean or None.
 

@@ -88,8 +88,9 @@ _NO_COSTS = _CostColumns({}, ())
 def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     """Return the cost columns that the option `costs` names or matches.
 
-    The option lists resources, patterns such as cost_*, or one column per action. Raises TableError if it mixes columns
-    with the others, or names an unknown column.
+    The result has the column name of each resource and action (`resources`) and all names (`columns`). The option lists
+    resources, patterns such as cost_*, or one column per action. Raises TableError if it mixes single columns with
+    resources or patterns, or names an unknown column.
 
     options: as given to `read_table`.
     """
@@ -114,8 +115,8 @@ def detected_costs(
 ) -> _CostColumns:
     """Detect cost columns by name; no columns unless there is one for every action.
 
-    It detects nothing if the option `costs` is given. Columns called cost:ACTION must be complete: TableError
-    otherwise.
+    The result has the column name of each resource and action (`resources`) and all names (`columns`). It is empty if
+    the option `costs` is given. Columns called cost:ACTION must be complete: TableError otherwise.
 
     names: of the actions.
     ignored: name of each column that is not used so far -> the reason.

@@ -28,7 +28,7 @@ _MIN_LEVEL_ROWS = 5
 # values would occur once.
 _MAX_LEVEL_SHARE = 0.5
 # Hash buckets of words and word pairs, and dimensions kept by the truncated SVD.
-TEXT_BUCKETS, TEXT_DIMENSIONS = 1 << 16, 32
+_TEXT_BUCKETS, _TEXT_DIMENSIONS = 1 << 16, 32
 
 
 class _Encoded(NamedTuple):
@@ -77,6 +77,7 @@ def add_features(
 ) -> ParsedTable:
     """Encode feature columns and add them, with their notes, to a parsed table.
 
+    table: the table of the columns, for messages.
     plain: columns of numbers or categories.
     texts: columns of free text.
     lines: in a long table the row of each line; a feature must be the same in all lines of a row. None for a wide
@@ -96,7 +97,8 @@ def add_features(
 def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> _Encoded:
     """Encode columns as numbers: categories one-hot, free text as reduced TF-IDF.
 
-    The notes state categories, missing values and the encoding of text.
+    Returns values, shape (rows, features), with names and notes. The notes state categories, missing values and the
+    encoding of text.
 
     table: the table of the columns, for messages.
     plain: columns of numbers or categories.
@@ -123,6 +125,9 @@ def features_of_list(
 ) -> _Encoded:  # fmt: skip
     """Encode columns of a work list, given by names or patterns such as size_*.
 
+    Returns values, shape (rows, features), with names and notes.
+
+    listed: the work list.
     features: columns of numbers or categories.
     text: columns of free text.
     source: named in messages.
@@ -210,9 +215,9 @@ def _encode_text(table: Columns, column: Column) -> _Encoded:
             "write pip install 'tombola[context]'."
         ) from None
     cells = column.texts if column.texts is not None else column.labels
-    hashing: Any = HashingVectorizer(n_features=TEXT_BUCKETS, ngram_range=(1, 2), alternate_sign=False, norm=None)
+    hashing: Any = HashingVectorizer(n_features=_TEXT_BUCKETS, ngram_range=(1, 2), alternate_sign=False, norm=None)
     counts = hashing.transform(cells)
-    dimensions = min(TEXT_DIMENSIONS, len(cells) - 1)
+    dimensions = min(_TEXT_DIMENSIONS, len(cells) - 1)
     if dimensions < 1 or counts.nnz == 0:
         raise TableError(f"{table.source}: expected words in the text {column.name!r}, got none; leave it out.")
     weights = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
@@ -229,7 +234,9 @@ def one_per_row(table: Columns, column: Column, lines: Rounds) -> Column:
 
     Raises TableError if the lines of a row differ.
 
-    lines: row of each line.
+    table: the long table, for messages.
+    column: with a cell for each line.
+    lines: row index of each line.
     """
     first = np.unique(lines, return_index=True)[1]
     cells: Sequence[Any] = column.texts if column.texts is not None else column.numbers.tolist()

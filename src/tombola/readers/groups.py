@@ -36,7 +36,8 @@ def group_rows(
 
     values   (rows, k), NaN where missing; a mean is over the filled cells of an action
     strata   the group of each row
-    kind     whether higher or lower is better; None if that is not known
+    actions  names of the k actions
+    kind     "losses" if lower is better, "scores" if higher; None if that is not known
 
     >>> values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.5]])
     >>> [(one.name, one.rows, one.best) for one in group_rows(values, ["x", "y", "x"], ["a", "b"], "losses")]

@@ -20,11 +20,12 @@ COSTS = ("costs", "cost")
 DELAYS = ("delays", "delay")
 # Names of arrays and columns with the ids of rows.
 IDS = ("ids", "id", "row", "row_id", "instance_id")
-# Each of these alone marks a long table: every line has one action.
+# Names of a column of actions. Each of these alone marks a long table: every line has one action.
 ACTION = ("action", "logged_action", "chosen_action")
-# These mark a long table only beside a column of losses, scores or probabilities.
+# Further names of a column of actions. They mark a long table only beside a column of losses, scores or probabilities,
+# because a wide table may have such a column, too.
 WEAK_ACTION = ("algorithm", "model", "method", "solver", "arm")
-# Names of the probability with which a logged action was chosen.
+# Names of columns with the probability with which a logged action was chosen.
 PROBABILITY = ("propensity", "probability", "pscore", "action_prob", "logged_probability")
 
 _WEAK_IDS = (
@@ -61,7 +62,7 @@ _LOSS_ALTHOUGH_SCORE = frozenset({"brier"})
 
 
 def classify_name(name: str) -> _NameClass:
-    """Classify a column by the first and last word of its name.
+    """Classify a column by the first and last word of its name; "plain" if no word fits.
 
     >>> [classify_name(name) for name in ("gpt_cost", "Accuracy", "created date", "x12", "split", "llama-3")]
     ['cost', 'score', 'date', 'feature', 'label', 'plain']

@@ -17,7 +17,14 @@ from tombola.readers.names import Kind, direction_of
 class ReadOptions(NamedTuple):
     """Options of `read_table` that affect parsing; None means: detect.
 
-    Their meaning is documented there; readers of single formats get them all.
+    kind: "losses" or "scores".
+    actions, ignore: names or patterns of columns to use as actions, and to leave out.
+    costs: resources or patterns, a second table, or a dict with a price per action.
+    delay, ids, by: columns with delays in rounds, with row ids, and with the group of each row.
+    action, value: of a long table, the columns with the action and the value.
+    sheet: of an Excel file, or the table of an SQLite file.
+    decimal, header: of a text table, the decimal mark, and whether its first line has names.
+    features, text: columns of numbers or categories, and of free text, that become features.
     """
 
     kind: Kind | None = None

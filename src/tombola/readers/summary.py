@@ -22,13 +22,13 @@ from tombola.readers.to_pool import (
 )
 
 # Actions and rows in the sample of a table: as many as fit on a terminal.
-SAMPLE_ACTIONS, SAMPLE_ROWS = 6, 3
+_SAMPLE_ACTIONS, _SAMPLE_ROWS = 6, 3
 # Placeholder of the time limit of a table with timeouts, in a command to complete.
 _LIMIT = "LIMIT"
 
 
 class TableSummary(NamedTuple):
-    """Summary of a parsed table: facts, a sample, and the options it needs.
+    """Summary of the table `parsed`: facts, a sample, and the options it needs.
 
     `summarise_table` builds it.
     """
@@ -37,7 +37,7 @@ class TableSummary(NamedTuple):
 
     @property
     def n_missing(self) -> int:
-        """The number of missing values of actions."""
+        """The number of cells without a value, over all rows and actions."""
         return int(np.isnan(self.parsed.values).sum()) if self.parsed.values.dtype.kind == "f" else 0
 
     @property
@@ -48,7 +48,7 @@ class TableSummary(NamedTuple):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether so many rows are incomplete that the table looks half finished."""
+        """Whether more than half of the rows are incomplete, and not because of timeouts."""
         return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values) and not self.has_timeouts
 
     @property
@@ -98,18 +98,18 @@ class TableSummary(NamedTuple):
         return [] if parsed.strata is None else group_rows(parsed.values, parsed.strata, parsed.names, parsed.kind)
 
     def sample(self) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows of a corner of the table, as text.
+        """Return header and rows of a corner of the table, as text.
 
-        It has the first rows and actions, with ids if there are any.
+        It has the first 3 rows and 6 actions, with ids if there are any.
         """
         parsed, names = self.parsed, self.parsed.names
-        more = ["..."] if len(names) > SAMPLE_ACTIONS else []
+        more = ["..."] if len(names) > _SAMPLE_ACTIONS else []
         with_ids = parsed.ids is not None
-        header = [*(["id"] if with_ids else []), *(truncate(name, 24) for name in names[:SAMPLE_ACTIONS]), *more]
+        header = [*(["id"] if with_ids else []), *(truncate(name, 24) for name in names[:_SAMPLE_ACTIONS]), *more]
         rows = [
             [*([truncate(parsed.ids[row], 24)] if parsed.ids is not None else []),
-             *(f"{number:.6g}" for number in parsed.values[row, :SAMPLE_ACTIONS]), *more]
-            for row in range(min(SAMPLE_ROWS, parsed.values.shape[0]))
+             *(f"{number:.6g}" for number in parsed.values[row, :_SAMPLE_ACTIONS]), *more]
+            for row in range(min(_SAMPLE_ROWS, parsed.values.shape[0]))
         ]  # fmt: skip
         return header, rows
 

@@ -53,7 +53,7 @@ class Table(NamedTuple):
 
     @property
     def units(self) -> Units:
-        """The unit of the numbers; losses from 0 to 1 are called loss."""
+        """Conversion between losses in [0, 1] and the numbers of the table."""
         plain = self.kind == "losses" and self.range == (0.0, 1.0)
         return Units(*self.range, scores=self.kind == "scores", unit="" if plain else self.unit)
 

@@ -31,7 +31,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, FAINT, REFERENCE = "#222222", "#dddddd", "#767676"
 # Characters of a name beside a curve; longer ones are cut. More would leave no room for the curves.
 _MAX_LABEL_LENGTH = 48
-# A curve with more points than this has no markers: they would cover it.
+# A curve with more points than this has no markers: they would touch each other and cover it.
 MAX_MARKED_POINTS = 24
 # Width and height in inches: the text width of a page, and a notebook's column.
 _DEFAULT_SIZE = (7.0, 4.4)
@@ -39,8 +39,8 @@ _DEFAULT_SIZE = (7.0, 4.4)
 # its legend.
 _SMALL_WIDTH, _SMALL_FONT, _LEGEND_LENGTH = 4.5, 7, 24
 # Inches per interval of `draw_intervals`, and for its axis and title.
-INTERVAL_HEIGHT, MARGIN_HEIGHT = 0.32, 1.1
-# Suffixes that `save` accepts.
+_INTERVAL_HEIGHT, _MARGIN_HEIGHT = 0.32, 1.1
+# Suffixes that `save` accepts: for screens, web pages and papers.
 FORMATS = ("png", "svg", "pdf")
 # Characters of a label per inch of the figure's width: about half of a small figure is left for the curves.
 _LABEL_LENGTH_PER_INCH = 7
@@ -171,7 +171,7 @@ def draw_intervals(
         ParameterError with `axes`.
     """
     if axes is None:
-        axes = _new_axes(size or (_DEFAULT_SIZE[0], MARGIN_HEIGHT + INTERVAL_HEIGHT * len(names)))
+        axes = _new_axes(size or (_DEFAULT_SIZE[0], _MARGIN_HEIGHT + _INTERVAL_HEIGHT * len(names)))
     elif size is not None:
         raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
     heights = -np.arange(len(names), dtype=np.float64)
@@ -238,6 +238,8 @@ def label_edge(figure: "Figure") -> float:
 
 def spots(figure: "Figure", chart: Chart) -> list[_Spot]:
     """Return the points of all curves of a chart with their tooltips.
+
+    Each has left and top, as shares of the picture's width and height, and text.
 
     figure: the drawn chart. It must have been written before, for example by `svg_text`, which fixes the layout.
     """

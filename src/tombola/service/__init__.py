@@ -6,8 +6,7 @@ It has tokens; `tombola serve` starts it.
 |---|---|
 | `app` | the ASGI application: routes, authorisation, headers, logs |
 | `hosted` | one open file with its writer thread |
-| `operations` | the operations of the JSON API, with paths and roles |
-| `openapi` | schemas, and the OpenAPI document |
+| `openapi` | the operations of the JSON API with roles and schemas, and the OpenAPI document |
 | `endpoints`, `race_endpoints` | handlers of the JSON API under /v1 |
 | `pages`, `race_page`, `admin_page` | pages for people, rendered on the server |
 | `rendering` | templates, and the fields of forms |

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def show_admin(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the page of admins: files with their state, and the owners of tokens."""
+    """Return the HTML page of admins: files with their state, and owners of tokens."""
     return _admin_page(service, identity)
 
 
@@ -25,7 +25,7 @@ def _admin_page(service: "Service", identity: Identity, token: str = "", owner: 
     return page(
         "admin.html",
         files=[{"kind": kind, "name": one.name, "paused": one.paused} for kind, one in files],
-        tokens=service.tokens.names(),
+        tokens=service.tokens.owners(),
         roles=ROLES,
         you=identity,
         new_token=token,

@@ -85,7 +85,7 @@ class ApiRequest(Generic[_T]):
 class Retries:
     """Delays between the attempts of one request, for at most `patience` seconds.
 
-    Delays double from FIRST_RETRY to LONGEST_RETRY seconds, each shortened at random by up to half.
+    Delays double from 0.05 to 2 seconds (FIRST_RETRY, LONGEST_RETRY), each shortened at random by up to half.
 
     url: address of the server, named in the error message.
     patience: seconds from now after which `next_delay` raises SessionError.
@@ -121,9 +121,9 @@ def new_key() -> str:
 
 
 def overview() -> ApiRequest[dict[str, Any]]:
-    """Request the overview of the server.
+    """Return the request for the overview of the server.
 
-    Its fields are you (name and role of the caller), sessions and races (each with its name).
+    Its fields are you (name and role of the caller), sessions and races (each with name, number of rows and settings).
     """
     return ApiRequest("GET", "/v1", _json)
 
@@ -158,7 +158,7 @@ def only_name(kind: str, found: dict[str, Any]) -> str:
 
 
 def next_tickets(count: int, reissue_after: float | None) -> ApiRequest[list[Assignment]]:
-    """Request the next tickets of a session: rows with the actions to play.
+    """Return the request for the next tickets of a session: rows with actions.
 
     count: number of tickets; the server issues fewer if fewer rows are left.
     reissue_after: first offer tickets without an outcome issued at least this many seconds ago; None for
@@ -169,13 +169,18 @@ def next_tickets(count: int, reissue_after: float | None) -> ApiRequest[list[Ass
 
 
 def record_outcomes(outcomes: Iterable[Outcome]) -> ApiRequest[int]:
-    """Send outcomes of tickets, all or none; the result is the number of new ones."""
+    """Return the request that records outcomes of tickets, all or none.
+
+    Its result is the number of new ones.
+    """
     rows = [{"ticket": o.round} | _without_none(loss=o.loss, reward=o.reward, cost=o.cost) for o in outcomes]
     return ApiRequest("POST", "record", lambda reply: int(reply.json()["recorded"]), {"outcomes": rows})
 
 
 def amend(round: int, loss: Any, reward: Any) -> ApiRequest[Any]:
-    """Replace the outcome of a ticket; the result is its old loss or list of losses.
+    """Return the request that replaces the outcome of a ticket.
+
+    Its result is the old loss, or list of losses.
 
     round: number of the ticket.
     loss, reward: the right outcome, one of them; with full feedback a list with a number for each action.
@@ -185,7 +190,7 @@ def amend(round: int, loss: Any, reward: Any) -> ApiRequest[Any]:
 
 
 def cancel(round: int) -> ApiRequest[bool]:
-    """Cancel a ticket; the result is False if it was cancelled before.
+    """Return the request that cancels a ticket; its result is False if it was before.
 
     round: number of the ticket.
     """
@@ -193,22 +198,25 @@ def cancel(round: int) -> ApiRequest[bool]:
 
 
 def status() -> ApiRequest[dict[str, Any]]:
-    """Request the status of a session or race, as plain data."""
+    """Return the request for the status of a session or race as plain data.
+
+    Keys as in `Status.to_json` of a session, `RaceReport.to_json` of a race; also paused (bool).
+    """
     return ApiRequest("GET", "status", _json)
 
 
 def pending_tickets() -> ApiRequest[list[Assignment]]:
-    """Request the tickets of a session that were issued and have no outcome."""
+    """Return the request for the issued tickets of a session without an outcome."""
     return ApiRequest("GET", "status", lambda reply: [_assignment(t) for t in reply.json()["pending"]])
 
 
 def ranking() -> ApiRequest[dict[str, Any]]:
-    """Request the actions of a session by mean loss, the best first, as plain data."""
+    """Return the request for actions by mean loss; keys as in `Client.ranking`."""
     return ApiRequest("GET", "ranking", _json)
 
 
 def assignment(round: int) -> ApiRequest[Assignment]:
-    """Request one issued ticket: its row id, action and probability.
+    """Return the request for one issued ticket: its row id, action and probability.
 
     round: number of the ticket.
     """
@@ -216,7 +224,9 @@ def assignment(round: int) -> ApiRequest[Assignment]:
 
 
 def columns(round: int) -> ApiRequest[dict[str, str]]:
-    """Request the cells of the row of a ticket, by column; blank ones are left out.
+    """Return the request for the cells of the row of a ticket by column.
+
+    Blank cells are left out.
 
     round: number of the ticket.
     """
@@ -224,7 +234,7 @@ def columns(round: int) -> ApiRequest[dict[str, str]]:
 
 
 def export(path: str | Path) -> ApiRequest[bytes]:
-    """Request all tickets or answers as a table; the result is the file's content.
+    """Return the request for all tickets or answers; its result is a file's content.
 
     path: only its suffix counts, .csv or .parquet; another one raises ParameterError.
     """
@@ -235,7 +245,7 @@ def export(path: str | Path) -> ApiRequest[bytes]:
 
 
 def next_calls(count: int | None, reissue_after: float | None) -> ApiRequest[IssuedCalls]:
-    """Request calls of a race: candidates to evaluate on rows.
+    """Return the request for calls of a race: candidates to evaluate on rows.
 
     count: number of calls; None for all that the next row needs.
     reissue_after: first offer calls without an answer issued at least this many seconds ago; None for never.
@@ -250,7 +260,9 @@ def next_calls(count: int | None, reissue_after: float | None) -> ApiRequest[Iss
 
 
 def record_answers(answers: Iterable[Event]) -> ApiRequest[int]:
-    """Send answers of a race, all or none; the result is the number of new ones.
+    """Return the request that records answers of a race, all or none.
+
+    Its result is the number of new ones.
 
     answers: events of the kind "answer".
     """
@@ -261,21 +273,21 @@ def record_answers(answers: Iterable[Event]) -> ApiRequest[int]:
 
 
 def pending_calls() -> ApiRequest[list[Call]]:
-    """Request the calls of a race that were issued and have no answer."""
+    """Return the request for the issued calls of a race without an answer."""
     return ApiRequest("GET", "status", lambda reply: [_call(one) for one in reply.json()["pending"]])
 
 
 def race_settings() -> ApiRequest[RaceSettings]:
-    """Request the settings of a race."""
+    """Return the request for the settings of a race."""
     return ApiRequest("GET", "status", lambda reply: RaceSettings.from_json(reply.json()["settings"]))
 
 
 def verdict() -> ApiRequest[dict[str, Any]]:
-    """Request the answer of a race so far, as plain data: verdict, proved, calls, ..."""
+    """Return the request for the answer so far; keys as in `RaceClient.verdict`."""
     return ApiRequest("GET", "verdict", _json)
 
 
-def checked(reply: "httpx.Response") -> "httpx.Response":
+def check_reply(reply: "httpx.Response") -> "httpx.Response":
     """Return a successful reply; raise the error that any other one describes.
 
     The error has the type that the problem names, such as ConflictError, else SessionError.

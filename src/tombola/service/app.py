@@ -22,13 +22,12 @@ from tombola.errors import TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_file import SessionFile
 from tombola.service.hosted import Hosted
-from tombola.service.openapi import document
-from tombola.service.operations import API
+from tombola.service.openapi import API, document
 from tombola.service.pages import COOKIE, page_routes
 from tombola.service.problems import ProblemError, problem_from
 from tombola.service.tokens import LOCAL, Identity, TokenStore
 
-# Receives one JSON line per request.
+# Logger that receives one JSON line per request, at level INFO.
 LOG = logging.getLogger("tombola.service")
 
 # An address may send this many wrong tokens within WRONG_TOKEN_SECONDS; further ones are answered with status 429.
@@ -43,7 +42,7 @@ _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 # HTTP methods that change nothing: their origin is not checked.
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-# Headers of every reply: scripts, styles and forms of this server only, and no embedding in other pages.
+# HTTP headers of every reply: scripts, styles and forms of this server only, and no embedding in other pages.
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -83,7 +82,7 @@ class Service:
         self._wrong_tokens: dict[str, deque[float]] = {}
 
     def hosted(self) -> list[Hosted[Any]]:
-        """Return all files, sessions first."""
+        """Return the open files: all sessions, then all races."""
         return [*self.sessions.values(), *self.races.values()]
 
     def session(self, request: Request) -> Hosted[SessionFile]:

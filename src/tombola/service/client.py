@@ -109,7 +109,7 @@ class _SyncConnection(_Connection):
                     request.method, base + request.path, content=content, headers=request.headers
                 )
                 if reply.status_code not in api_requests.RETRIED_STATUSES:
-                    return request.parse(api_requests.checked(reply))
+                    return request.parse(api_requests.check_reply(reply))
                 problem = f"status {reply.status_code}"
             except httpx.TransportError as error:
                 problem = type(error).__name__
@@ -166,7 +166,7 @@ class _AsyncConnection(_Connection):
                     request.method, base + request.path, content=content, headers=request.headers
                 )
                 if reply.status_code not in api_requests.RETRIED_STATUSES:
-                    return request.parse(api_requests.checked(reply))
+                    return request.parse(api_requests.check_reply(reply))
                 problem = f"status {reply.status_code}"
             except httpx.TransportError as error:
                 problem = type(error).__name__
@@ -193,7 +193,7 @@ class Client(_SyncConnection):
     kind = "sessions"
 
     def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
-        """Issue the next tickets, at most `count`.
+        """Issue the next tickets, at most `count`; fewer if fewer rows are left.
 
         reissue_after: first offer tickets without an outcome issued at least this many seconds ago, to any
             worker; None for never.
@@ -207,7 +207,8 @@ class Client(_SyncConnection):
         ticket raises ConflictError.
 
         round: number of the ticket.
-        loss, reward, cost: as in `SessionFile.record`.
+        loss, reward: one of them, in [0, 1]; a list with one per action with full feedback.
+        cost: under a budget, one number per resource; None if it is on the price list, or without a budget.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
@@ -222,7 +223,7 @@ class Client(_SyncConnection):
         """Replace a wrong outcome and return its old loss, or list of losses.
 
         round: number of the ticket.
-        loss, reward: as in `SessionFile.amend`.
+        loss, reward: the right outcome, one of them, in [0, 1]; a list with full feedback.
         """
         return self._run(api_requests.amend(round, loss, reward))
 
@@ -241,7 +242,8 @@ class Client(_SyncConnection):
     def ranking(self) -> dict[str, Any]:
         """Return the actions, the best first, with intervals of their mean losses.
 
-        Keys: actions (each with name, plays, known, mean, low, high), best, within, level, estimate.
+        Keys: actions (each with name, plays, known losses, their mean, and the ends low and high of its interval), best
+        (name), within (bound on its distance from the best mean), level (error probability), estimate (a sentence).
         """
         return self._run(api_requests.ranking())
 
@@ -260,7 +262,7 @@ class Client(_SyncConnection):
 class AsyncClient(_AsyncConnection):
     """A session behind `tombola serve`; `Client` for async functions.
 
-    Parameters are those of `Client`.
+    url, token, name, patience, transport: as in `Client`.
 
         async with tombola.AsyncClient("http://127.0.0.1:8787", token) as client:
             for ticket in await client.next(10):
@@ -270,7 +272,7 @@ class AsyncClient(_AsyncConnection):
     kind = "sessions"
 
     async def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
-        """Issue the next tickets, at most `count`.
+        """Issue the next tickets, at most `count`; fewer if fewer rows are left.
 
         reissue_after: first offer tickets without an outcome issued at least this many seconds ago, to any
             worker; None for never.
@@ -283,7 +285,8 @@ class AsyncClient(_AsyncConnection):
         A different outcome of the same ticket raises ConflictError.
 
         round: number of the ticket.
-        loss, reward, cost: as in `SessionFile.record`.
+        loss, reward: one of them, in [0, 1]; a list with one per action with full feedback.
+        cost: under a budget, one number per resource; None if it is on the price list, or without a budget.
         """
         return await self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
@@ -298,7 +301,7 @@ class AsyncClient(_AsyncConnection):
         """Replace a wrong outcome and return its old loss, or list of losses.
 
         round: number of the ticket.
-        loss, reward: as in `SessionFile.amend`.
+        loss, reward: the right outcome, one of them, in [0, 1]; a list with full feedback.
         """
         return await self._run(api_requests.amend(round, loss, reward))
 
@@ -317,7 +320,8 @@ class AsyncClient(_AsyncConnection):
     async def ranking(self) -> dict[str, Any]:
         """Return the actions, the best first, with intervals of their mean losses.
 
-        Keys: actions (each with name, plays, known, mean, low, high), best, within, level, estimate.
+        Keys: actions (each with name, plays, known losses, their mean, and the ends low and high of its interval), best
+        (name), within (bound on its distance from the best mean), level (error probability), estimate (a sentence).
         """
         return await self._run(api_requests.ranking())
 
@@ -336,7 +340,7 @@ class AsyncClient(_AsyncConnection):
 class RaceClient(_SyncConnection):
     """A race behind `tombola serve`, with the methods of `RaceFile`.
 
-    Parameters are those of `Client`; `name` is that of the race.
+    url, token, name (of the race), patience, transport: as in `Client`.
 
         with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
             for call in race.calls():
@@ -357,7 +361,10 @@ class RaceClient(_SyncConnection):
         return self.next(count, reissue_after=reissue_after).calls
 
     def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue calls as `calls` does; also return whether the race is done."""
+        """Issue calls as `calls` does; return them, and whether the race is done.
+
+        count, reissue_after: as in `calls`.
+        """
         return self._run(api_requests.next_calls(count, reissue_after))
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
@@ -367,7 +374,9 @@ class RaceClient(_SyncConnection):
         raises ConflictError.
 
         ticket: number of the call.
-        loss, cost, failed: as in `RaceFile.record`.
+        loss: in [0, 1]; None if the call failed.
+        cost: of the call, at least 0, in the unit of `max_cost`.
+        failed: whether the call failed.
         """
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
@@ -400,7 +409,7 @@ class RaceClient(_SyncConnection):
 class AsyncRaceClient(_AsyncConnection):
     """A race behind `tombola serve`; `RaceClient` for async functions.
 
-    Parameters are those of `Client`; `name` is that of the race.
+    url, token, name (of the race), patience, transport: as in `Client`.
     """
 
     kind = "races"
@@ -417,7 +426,10 @@ class AsyncRaceClient(_AsyncConnection):
         return (await self.next(count, reissue_after=reissue_after)).calls
 
     async def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue calls as `calls` does; also return whether the race is done."""
+        """Issue calls as `calls` does; return them, and whether the race is done.
+
+        count, reissue_after: as in `calls`.
+        """
         return await self._run(api_requests.next_calls(count, reissue_after))
 
     async def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
@@ -427,7 +439,9 @@ class AsyncRaceClient(_AsyncConnection):
         raises ConflictError.
 
         ticket: number of the call.
-        loss, cost, failed: as in `RaceFile.record`.
+        loss: in [0, 1]; None if the call failed.
+        cost: of the call, at least 0, in the unit of `max_cost`.
+        failed: whether the call failed.
         """
         return await self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
@@ -440,7 +454,7 @@ class AsyncRaceClient(_AsyncConnection):
 
     @property
     def settings(self) -> Awaitable[RaceSettings]:
-        """The settings of the race; await them."""
+        """The settings of the race: candidates, level, range, caps; await them."""
         return self._run(api_requests.race_settings())
 
     @property

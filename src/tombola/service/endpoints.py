@@ -56,19 +56,19 @@ def _finite(value: Any) -> Any:
 
 
 async def health(service: "Service", request: Request, identity: Identity) -> Response:
-    """Reply with status ok and the version while the process runs."""
+    """Return status "ok" and the version of tombola; the process runs."""
     return json_reply({"status": "ok", "version": __version__})
 
 
 async def ready(service: "Service", request: Request, identity: Identity) -> Response:
-    """Reply 200 and the number of files if every file can be read, else 503."""
+    """Return status "ready" and the number of files; 503 if one cannot be read."""
     for hosted in service.hosted():
         await hosted.read(lambda file: file.path.stat().st_size, hosted.file)
     return json_reply({"status": "ready", "files": len(service.hosted())})
 
 
 async def overview(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return name and role of the caller, and all sessions and races with settings."""
+    """Return you (name and role of the caller), sessions and races with settings."""
     sessions = [
         {
             "name": name,
@@ -108,8 +108,9 @@ async def openapi(service: "Service", request: Request, identity: Identity) -> R
 async def next_tickets(service: "Service", request: Request, identity: Identity) -> Response:
     """Issue tickets; the same Idempotency-Key gives the same tickets.
 
-    A ticket is a row of the list with the action to play. With reissue_after, tickets that were issued so many seconds
-    ago and have no outcome are offered first.
+    A ticket is a row of the list with the action to play. Body: count (default 1) and reissue_after, both optional.
+    Tickets without an outcome that were issued at least reissue_after seconds ago are offered first. Reply: tickets
+    and key.
     """
     hosted = service.session(request)
     count, reissue_after, key = await read_lease(request, default=1)
@@ -160,7 +161,8 @@ def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
 async def record(service: "Service", request: Request, identity: Identity) -> Response:
     """Record outcomes of tickets, all or none.
 
-    The same outcome again is ignored, a different one is a conflict (409). The reply counts new and known ones.
+    Body: outcomes, a list of objects with ticket, loss or reward, and cost. The same outcome again is ignored, a
+    different one is a conflict (409). Reply: recorded and known, the numbers of new and repeated outcomes.
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["outcomes"])
@@ -170,7 +172,10 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def amend(service: "Service", request: Request, identity: Identity) -> Response:
-    """Replace a wrong outcome of a ticket; the reply has the old losses."""
+    """Replace a wrong outcome of a ticket.
+
+    Body: ticket, and the right loss or reward. Reply: ticket, and loss_before, the old losses.
+    """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"], optional=["loss", "reward"])
     given = parsing.outcome(fields)
@@ -179,7 +184,10 @@ async def amend(service: "Service", request: Request, identity: Identity) -> Res
 
 
 async def cancel(service: "Service", request: Request, identity: Identity) -> Response:
-    """Cancel a ticket that will never be answered; new is false if it was before."""
+    """Cancel a ticket that will never be answered.
+
+    Body: ticket. Reply: ticket, and new, which is false if it was cancelled before.
+    """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"])
     ticket = parsing.integer("ticket", fields["ticket"], 1, parsing.MAX_TICKET)
@@ -187,7 +195,7 @@ async def cancel(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return progress, pending tickets and estimates of a session."""
+    """Return progress, pending tickets and estimates of a session, and paused."""
     hosted = service.session(request)
     now = await hosted.cached("status", hosted.file.status)
     return json_reply({**now.to_json(), "paused": hosted.paused})
@@ -207,7 +215,7 @@ async def ranking(service: "Service", request: Request, identity: Identity) -> R
 
 
 async def ticket(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return one issued ticket: row, action, probability, and the cells of the row."""
+    """Return the ticket with the number in the path: row id, action, probability, cells."""
     hosted = service.session(request)
     try:
         number = int(request.path_params["ticket"])
@@ -222,7 +230,10 @@ async def ticket(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return all tickets and outcomes of a session as CSV or Parquet."""
+    """Return all tickets and outcomes of a session as a CSV or Parquet file.
+
+    The end of the path states which.
+    """
     return await table_reply(service.session(request), request.path_params["kind"], export_tickets)
 
 
@@ -263,7 +274,10 @@ async def backup(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def events(service: "Service", request: Request, identity: Identity) -> Response:
-    """Stream the counts of a session as server-sent events, one at each change."""
+    """Stream the counts of a session as server-sent events, one at each change.
+
+    Counts: rows, and tickets issued, answered, pending and cancelled.
+    """
     return event_reply(service, service.session(request), _session_counts)
 
 
@@ -321,7 +335,8 @@ def _session_counts(file: SessionFile) -> dict[str, int]:
 async def pause(service: "Service", request: Request, identity: Identity) -> Response:
     """Pause a session or race, or resume it.
 
-    While it is paused, nothing is issued or recorded: 423. A pause ends with the server.
+    While it is paused, nothing is issued or recorded: 423. A pause ends with the server. Body: paused. Reply: name and
+    paused.
     """
     hosted = service.hosted_at(request)
     fields = await parsing.read_json(request, required=["paused"])
@@ -332,12 +347,15 @@ async def pause(service: "Service", request: Request, identity: Identity) -> Res
 
 
 async def tokens(service: "Service", request: Request, identity: Identity) -> Response:
-    """List the owners of tokens with their roles."""
-    return json_reply({"tokens": [found._asdict() for found in service.tokens.names()]})
+    """Return tokens: name and role of the owner of each, without the token itself."""
+    return json_reply({"tokens": [found._asdict() for found in service.tokens.owners()]})
 
 
 async def add_token(service: "Service", request: Request, identity: Identity) -> Response:
-    """Create a token for a name and a role; it is shown only in this reply."""
+    """Create a token for a name and a role; it is shown only in this reply.
+
+    Body: name and role ("reader", "worker" or "admin"). Reply: name, role and token, with status 201.
+    """
     fields = await parsing.read_json(request, required=["name", "role"])
     name = parsing.text("name", fields["name"], MAX_NAME_LENGTH)
     role = parsing.text("role", fields["role"])
@@ -346,7 +364,10 @@ async def add_token(service: "Service", request: Request, identity: Identity) ->
 
 
 async def remove_token(service: "Service", request: Request, identity: Identity) -> Response:
-    """Remove the token of a name; 404 if there is none."""
+    """Remove the token of the owner named in the path; 404 if there is none.
+
+    Reply: name, and removed, which is true.
+    """
     name = parsing.text("name", request.path_params["owner"], MAX_NAME_LENGTH)
     if not await service.call(service.tokens.remove, name):
         raise ProblemError(404, "not-found", f"token: expected the name of a token, got {name!r}; list them first.")

@@ -28,7 +28,10 @@ class Hosted(Generic[_File]):
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
 
     name: under which the file is served.
+    file: the open session or race file.
     on_close: called after the file was closed, for example to release a lock.
+    paused: whether nothing is issued or recorded.
+    changes: number of `write` calls so far.
     """
 
     def __init__(self, name: str, file: _File, *, on_close: Callable[[], Any] = lambda: None) -> None:
@@ -55,9 +58,9 @@ class Hosted(Generic[_File]):
             raise problem_from(error, self.path) from None
 
     async def write(self, function: Callable[..., _T], *arguments: Any) -> _T:
-        """Call a function that changes the file, as `read` does, and wake the listeners.
+        """Call a function that changes the file, on its thread; return its result.
 
-        Raises ProblemError 423 while the file is paused.
+        Wakes those who wait in `next_change`. Raises ProblemError 423 while the file is paused, and errors as `read`.
         """
         if self.paused:
             raise ProblemError(423, "paused", f"{self.name}: expected a running list, got a paused one; ask an admin.")
@@ -81,6 +84,7 @@ class Hosted(Generic[_File]):
         The result is reused until the next change by this server, for one second at most.
 
         key: name of the result in the cache.
+        function: computes it, from the file.
         """
         at, changes, value = self._cached.get(key, (0.0, -1, None))
         if changes == self.changes and time.monotonic() - at < _STATUS_LIFETIME:

@@ -1,6 +1,6 @@
 """The OpenAPI document of the JSON API.
 
-It is built from the table of operations and the schemas below.
+It is built from API, the table of operations, and the schemas of their bodies and replies.
 """
 
 import inspect
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
 from tombola import __version__
+from tombola.service import endpoints, race_endpoints
 from tombola.service.parsing import MAX_COUNT, MAX_OUTCOMES, MAX_SECONDS, MAX_TEXT_LENGTH, MAX_TICKET
 from tombola.service.problems import MEDIA_TYPE, TITLES
 from tombola.service.tokens import MAX_NAME_LENGTH, ROLES
@@ -132,13 +133,13 @@ _TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
 # Idempotency key: printable characters of ASCII. The service accepts all printable ones.
 _KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
 # Name of the owner of a token: the rule of TokenStore.add, which rejects unprintable characters too.
-NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": r"^[^\s/]([^/]*[^\s/])?$"}
+_NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": r"^[^\s/]([^/]*[^\s/])?$"}
 # Parameter of a path -> its schema.
 _PATH_PARAMETERS: dict[str, _Schema] = {
     "name": {"type": "string", "minLength": 1},
     "ticket": _TICKET,
     "kind": {"enum": ["csv", "parquet"]},
-    "owner": NAME,
+    "owner": _NAME,
 }
 # Losses or rewards of a ticket: one number, or one per action with full feedback.
 _LOSSES: _Schema = {"anyOf": [_LOSS, _list(_LOSS, minItems=1)]}
@@ -154,7 +155,7 @@ _PROBLEM_REPLY: _Schema = {
 }
 
 # Request for tickets or calls: how many, and after how many seconds unanswered ones are offered again.
-LEASE_BODY = _object(
+_LEASE_BODY = _object(
     {},
     {
         "count": {"type": "integer", "minimum": 1, "maximum": MAX_COUNT},
@@ -162,53 +163,53 @@ LEASE_BODY = _object(
     },
 )
 # An issued ticket: row id, action and its probability, cells of the row by column.
-ASSIGNMENT = _reply_object(
+_ASSIGNMENT = _reply_object(
     ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER), columns={"type": "object"}
 )
 # Reply with issued tickets, and the idempotency key under which they can be requested again.
-TICKETS = _reply_object(tickets=_list(ASSIGNMENT), key=_TEXT)
+_TICKETS = _reply_object(tickets=_list(_ASSIGNMENT), key=_TEXT)
 # Outcome of a ticket: loss or reward, and cost under a budget.
 _OUTCOME = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES, "cost": _COSTS})
 # Body of a request that records outcomes of tickets.
-OUTCOMES_BODY = _object({"outcomes": _list(_OUTCOME, minItems=1, maxItems=MAX_OUTCOMES)})
+_OUTCOMES_BODY = _object({"outcomes": _list(_OUTCOME, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded outcomes: how many are new, and how many were known before.
-RECORDED = _reply_object(recorded=_COUNT, known=_COUNT)
+_RECORDED = _reply_object(recorded=_COUNT, known=_COUNT)
 # Body of a request that replaces the outcome of a ticket.
-AMEND_BODY = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES})
+_AMEND_BODY = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES})
 # Reply to a replaced outcome, with the old losses.
-AMENDED = _reply_object(ticket=_TICKET, loss_before=_LOSSES)
+_AMENDED = _reply_object(ticket=_TICKET, loss_before=_LOSSES)
 # Body of a request that cancels a ticket.
-TICKET_BODY = _object({"ticket": _TICKET})
+_TICKET_BODY = _object({"ticket": _TICKET})
 # Reply to a cancelled ticket; new is false if it was cancelled before.
-CANCELLED = _reply_object(ticket=_TICKET, new=_BOOLEAN)
+_CANCELLED = _reply_object(ticket=_TICKET, new=_BOOLEAN)
 # Estimate of an action: plays, known losses, their mean (null without any), ends of the confidence interval.
-ACTION = _reply_object(name=_TEXT, plays=_COUNT, known=_COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
-# Status of a session: counts of tickets, total loss, estimates, pending tickets.
-SESSION_STATUS = _reply_object(
+_ACTION = _reply_object(name=_TEXT, plays=_COUNT, known=_COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
+# Status of a session: counts of tickets, estimates, pending tickets. The total is in a field named by `quantity`.
+_SESSION_STATUS = _reply_object(
     rows=_COUNT,
     played=_COUNT,
     answered=_COUNT,
     cancelled=_COUNT,
     amended=_COUNT,
-    loss=_NUMBER,
-    actions=_list(ACTION),
+    quantity={"enum": ["loss", "score"]},
+    actions=_list(_ACTION),
     pending=_list(_reply_object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER))),
     best=_TEXT,
     paused=_BOOLEAN,
 )
 # Actions of a session, the best first.
-RANKING = _reply_object(actions=_list(ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT)
+_RANKING = _reply_object(actions=_list(_ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT)
 
 # A call of a race: the candidate to evaluate on a row.
 _CALL = _reply_object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=_COUNT)
 # Reply with issued calls, and the idempotency key under which they can be requested again.
-CALLS = _reply_object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
+_CALLS = _reply_object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
 # Answer to a call: loss, or failed, and cost.
 _ANSWER = _object({"ticket": _TICKET}, {"loss": _LOSS, "cost": {"type": "number", "minimum": 0}, "failed": _BOOLEAN})
 # Body of a request that records answers of a race.
-ANSWERS_BODY = _object({"answers": _list(_ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
+_ANSWERS_BODY = _object({"answers": _list(_ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded answers: how many are new, how many were known before, and whether the race is done.
-ANSWERED = _reply_object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
+_ANSWERED = _reply_object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
 # Fields of the answer of a race; proved is null while it is undecided.
 _VERDICT_FIELDS: _Schema = {
     "verdict": _TEXT,
@@ -222,11 +223,11 @@ _VERDICT_FIELDS: _Schema = {
     "calls_saved": _COUNT,
 }
 # Reply with the answer of a race so far.
-VERDICT = _reply_object(**_VERDICT_FIELDS)
+_VERDICT = _reply_object(**_VERDICT_FIELDS)
 # A candidate of a race: mean loss over its rows (null without any), and whether it is still in the race.
 _STANDING = _reply_object(name=_TEXT, mean_loss=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
 # Status of a race: answer, standings, pending calls, counts.
-RACE_STATUS = _reply_object(
+_RACE_STATUS = _reply_object(
     **_VERDICT_FIELDS,
     candidates=_list(_STANDING),
     pending=_list(_CALL),
@@ -240,30 +241,61 @@ RACE_STATUS = _reply_object(
 # Owner of a token.
 _IDENTITY = _reply_object(name=_TEXT, role={"enum": list(ROLES)})
 # Reply of the health check, while the process runs.
-HEALTH = _reply_object(status=_TEXT, version=_TEXT)
+_HEALTH = _reply_object(status=_TEXT, version=_TEXT)
 # Reply of the readiness check, if all files can be read.
-READY = _reply_object(status=_TEXT, files=_COUNT)
+_READY = _reply_object(status=_TEXT, files=_COUNT)
 # Reply with the caller, and the sessions and races of the server.
-OVERVIEW = _reply_object(
+_OVERVIEW = _reply_object(
     you=_IDENTITY,
     sessions=_list(_reply_object(name=_TEXT, rows=_COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)),
     races=_list(_reply_object(name=_TEXT, rows=_COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
 )
 # Body of a request that pauses (true) or resumes (false) a session or race.
-PAUSE_BODY = _object({"paused": _BOOLEAN})
+_PAUSE_BODY = _object({"paused": _BOOLEAN})
 # Reply to a pause or its end.
-PAUSED = _reply_object(name=_TEXT, paused=_BOOLEAN)
+_PAUSED = _reply_object(name=_TEXT, paused=_BOOLEAN)
 # Reply with the owners of all tokens.
-TOKENS = _reply_object(tokens=_list(_IDENTITY))
+_TOKENS = _reply_object(tokens=_list(_IDENTITY))
 # Body of a request for a new token: name and role of its owner.
-TOKEN_BODY = _object({"name": NAME, "role": {"enum": list(ROLES)}})
+_TOKEN_BODY = _object({"name": _NAME, "role": {"enum": list(ROLES)}})
 # Reply with a new token, the only one that shows it.
-NEW_TOKEN = _reply_object(name=_TEXT, role=_TEXT, token=_TEXT)
+_NEW_TOKEN = _reply_object(name=_TEXT, role=_TEXT, token=_TEXT)
 # Reply to a removed token.
-REMOVED = _reply_object(name=_TEXT, removed=_BOOLEAN)
+_REMOVED = _reply_object(name=_TEXT, removed=_BOOLEAN)
 # Media types of a table that can be downloaded.
-TABLE = ("text/csv", "application/vnd.apache.parquet")
+_TABLE = ("text/csv", "application/vnd.apache.parquet")
 # Media type of a stream of server-sent events.
-STREAM = ("text/event-stream",)
+_STREAM = ("text/event-stream",)
 # Media type of a backup, an SQLite file.
-DATABASE = ("application/vnd.sqlite3",)
+_DATABASE = ("application/vnd.sqlite3",)
+
+# Paths of a session and of a race.
+_SESSION, _RACE = "/v1/sessions/{name}", "/v1/races/{name}"
+
+# All operations: method, path, least role (None: public), handler, schema of the reply, and options.
+API = (
+    Operation("GET", "/healthz", None, endpoints.health, _HEALTH),
+    Operation("GET", "/readyz", None, endpoints.ready, _READY),
+    Operation("GET", "/openapi.json", None, endpoints.openapi, {"type": "object"}),
+    Operation("GET", "/v1", "reader", endpoints.overview, _OVERVIEW),
+    Operation("POST", f"{_SESSION}/next", "worker", endpoints.next_tickets, _TICKETS, _LEASE_BODY, takes_key=True),
+    Operation("POST", f"{_SESSION}/record", "worker", endpoints.record, _RECORDED, _OUTCOMES_BODY),
+    Operation("POST", f"{_SESSION}/amend", "worker", endpoints.amend, _AMENDED, _AMEND_BODY),
+    Operation("POST", f"{_SESSION}/cancel", "worker", endpoints.cancel, _CANCELLED, _TICKET_BODY),
+    Operation("GET", f"{_SESSION}/status", "reader", endpoints.status, _SESSION_STATUS),
+    Operation("GET", f"{_SESSION}/ranking", "reader", endpoints.ranking, _RANKING),
+    Operation("GET", f"{_SESSION}/tickets/{{ticket}}", "reader", endpoints.ticket, _ASSIGNMENT),
+    Operation("GET", f"{_SESSION}/export.{{kind}}", "reader", endpoints.export_table, _TABLE),
+    Operation("GET", f"{_SESSION}/events", "reader", endpoints.events, _STREAM),
+    Operation("POST", f"{_RACE}/next", "worker", race_endpoints.next_calls, _CALLS, _LEASE_BODY, takes_key=True),
+    Operation("POST", f"{_RACE}/record", "worker", race_endpoints.record, _ANSWERED, _ANSWERS_BODY),
+    Operation("GET", f"{_RACE}/status", "reader", race_endpoints.status, _RACE_STATUS),
+    Operation("GET", f"{_RACE}/verdict", "reader", race_endpoints.verdict, _VERDICT),
+    Operation("GET", f"{_RACE}/export.{{kind}}", "reader", race_endpoints.export_table, _TABLE),
+    Operation("GET", f"{_RACE}/events", "reader", race_endpoints.events, _STREAM),
+    Operation("GET", "/v1/files/{name}/backup", "admin", endpoints.backup, _DATABASE),
+    Operation("POST", "/v1/files/{name}/pause", "admin", endpoints.pause, _PAUSED, _PAUSE_BODY),
+    Operation("GET", "/v1/tokens", "admin", endpoints.tokens, _TOKENS),
+    Operation("POST", "/v1/tokens", "admin", endpoints.add_token, _NEW_TOKEN, _TOKEN_BODY, 201),
+    Operation("DELETE", "/v1/tokens/{owner}", "admin", endpoints.remove_token, _REMOVED),
+)

@@ -28,7 +28,7 @@ from tombola.service.tokens import Identity
 if TYPE_CHECKING:
     from tombola.service.app import Service
 
-# Cookie with the token of a signed-in browser.
+# Name of the cookie that holds the token of a signed-in browser.
 COOKIE = "tombola-token"
 # Seconds for which a browser stays signed in: one working week.
 _COOKIE_SECONDS = 7 * 86_400

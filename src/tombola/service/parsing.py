@@ -12,13 +12,13 @@ from tombola.service.problems import ProblemError
 
 # Largest body of a request in bytes: 10,000 outcomes of about 100 bytes. Larger ones are answered with status 413.
 _MAX_BODY_BYTES = 1_000_000
-# Tickets or calls in one reply: bounds the time for which a request holds the writer thread.
+# Largest number of tickets or calls in one reply: bounds the time for which a request holds the writer thread.
 MAX_COUNT = 1000
-# Outcomes or answers in one request: bounds the time for which it holds the writer thread.
+# Largest number of outcomes or answers in one request: bounds the time for which it holds the writer thread.
 MAX_OUTCOMES = 10_000
-# Largest reissue_after, in seconds: one year.
+# Largest reissue_after, in seconds: one year. It exceeds every real wait, and rejects infinite numbers.
 MAX_SECONDS = 366 * 86_400.0
-# Characters of an idempotency key, and of other texts without a limit of their own.
+# Largest number of characters of an idempotency key, and of texts without a limit of their own: several UUIDs.
 MAX_TEXT_LENGTH = 100
 # Largest ticket number: larger integers are not exact in JSON parsers with float64 numbers.
 MAX_TICKET = 2**53

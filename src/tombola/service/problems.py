@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, TableError, TombolaError
 
-# Content type of an error reply.
+# Content type of an error reply (RFC 9457).
 MEDIA_TYPE = "application/problem+json"
 
 # HTTP status -> title of the problem.

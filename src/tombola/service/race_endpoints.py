@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 async def next_calls(service: "Service", request: Request, identity: Identity) -> Response:
     """Issue calls of a race; the same Idempotency-Key gives the same calls.
 
-    A call is a candidate to evaluate on a row. Without a count: all that the next row needs. An empty list means that
-    the race is done, or waits for answers.
+    A call is a candidate to evaluate on a row. Body: count (default: all that the next row needs) and reissue_after,
+    both optional. Reply: calls, key and done. No calls and not done: the race waits for answers.
     """
     hosted = service.race(request)
     count, reissue_after, key = await read_lease(request, default=None)
@@ -38,7 +38,8 @@ async def next_calls(service: "Service", request: Request, identity: Identity) -
 async def record(service: "Service", request: Request, identity: Identity) -> Response:
     """Record answers to calls, all or none.
 
-    The same answer again is ignored, a different one is a conflict (409). The reply counts new and known ones.
+    Body: answers, a list of objects with ticket, loss or failed, and cost. The same answer again is ignored, a
+    different one is a conflict (409). Reply: recorded and known (numbers of new and repeated answers), and done.
     """
     hosted = service.race(request)
     fields = await parsing.read_json(request, required=["answers"])
@@ -52,14 +53,17 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return verdict, standings, pending calls and settings of the race."""
+    """Return verdict, standings, pending calls and settings of a race, and paused."""
     hosted = service.race(request)
     now = await hosted.cached("status", lambda: race_status(hosted.file))
     return json_reply({**now, "paused": hosted.paused})
 
 
 async def verdict(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the answer of a race so far, whether it is proved, and the calls made."""
+    """Return the answer of a race so far, whether it is proved, and the calls made.
+
+    Reply: verdict, progress, proved, answer, done, active, leader, calls and calls_saved.
+    """
     hosted = service.race(request)
     now = await hosted.cached("status", lambda: race_status(hosted.file))
     names = ("verdict", "progress", "proved", "answer", "done", "active", "leader", "calls", "calls_saved")
@@ -67,19 +71,25 @@ async def verdict(service: "Service", request: Request, identity: Identity) -> R
 
 
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return all answers of a race as CSV or Parquet."""
+    """Return all answers of a race as a CSV or Parquet file.
+
+    The end of the path states which.
+    """
     return await table_reply(service.race(request), request.path_params["kind"], export_answers)
 
 
 async def events(service: "Service", request: Request, identity: Identity) -> Response:
-    """Stream the counts of a race as server-sent events, one at each change."""
+    """Stream the counts of a race as server-sent events, one at each change.
+
+    Counts: rows, rows_counted, calls, answered, saved, active (candidates left) and done.
+    """
     return event_reply(service, service.race(request), _race_counts)
 
 
 def race_status(file: RaceFile) -> dict[str, Any]:
     """Return the report of a race as plain data, with pending calls and progress.
 
-    Keys beside those of the report: pending, active (candidates left), leader, progress (a line of text).
+    Keys beside those of `RaceReport.to_json`: pending (calls), active (candidates left), leader, progress (a line).
     """
     race = file.race
     return {

@@ -22,7 +22,7 @@ _LISTED_CANDIDATES = 50
 
 
 async def show_race(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the page of the race named in the path."""
+    """Return the HTML page of the race named in the path: verdict, standings, calls."""
     hosted = service.race(request)
     now = await hosted.cached("page", lambda: _race_view(hosted.file))
     return page(
@@ -31,7 +31,7 @@ async def show_race(service: "Service", request: Request, identity: Identity) ->
 
 
 async def show_race_progress(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the part of the page of a race that changes; its script reloads it."""
+    """Return the changing part of a race page as HTML; the script of the page reloads it."""
     hosted = service.race(request)
     now = await hosted.cached("page", lambda: _race_view(hosted.file))
     return page("race_progress.html", **now)

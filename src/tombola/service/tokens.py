@@ -19,12 +19,12 @@ from tombola.errors import FileError, ParameterError
 ROLES = ("reader", "worker", "admin")
 # Characters of a token; longer ones are unknown. Bounds the work for a hostile header; real ones have 43.
 _MAX_TOKEN_LENGTH = 200
-# Largest number of characters of the name of an owner.
+# Largest number of characters of the name of an owner: enough for a full name, and it fits a table cell.
 MAX_NAME_LENGTH = 60
 
 
 class Identity(NamedTuple):
-    """The owner of a token, and the role: one of ROLES.
+    """The name of the owner of a token, and the role: one of ROLES.
 
     >>> Identity("Ann", "worker").may("reader"), Identity("Ann", "worker").may("admin")
     (True, False)
@@ -38,7 +38,7 @@ class Identity(NamedTuple):
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-# The caller of a service without tokens, which listens only on this machine.
+# Identity of every caller of a service without tokens: an admin, because it listens only on this machine.
 LOCAL = Identity("local", "admin")
 
 
@@ -69,7 +69,7 @@ class TokenStore:
             self._reload()
             return len(self._by_hash)
 
-    def names(self) -> list[Identity]:
+    def owners(self) -> list[Identity]:
         """Return the owners of all tokens with their roles."""
         with self._lock:
             self._reload()

@@ -24,8 +24,9 @@ from tombola.racing.rules.elimination import (
 class Best(Elimination):
     """Rule for the best candidate: drop candidates until one is left.
 
-    Built as every `Elimination`. Feed it rows by `update`, or a whole table by `play`; `active` then has the candidates
-    that may be the best.
+    Feed it rows by `update`, or a whole table by `play`; `active` then has the candidates that may be the best.
+
+    candidates, rows, population, level: as in `Elimination`.
 
     >>> import numpy as np
     >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)
@@ -51,7 +52,9 @@ class Best(Elimination):
 
 
 def bet_and_drop(state: Any, losses: Floats) -> None:
-    """Bet on one row against every active candidate, count it, and drop (Theorem 1).
+    """Bet on one row against every active candidate, count it, and drop candidates.
+
+    Theorem 1 of docs/theory/race.md.
 
     state: an `EliminationState`, changed in place; bettor b bets against candidate b.
     losses: of the row, shape (k,); those of dropped candidates are not read.

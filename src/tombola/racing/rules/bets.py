@@ -18,7 +18,8 @@ import numpy as np
 
 from tombola.engine.intrinsics import no_inline
 
-# Initial wealth of the four strategies; sums to 1.
+# Initial wealth of the four strategies; sums to 1. Half is on the first one, which adapts; the others insure against
+# lists where it fails. Other weights changed the calls by at most 2 % (docs/theory/race.md, section 7).
 STRATEGY_WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
 # Initial wealth of the eight strategies with predictions: a fifth on the losses, the rest on the adjusted losses (loss
 # minus its prediction plus the mean prediction of the rows left). If the predictions are useless, the wealth is at
@@ -33,9 +34,11 @@ _PRIOR_ROWS = 20.0
 _PRIOR_SHARE = 0.03
 # Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
 _FIXED_BETS = (0.8, 0.3)
-# Largest share of its wealth that a strategy may lose in one row; below 1, so that no strategy goes bankrupt.
+# Largest share of its wealth that a strategy may lose in one row. Below 1, so that no strategy goes bankrupt, and near
+# 1, because the cap limits how fast the wealth grows on clear differences.
 MAX_LOSS_SHARE = 0.95
-# Tolerance per row for rounding in a sum of losses: totals that differ by at most this times the rows are equal.
+# Tolerance per row for rounding in a sum of losses: totals that differ by at most this times the rows are equal. It is
+# far above the rounding error of a double, 1e-16, and far below a difference of means that matters.
 ROUNDING_SLACK = 1e-9
 
 
@@ -75,7 +78,7 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
     """Bet on one row against "L(b) - L(o) <= shift"; return the total wealth.
 
     L is the mean loss over the population. With predictions, `state.wealth` has 8 columns instead of 4; the second half
-    bets on adjusted losses (`update_adjusted`).
+    bets on adjusted losses: minus their predictions, plus the mean prediction of the rows left.
 
     state: an `EliminationState`, changed in place.
     bettor: row of `state.wealth`.
@@ -85,12 +88,12 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
     shift: bound of the null hypothesis.
     """
     if state.wealth.shape[1] > STRATEGY_WEIGHTS.size:
-        update_adjusted(state, bettor, b, o, lead, d, shift)
+        _update_adjusted(state, bettor, b, o, lead, d, shift)
     return update_wealth(state, bettor, lead, d, shift)
 
 
 @no_inline
-def update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> None:
+def _update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> None:
     """Update the strategies that bet on the adjusted difference y of one row.
 
     y = d - g(row) + mean of g over the rows left, where g is the predicted difference. y has the same conditional mean
@@ -144,7 +147,10 @@ def _kelly(edge: float, variance: float) -> float:
 
 
 def total_wealth(wealth: Any) -> float:
-    """Return the wealth of one bettor: the sum of its strategies, shape (strategies,)."""
+    """Return the total wealth of one bettor.
+
+    wealth: of its strategies, shape (strategies,).
+    """
     amount = 0.0
     for j in range(wealth.size):
         amount += wealth[j]
@@ -160,6 +166,7 @@ def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen:
     state: an `EliminationState`.
     b, o: numbers of the candidate and of its opponent.
     lead: sum of loss(b) - loss(o) over the first `rows_seen` rows, the current one included.
+    shift: bound of the null hypothesis, a difference of mean losses.
     """
     if state.population == math.inf:
         return False

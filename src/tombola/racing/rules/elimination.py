@@ -35,7 +35,8 @@ class EliminationState(NamedTuple):
     wealth_at_drop    (k,) wealth of the bet that dropped it; infinite if the outcome was certain
     current_wealth    (k,) wealth of the bet against it now
     rows_seen, done   (1,) rows counted; 1 when the question is answered or no row is left
-    wealth            (bettors, 4) wealth by strategy (`tombola.racing.rules.bets`)
+    wealth            (bettors, 4) wealth by strategy (`tombola.racing.rules.bets`); 8 with predictions, 5 for pairs of
+                      a sample
     squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
     known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
     offset            (k,) mean prediction over the rows left minus the prediction of the current row
@@ -213,12 +214,12 @@ class Elimination(ABC):
 
     @property
     def leader(self) -> int:
-        """The active candidate with the smallest total loss; lowest number in a tie."""
+        """Number of the active candidate with the smallest total loss; lowest in a tie."""
         return min(self.active, key=lambda a: float(self.state.total_loss[a]))
 
     @abstractmethod
     def open_questions(self) -> list[OpenQuestion]:
-        """Return the comparisons that are not decided; empty when none is open."""
+        """Return the undecided comparisons; the slowest one determines the rows needed."""
 
     def gap(self, better: int, worse: int) -> float:
         """Return the mean loss of `worse` minus that of `better`, over the rows counted.

@@ -48,13 +48,13 @@ def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Fl
 
 
 def share_of_goal(threshold: float, horizon_share: float = _HORIZON_SHARE, reserve: float = _GOAL_RESERVE) -> float:
-    """Return 1 / goal of the strategy that aims at the last row.
+    """Return 1 / goal, in (0, 1), of the strategy that aims at the last row.
 
-    The goal is the wealth at which it stops betting, above the threshold.
+    The goal is the wealth, above the threshold, at which the strategy stops betting.
 
     threshold: wealth that decides a pair.
-    horizon_share: initial wealth of the strategy.
-    reserve: standard deviations by which the goal is above the threshold.
+    horizon_share: initial wealth of the strategy, in (0, 1].
+    reserve: distance from threshold to goal, in standard deviations of the normal approximation of the wealth.
 
     >>> round(1.0 / share_of_goal(20.0, 1.0), 1)
     48.9
@@ -79,11 +79,14 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
 
 
 def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
-    """Bet on one row by the strategy for the last row only, until it stops.
+    """Bet on one row with only the strategy that aims at the last row.
 
-    It stops when its wealth reaches the goal or falls to almost nothing.
+    Nothing is done once its wealth has reached the goal (`share_of_goal`) or has fallen to almost 0.
 
-    state, bettor, lead, d: as in `bet_on_pair`.
+    state: an `EliminationState`, changed in place; the wealth is in column 4 of `state.wealth`.
+    bettor: row of `state.wealth`.
+    lead: sum of the differences before this row.
+    d: the difference of this row, loss of one candidate minus loss of the other.
     """
     wealth = state.wealth[bettor]
     share = wealth[STRATEGY_WEIGHTS.size] * state.goal_share

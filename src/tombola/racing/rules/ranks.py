@@ -79,7 +79,7 @@ class Ranks(Elimination):
 
     @property
     def leader(self) -> int:
-        """The candidate with the smallest first rank; of several, the smallest mean loss."""
+        """Number of the candidate with the smallest first rank; of several, by mean loss."""
         state, first = self.state, self.rank_sets()[:, 0]
         rows = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return min(
@@ -203,10 +203,13 @@ def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDAr
 class Blocks(Ranks):
     """Rule for the order of all candidates that are far apart (Corollary 3).
 
-    Only the k - 1 pairs of neighbours in the true order need to hold, so a pair is rejected at (k - 1) / level. "u
-    before a" is proved once no chain of pairs that are not rejected leads from a to u. That separates whole blocks
-    only: one pair that stays open connects all candidates around it. Parameters as in `Ranks`; more fields of the
-    state:
+    A block is a set of candidates whose order among themselves stays open. The rule proves the order between blocks.
+    It needs less wealth per pair than `Ranks`, (k - 1) / level, because only the k - 1 pairs of neighbours in the true
+    order must hold. "u before a" is proved once no chain of pairs that are not rejected leads from a to u.
+
+    candidates, rows, population, level, top: as in `Ranks`.
+
+    Own fields of the state, beside those of `Ranks`:
 
     rejected          (k, k) 1 at [a, b] once "a is at least as good as b" is rejected
     reached, stack    (k,) scratch space for the search of chains
@@ -284,9 +287,10 @@ class Place(Elimination):
     candidates, rows, population, level: as in `Elimination`.
     candidate: number of the candidate whose rank is asked for.
 
-    "The rank of a is above r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level, and in the
-    same way "below r" with E_ba: no union over the other candidates nor over ranks. Own fields of the state, beside
-    `goal_share` (see `Ranks`) and `candidate`:
+    `rank_set` is the answer. Let E_ab be the wealth of bets against "a is at least as good as b". "The rank of a is
+    above r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level; "below r" in the same way
+    with E_ba. There is no union bound over candidates or ranks. Own fields of the state, beside `goal_share` (see
+    `Ranks`) and `candidate`:
 
     e_values          (2, k) E_ab and E_ba, by opponent b
     rank_range        (2,) first and last rank still possible

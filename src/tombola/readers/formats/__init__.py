@@ -37,7 +37,7 @@ class _Format(NamedTuple):
     magic: bytes | None = None
 
 
-# The first format with the suffix or the magic bytes of a file is used.
+# Supported file formats: suffixes, reader, magic bytes. The first one that fits a file is used.
 FORMATS = (
     _Format((".csv", ".tsv", ".tab", ".txt", ".dat"), read_text),
     _Format((".jsonl", ".ndjson", ".json"), read_json),

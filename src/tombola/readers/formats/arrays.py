@@ -149,7 +149,7 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
 
 
 def select_actions(parsed: ParsedTable, actions: Sequence[str] | None) -> ParsedTable:
-    """Return the table with only these actions; or name all, if they have no names.
+    """Return the table with only these actions; actions without names get these names.
 
     Raises TableError for an unknown name, or a wrong number of names.
 

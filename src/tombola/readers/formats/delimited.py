@@ -87,7 +87,8 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
 def text_table(path: Path) -> _TextTable:
     """Open a text table; rows are read lazily, and must be as wide as the header.
 
-    Encoding and delimiter are detected. Raises TableError for a file that is not text, also while rows are read.
+    Returns header, rows (line number and cells of each), notes and delimiter. Encoding and delimiter are detected.
+    Raises TableError for a file that is not text, also while rows are read.
     """
     encoding = text_encoding(path)
     lines = text_lines(path, encoding)

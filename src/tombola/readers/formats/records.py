@@ -26,7 +26,7 @@ _CELL_SIZE = 64
 # Lines of a sheet; more raise TableError. Excel itself has no more.
 _MAX_SHEET_LINES = 1 << 20
 # A part of a workbook that unpacks to more than this factor is no sheet; small parts may.
-MAX_UNPACK_FACTOR, SMALL_PART_SIZE = 200, 1 << 16
+_MAX_UNPACK_FACTOR, _SMALL_PART_SIZE = 200, 1 << 16
 
 
 def read_json(path: Path, options: ReadOptions) -> Columns:
@@ -217,7 +217,7 @@ def _cell_value(cell: Any) -> Any:
 def _check_part_sizes(path: Path, packed: ZipFile) -> None:
     sizes = [(entry.file_size, entry.compress_size) for entry in packed.infolist()]
     check_memory(str(path), 4 * sum(unpacked for unpacked, _ in sizes))
-    if any(unpacked > MAX_UNPACK_FACTOR * (stored + SMALL_PART_SIZE) for unpacked, stored in sizes):
+    if any(unpacked > _MAX_UNPACK_FACTOR * (stored + _SMALL_PART_SIZE) for unpacked, stored in sizes):
         raise BadZipFile("a part that unpacks to too much")
 
 
