@@ -44,9 +44,10 @@ class Within(Elimination):
     `chosen` is the answer. Own fields of the state:
 
     tolerance         `within`
-    settling_wealth   wealth at which an account shows its candidate to be close enough
-    settled           (k, k) 1 if b has shown that a is close enough, at [a, b]
-    deposit           (k, k) stake of the account that b holds for a, at [a, b], without gains
+    settling_wealth   wealth of bets against "a is worse than b by the tolerance or more" that refutes it
+    settled           (k, k) 1 at [a, b] if a is proved to be worse than b by less than the tolerance
+    deposit           (k, k) wealth, at [a, b], put into bets against "a is worse than b by the tolerance or more",
+                      without gains
     is_chosen         (k,) 1 for the answer
 
     >>> import numpy as np
