@@ -375,7 +375,7 @@ class RaceClient(_SyncConnection):
 
         ticket: number of the call.
         loss: in [0, 1]; None if the call failed.
-        cost: of the call, at least 0, in the unit of `max_cost`.
+        cost: of the call, at least 0, in the unit of the cost limit.
         failed: whether the call failed.
         """
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
@@ -440,7 +440,7 @@ class AsyncRaceClient(_AsyncConnection):
 
         ticket: number of the call.
         loss: in [0, 1]; None if the call failed.
-        cost: of the call, at least 0, in the unit of `max_cost`.
+        cost: of the call, at least 0, in the unit of the cost limit.
         failed: whether the call failed.
         """
         return await self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
