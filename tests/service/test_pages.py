@@ -107,7 +107,7 @@ def test_hostile_names_are_escaped(tmp_path: Path) -> None:
 def test_hostile_names_of_a_race_are_escaped(tmp_path: Path) -> None:
     evil, path = '"><script>alert(1)</script>', tmp_path / "<b>&.race"
     store = TokenStore(None)
-    token = store.add(evil, "admin")
+    token = store.add(evil.replace("/", ""), "admin")
     settings = RaceSettings((evil, f"{evil}2"), seed=1)
     with RaceFile.start(path, settings, [evil, "x"]) as file:
         file.record_all([Event("answer", c.ticket, 0.5) for c in file.lease("k", worker=evil)])
@@ -117,7 +117,7 @@ def test_hostile_names_of_a_race_are_escaped(tmp_path: Path) -> None:
         assert re.findall(r"<script[^>]*>", page) == ['<script src="/static/page.js" defer>']
         page += api("GET", "/admin").text
         assert "<b>" not in page
-        assert "alert(1)</script>" not in page
+        assert "alert(1)<" not in page
 
 
 def test_login_sets_a_strict_cookie(tmp_path: Path) -> None:
