@@ -41,8 +41,9 @@ from tombola.rng import RngStreams, uniform
 
 # Rows with known losses before the first training: fewer say nothing about features.
 FIRST_BLOCK = 16
-# Models that compete in each block: trees with two sizes of leaves, and a linear model.
-_DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(10), Ridge())
+# Models that compete in each block: trees with small and with large leaves, and a linear model. Large leaves pay where
+# the best action depends little on features, as in long lists of prompts, and take less time.
+_DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(80), Ridge())
 
 
 @dataclass(frozen=True, repr=False)
