@@ -29,12 +29,12 @@ class _Fitted(NamedTuple):
     seed: int
 
     def predict(self, features: np.ndarray) -> np.ndarray:
-        kind, losses = self.model.kind, self.model.losses[features[:, 0].astype(int)]
+        kind, losses = self.model.kind, np.asarray(self.model.losses[features[:, 0].astype(int)])
         if kind == "nan":
             return np.full(losses.shape, np.nan)
         if kind == "random":
             return np.random.default_rng(self.seed).random(losses.shape)
         if kind == "constant":
-            return np.tile(np.arange(losses.shape[1])[::-1], (len(losses), 1)).astype(float)
+            return np.tile(np.arange(losses.shape[1], dtype=float)[::-1], (len(losses), 1))
         good = kind == "good then bad" and len(self.out_of_bag) < len(self.model.losses) / 2
-        return losses if good else -losses
+        return np.asarray(losses if good else -losses)
