@@ -65,7 +65,7 @@ def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) ->
 
     horizon, actions: T and k, number of rounds and of actions.
     block: number of plays in the first block of an action.
-    parts: each later block adds 1/parts to the plays of its action.
+    parts: each later block adds 1/parts to the plays of its action, by default a half.
     """
     counts = _frugal_counts(horizon, block, parts)
     blocks = np.interp(horizon / actions, [0, *counts], np.arange(len(counts) + 1) + 1.0)
@@ -160,7 +160,7 @@ def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, p
     horizon, actions: T and k, number of rounds and of actions.
     block: b_0, number of plays in the first block of an action.
     scale: factor of the radius in the index.
-    parts: a count of plays grows by 1/parts of itself between two decisions.
+    parts: a count of plays grows by 1/parts of itself between two decisions, by default by a half.
 
     >>> round(by_indices(2**16, 2)), round(by_indices(2**16, 10))
     (2520, 6467)

@@ -234,7 +234,7 @@ def make_enumerable(
     learner: of actions, or of labels.
     distinct: distinct rows of the input.
     horizon: number of rounds.
-    budget, stop: budget and stop rule; None without a budget.
+    budget, stop: budget or None, and its stop rule, "fits" or "strict" (`Stop`).
     """
     feedback_type(learner)
     if isinstance(distinct, LabelRows):

@@ -67,7 +67,8 @@ def expected_loss(
 
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
-    budget, stop: budget and stop rule; None without a budget.
+    budget, stop: budget or None, and its stop rule: "fits" plays any action with a worst cost that fits, "strict" only
+        the null action once less than one largest cost is left.
     limit: largest number of nodes of the tree of choices; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -97,7 +98,8 @@ def random_order(
 
     pool: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
-    budget, stop: budget and stop rule; None without a budget.
+    budget, stop: budget or None, and its stop rule: "fits" plays any action with a worst cost that fits, "strict" only
+        the null action once less than one largest cost is left.
     limit: largest number of nodes of the tree of orders; more raise ParameterError.
 
     >>> from tombola import Pool
@@ -133,7 +135,8 @@ def worst_pool(
 
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
-    budget, stop: budget and stop rule; None without a budget.
+    budget, stop: budget or None, and its stop rule: "fits" plays any action with a worst cost that fits, "strict" only
+        the null action once less than one largest cost is left.
     limit: largest number of nodes of the tree of orders; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -167,7 +170,8 @@ def worst_case(
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     grid: denominator of the probabilities of the i.i.d. model.
     delay: rounds between a play and its feedback.
-    budget, stop: budget and stop rule; None without a budget.
+    budget, stop: budget or None, and its stop rule: "fits" plays any action with a worst cost that fits, "strict" only
+        the null action once less than one largest cost is left.
     limit: largest number of nodes of the tree of orders, and of distributions; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
