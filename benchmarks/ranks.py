@@ -1,23 +1,26 @@
-"""Wrong claims about orders with 1, 10 and 100 looks, and pairs separated, side by side with paired tests.
+"""Wrong claims about orders with 1, 10 and 100 looks, pairs separated and time, side by side with paired tests.
 
-Four measurements for each pool. The first three are about the candidates with the closest means, because a wrong
-claim needs a pair that is nearly a tie:
+Five measurements. The first three are about the candidates with the closest means, because a wrong claim needs a pair
+that is nearly a tie:
 
 list     Rows of the list in random order, up to half of them. A claim is wrong if it contradicts the order on the list.
 sample   Independent rows of a law in which these candidates have the same mean: rows of the pool, each permuted at
          random. A claim against the file order is wrong; `any` counts all claims, for which a method with level .05 for
          wrong ones has .10 in all.
-peer     Both for evalstats (all_pairwise with its defaults, 300 resamples), three candidates; samples have 200 rows.
+peer     Both, and evalstats on the same rows (p-values of all_pairwise with its defaults, but PEER_RESAMPLES
+         resamples), with PEER_CANDIDATES candidates and PEER_ROWS rows.
 power    Pairs of all candidates separated beyond the list by all rows, as a share of those that one-sided paired tests
          at level / (k (k - 1) / 2) separate: exact binomial tests for losses 0 and 1, t-tests for others.
+time     Seconds of `rank` on tables of 240 candidates and 10,000 rows, both readings. It needs no pool.
 
 `uncorrected` tests every pair at the level, `holm` and `evalstats` correct over the pairs of one look; none of them
 corrects for looks. `ranks, every row` are the claims of a race, made after every row; `ranks, 1 look` those of `rank`
-beyond the list. Run: `python benchmarks/ranks.py FOLDER_OF_POOLS list,sample,peer,power SHUFFLES [POOL,POOL [LOOKS]]`.
+beyond the list. Run: `python benchmarks/ranks.py FOLDER_OF_POOLS PART,PART SHUFFLES [POOL,POOL [LOOKS]]`.
 """
 
 import math
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ import numpy as np
 from scipy import stats
 
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs
+from tombola.ranking import rank
 from tombola.ranking.paired_tests import pair_pvalues
 
 LEVEL = 0.05
@@ -33,7 +37,9 @@ POOLS = ("swebench_bash", "alpacaeval_v2", "m3_forecasts", "aslib_sat12_indu", "
 LOOKS = (1, 10, 100)
 MIN_ROWS = 20  # t-tests on fewer rows are not what anyone publishes
 CANDIDATES, MAX_ROWS = 8, 500
-PEER_CANDIDATES, PEER_ROWS = 3, 200  # evalstats takes up to 0.1 s for a look
+# evalstats takes milliseconds for a look, in proportion to pairs, rows and resamples.
+PEER_CANDIDATES, PEER_ROWS, PEER_RESAMPLES = 3, 100, 300
+SEEDS = 8  # of the orders in which one look bets on real losses
 
 
 def paired_pvalues(rows: Any) -> tuple[Any, Any]:
@@ -72,20 +78,23 @@ def test_claims(rows: Any, times: Any) -> dict[str, Any]:
 
 
 def evalstats_claims(rows: Any, times: Any) -> dict[str, Any]:
-    """Return the claims of evalstats with its defaults, but fewer resamples, on prefixes."""
+    """Return the claims of evalstats on prefixes, and those of `test_claims` on the same."""
     import evalstats
 
     k = rows.shape[1]
     names = [f"c{a}" for a in range(k)]
     before = np.zeros((len(times), k, k), bool)
     for look, n in enumerate(times):
-        found = evalstats.all_pairwise(rows[:n].T, names, n_bootstrap=300, rng=np.random.default_rng(0))
+        # Its p-values do not depend on its simultaneous intervals, which take most of the time.
+        found = evalstats.all_pairwise(
+            rows[:n].T, names, n_bootstrap=PEER_RESAMPLES, rng=np.random.default_rng(0), simultaneous_ci=False
+        )
         for (first, second), one in found.results.items():
             if one.p_value <= LEVEL:
                 a, b = names.index(first), names.index(second)
                 # Losses: the smaller mean comes first.
                 before[(look, a, b) if one.point_diff < 0 else (look, b, a)] = True
-    return {"evalstats": before}
+    return {"evalstats": before, **test_claims(rows, times)}
 
 
 def look_times(rows: int, looks: int) -> Any:
@@ -113,9 +122,11 @@ class Tally:
 
     def look(self, rows: Any) -> None:
         """Add the claims of the tests with each number of looks at the rows."""
-        for looks in self.looks:
-            for name, before in self.claims_of(rows, look_times(len(rows), looks)).items():
-                self.add(f"{name}, {looks} looks", before)
+        times = {looks: look_times(len(rows), looks) for looks in self.looks}
+        every = np.unique(np.concatenate(list(times.values())))  # a time that several have in common is computed once
+        for name, before in self.claims_of(rows, every).items():
+            for looks in self.looks:
+                self.add(f"{name}, {looks} looks", before[np.isin(every, times[looks])])
 
     def show(self) -> None:
         for name, outcomes in sorted(self.outcomes.items()):
@@ -130,7 +141,7 @@ def on_list(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = Fa
     totals, rule = group.sum(axis=0), Ranks(k, N, N, LEVEL)
     tally = Tally(totals[:, None] > totals[None, :] + 1e-9 * N, looks, evalstats_claims if peer else test_claims)
     for shuffle in range(shuffles):
-        order = np.random.default_rng(shuffle).permutation(N)[: min(N // 2, MAX_ROWS)]
+        order = np.random.default_rng(shuffle).permutation(N)[: min(N // 2, PEER_ROWS if peer else MAX_ROWS)]
         rule.play(group, order.astype(np.uint32))
         tally.add("ranks, every row", rule.before)
         tally.look(group[order])
@@ -156,29 +167,51 @@ def on_sample(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = 
 def power(losses: Any, shuffles: int) -> str:
     """Return the share of the pairs of corrected paired tests that one look and a race to the last row separate."""
     n, k = losses.shape
-    pairs = k * (k - 1) // 2
-    if np.isin(losses, (0.0, 1.0)).all():
+    exact = bool(np.isin(losses, (0.0, 1.0)).all())
+    if exact:
         p = pair_pvalues(losses)
     else:
         both, difference = paired_pvalues(losses)
         p = np.where(difference > 0, both / 2, 1 - both / 2)
-    reference = close_transitively(p.T <= LEVEL / pairs)
-    one_look = close_transitively(pair_pvalues(losses, level=LEVEL).T <= LEVEL / pairs)
+    reference = close_transitively(p.T <= LEVEL / n_pairs(k))
+
+    def share(before: Any) -> float:
+        return float((before & reference).sum() / max(reference.sum(), 1))
+
+    # Losses of 0 and 1 are tested without random orders, so that all seeds agree.
+    one_look = [
+        share(rank(losses, kind="losses", reading="beyond this list", level=LEVEL, seed=seed).reading().before)
+        for seed in range(1 if exact else SEEDS)
+    ]
     rule, running = Ranks(k, n, math.inf, LEVEL), []
     for shuffle in range(shuffles):
         rule.play(losses, np.random.default_rng(shuffle).permutation(n).astype(np.uint32))
-        running.append((rule.before & reference).sum() / max(reference.sum(), 1))
-    share = (one_look & reference).sum() / max(reference.sum(), 1)
+        running.append(share(rule.before))
     return (
-        f"tests separate {reference.sum() / pairs:.3f} of all pairs; one look {share:.3f} of those, "
+        f"tests separate {reference.sum()} of {n_pairs(k)} pairs; one look {np.mean(one_look):.4f} of those "
+        f"({len(one_look)} seeds, {min(one_look):.3f} to {max(one_look):.3f}, seed 0 {one_look[0]:.3f}), "
         f"running {np.mean(running):.3f} ({shuffles} orders)"
     )
+
+
+def seconds(losses: Any) -> float:
+    """Return the seconds of both readings of a table, the time to load compiled code included."""
+    start = time.perf_counter()
+    rank(losses, kind="losses")
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":
     folder, parts, shuffles = Path(sys.argv[1]), sys.argv[2].split(","), int(sys.argv[3])
     looks = tuple(map(int, sys.argv[5].split(","))) if len(sys.argv) > 5 else LOOKS
-    for pool in sys.argv[4].split(",") if len(sys.argv) > 4 else POOLS:
+    if "time" in parts:
+        values = np.random.default_rng(1).random((10_000, 240)) ** np.linspace(0.5, 1.5, 240)
+        right = np.round(values)
+        half = np.where(np.arange(10_000)[:, None] < 5_000, values, np.nan)
+        for name, table in (("real losses", values), ("losses 0 and 1", right), ("real losses, half filled", half)):
+            print(f"240 x 10,000, {name}: {seconds(table):.1f} s", flush=True)
+        parts.remove("time")
+    for pool in (sys.argv[4].split(",") if len(sys.argv) > 4 else POOLS) if parts else ():
         losses = np.ascontiguousarray(np.load(folder / f"{pool}.npz", allow_pickle=False)["loss"], np.float64)
         print(f"{pool}: {losses.shape[0]:,} x {losses.shape[1]}", flush=True)
         for name, measure in (("list", on_list), ("sample", on_sample)):

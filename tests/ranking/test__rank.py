@@ -119,6 +119,32 @@ def test_cluster_intervals_are_in_units_of_rows() -> None:
     assert low == pytest.approx(losses[:, 0].mean()) == high
 
 
+def test_clusters_of_unequal_size_keep_the_level_at_all_looks() -> None:
+    """All orders of 5 clusters. By rows a is better, by means of clusters b is: means would be wrong in every order."""
+    a_loses, b_loses, b_loses_all = [(1.0, 0.0)], [(0.0, 1.0)], [(0.0, 1.0)] * 3
+    clusters = (a_loses, a_loses, a_loses, b_loses, b_loses_all)
+    orders = {tuple(map(tuple, order)) for order in itertools.permutations(clusters)}  # equally likely
+    wrong = 0
+    for order in orders:
+        # Names that sort in another order than the clusters are listed in.
+        names = [str(9 - place) for place, rows in enumerate(order) for _ in rows]
+        looks = []
+        for filled in range(1, 6):
+            table = np.array(list(itertools.chain(*order)))
+            table[sum(map(len, order[:filled])) :] = np.nan
+            one = rank(table, kind="losses", clusters=names, in_order=True, level=0.5, reading="this list").reading()
+            looks.append(one.before)
+        assert [bool(before.any()) for before in looks] == sorted(bool(before.any()) for before in looks)
+        wrong += any(before[1, 0] for before in looks)
+    assert 0 < wrong <= 0.5 * len(orders)
+
+
+def test_scattered_clusters_are_refused_in_order() -> None:
+    """The first row of a large cluster comes early in a shuffle of rows, so that clusters are not in random order."""
+    with pytest.raises(ParameterError, match="shuffle whole clusters"):
+        rank([[0.0, 1.0]] * 4, kind="losses", clusters=["a", "b", "a", "b"], in_order=True)
+
+
 def test_metrics_share_the_level_and_give_a_front() -> None:
     right = right_or_wrong(400, [0.1, 0.5, 0.9], seed=8)
     cheap = right_or_wrong(400, [0.9, 0.5, 0.95], seed=9)

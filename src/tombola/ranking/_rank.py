@@ -97,7 +97,7 @@ def rank(
             clusters = list(itertools.compress(clusters, complete))
         losses = losses[complete]
     population = losses.shape[0]
-    units, scale = _units(losses, clusters)
+    units, scale = _units(losses, clusters, in_order=in_order)
     readings = tuple(_in_row_units(one, scale) for one in _readings(units, reading, level, seed, in_order=in_order))
     answered = losses[~np.isnan(losses).any(axis=1)]
     return Ranking(
@@ -188,7 +188,7 @@ def _losses(values: Floats, kind: _Kind, low: float, high: float) -> Floats:
     return 1.0 - scaled if kind == "scores" else scaled
 
 
-def _units(losses: Floats, clusters: Any) -> tuple[Floats, float]:
+def _units(losses: Floats, clusters: Any, *, in_order: bool) -> tuple[Floats, float]:
     """Return one row per cluster, and a factor for their means.
 
     The factor is the mean over rows divided by the mean over these.
@@ -204,7 +204,15 @@ def _units(losses: Floats, clusters: Any) -> tuple[Floats, float]:
             f"rank: expected a cluster for each of the {losses.shape[0]} rows, got {len(clusters)}; give one for each "
             "row."
         )
-    _, index, sizes = np.unique(np.asarray([str(one) for one in clusters]), return_inverse=True, return_counts=True)
+    # Numbered as they are listed: `in_order` bets on clusters in this order.
+    numbers: dict[str, int] = {}
+    index = np.array([numbers.setdefault(str(one), len(numbers)) for one in clusters])
+    if in_order and (np.diff(index) < 0).any():
+        raise ParameterError(
+            "rank: expected the rows of one cluster next to each other in a table in random order, got a cluster in "
+            "several places; shuffle whole clusters."
+        )
+    sizes = np.bincount(index)
     sums = np.zeros((sizes.size, losses.shape[1]))
     np.add.at(sums, index, losses)  # a cluster with a missing answer is missing as a whole
     return np.asarray(sums / sizes.max()), float(sizes.size * sizes.max() / losses.shape[0])

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tombola._types import Floats, Seed
+from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels
 from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
@@ -122,9 +123,9 @@ class _Tree:
             self.rule.restore(state)
 
     def worst_pool(self) -> tuple[float, int]:
-        """Return the largest probability of a wrong claim, and the number of pools.
+        """Return the largest P(wrong claim) over all pools, and their number.
 
-        The maximum is over all pools; the probability is over the orders of a pool.
+        The probability is over the orders of a pool.
         """
         wrong: defaultdict[tuple[int, ...], int] = defaultdict(int)
         count: Counter[tuple[int, ...]] = Counter()
@@ -142,6 +143,83 @@ class _Tree:
         ahead = _true_order(self.totals.sum(axis=0))
         wrong = [bool((before & ~ahead).any()) for _, before in self.leaves()]
         return sum(wrong) / len(wrong)
+
+
+def _count_sequences(memory: Floats, stack: Floats, rows: Floats, sequence: Floats, found: Floats) -> None:
+    """Play all sequences of rows, each until its pair is decided, and count them. Compiled.
+
+    A sequence is counted by its claim and by its rows of each type, a number with digits in base length + 1.
+
+    memory: flat state vector of a rule for two candidates before the first row; scratch space afterwards.
+    stack: the state before each row of a sequence, shape (length, memory.size).
+    rows: the types of rows, shape (types, 2).
+    sequence: the type of each row, shape (length,); scratch space.
+    found: counts, shape (3, (length + 1) ** types): no claim, 0 before 1, 1 before 0.
+    """
+    depth, state = 0, view(memory)  # type: ignore[name-defined]  # noqa: F821
+    sequence[0] = -1.0
+    for i in range(memory.size):
+        stack[0, i] = memory[i]
+    while depth >= 0:
+        sequence[depth] += 1.0
+        if sequence[depth] == rows.shape[0]:
+            depth -= 1
+            continue
+        for i in range(memory.size):
+            memory[i] = stack[depth, i]
+        step(state, rows[int(sequence[depth])])  # type: ignore[name-defined]  # noqa: F821
+        if state.done[0] > 0.0:
+            key = 0
+            for i in range(depth + 1):
+                key += (sequence.size + 1) ** int(sequence[i])
+            found[int(state.before[0, 1] + 2.0 * state.before[1, 0]), key] += 1.0
+        else:
+            depth += 1
+            sequence[depth] = -1.0
+            for i in range(memory.size):
+                stack[depth, i] = memory[i]
+
+
+def _worst_pair(rule: Ranks, differences: "np.typing.NDArray[np.int64]", steps: int) -> tuple[float, int]:
+    """Return the largest P(wrong claim) of two candidates over all pools, and their number.
+
+    A pair that is decided early stands for all sequences that begin in this way.
+
+    rule: for two candidates; its rows are the length of a pool.
+    differences: the types of rows, as losses of 0 minus losses of 1, in whole steps of the grid.
+    """
+    length, types = rule.rows, differences.size
+    rows = np.stack([np.maximum(differences, 0), np.maximum(-differences, 0)], axis=1) / steps
+    stack, found = np.empty((length, rule.memory.size)), np.zeros((3, (length + 1) ** types))
+    arguments = (rule.memory, stack, rows, np.zeros(length), found)
+    with expected_rounds(types**length, 4):
+        compile_loop(_count_sequences, arguments, **rule.kernels)(*arguments)
+    wrong: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    for claim, key in np.argwhere(found[1:] > 0.0):
+        seen = [int(key) // (length + 1) ** i % (length + 1) for i in range(types)]
+        for extra in _pools(length - sum(seen), types):
+            pool = tuple(map(sum, zip(seen, extra, strict=True)))
+            lead = int(np.dot(pool, differences))
+            # The true order has 0 before 1 also for a tie.
+            if (lead > 0) if claim == 0 else (lead <= 0):
+                wrong[pool] += found[1 + claim, key] * _n_orders(extra)
+    worst = max((count / _n_orders(pool) for pool, count in wrong.items()), default=0.0)
+    return worst, math.comb(length + types - 1, types - 1)
+
+
+def _pools(length: int, types: int) -> Iterator[tuple[int, ...]]:
+    """Yield all pools of `length` rows, as the number of rows of each type."""
+    for rows in itertools.combinations_with_replacement(range(types), length):
+        yield tuple(rows.count(one) for one in range(types))
+
+
+def _n_orders(pool: tuple[int, ...]) -> int:
+    """Return the number of distinct orders of a pool.
+
+    >>> _n_orders((2, 1))
+    3
+    """
+    return math.factorial(sum(pool)) // math.prod(map(math.factorial, pool))
 
 
 @dataclass(frozen=True)
@@ -173,9 +251,9 @@ class RankSets(Extension, name="ranks", expected="holds"):
             ("0/1", 2): (6, 8), ("0/1", 3): (5, 6), ("0/1", 4): (3, 4), ("thirds", 2): (4, 6), ("thirds", 3): (2, 4),
             ("clusters", 2): (4, 5), ("clusters", 3): (2, 3), ("sample", 3): (6, 6),
             ("running sample", 2): (10, 12), ("running sample", 3): (4, 6),
-            # 37 types of rows are too many for more than 4 rows; the pairs of a wrong claim have 7. No wrong claim on
-            # 4 candidates is possible on fewer than 9 rows.
-            ("pairs in thirds", 3): (0, 6), ("pairs in 0/1", 4): (0, 10),
+            # 37 types of rows are too many for more than 4 rows; the pairs of a wrong claim have 7, which are also
+            # those of clusters of up to 3 rows. 4 candidates need 9, 11 and 14 rows for a wrong claim at .5, .2, .05.
+            ("pairs in thirds", 3): (0, 8), ("pairs in 0/1", 4): (0, 15),
         }  # fmt: skip
         return [
             {"case": case, "k": k, "N": rows, "level": level}
@@ -194,8 +272,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
         elif case.startswith("pairs in "):
             # A wrong claim needs a wrong pair: add the probabilities of the pairs, each at its share of the level.
             steps = 3 if case.endswith("thirds") else 1
-            tree = self._tree(_row_types(2, steps), steps, rows, level / n_pairs(k))
-            worst_pair, cases = tree.worst_pool()
+            rule = self.rule(2, rows, rows, level / n_pairs(k))
+            worst_pair, cases = _worst_pair(rule, np.arange(-steps, steps + 1), steps)
             probability = n_pairs(k) * worst_pair
         else:
             steps = {"0/1": 1, "thirds": 3, "clusters": _CLUSTER_SIZE}[case]
