@@ -28,9 +28,11 @@ PRIOR_ROWS = 30.0
 MIN_GAP = 0.2
 # Number of betting strategies: one that estimates the distance, and one per fixed distance.
 N_STRATEGIES = 1 + len(FIXED_GAPS)
-# Initial wealth of each strategy, with sum 1; half for the one that estimates the distance, because it suits all.
+# Initial wealth of each strategy, with sum 1; half for the one that estimates the distance, since each other one bets
+# well only near its own distance.
 STRATEGY_WEIGHTS = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
-# Largest share of the wealth that a single bet may lose; below 1, so that no strategy goes bankrupt.
+# Largest share of the wealth that a single bet may lose: below 1, so that no strategy goes bankrupt, and close to it,
+# so that bets on large effects are hardly limited.
 MAX_LOSS = 0.95
 # Means more than this many standard errors above the estimated mean are not bet against: the bets are that values are
 # above the mean, so they would lose.

@@ -162,9 +162,10 @@ class Certificate:
         return max(0.0, difference + (float(self.paired[action]) - difference) * shrink)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields, the best action and its bounds as JSON data.
+        """Return the certificate as JSON data; unknown values are None.
 
-        Unknown values are None.
+        Keys are target, level, rows, population, best (a name), within, method, answered, regret, worst_regret, and
+        actions: a list with name, rows, mean, low and high of each.
         """
         best = self.best
         actions = [

@@ -39,7 +39,7 @@ from tombola.policies.models import Model, Ridge, Trees, actions_of, as_models, 
 from tombola.pool import Pool
 from tombola.rng import RngStreams, uniform
 
-# Rows with known losses before the first training: fewer say nothing about features.
+# Rows with known losses before the first training; fewer are too few to compare models of the features.
 FIRST_BLOCK = 16
 # Models that compete in each block: trees with small and with large leaves, and a linear model. Large leaves pay where
 # the best action depends little on features, as in long lists of prompts, and take less time.

@@ -221,21 +221,21 @@ def _next_action(state: _State) -> int:
 class Thrifty(Learner):
     """Visit an action only if that can pay in the rounds that are left.
 
-    The spread of the means of the actions tried decides.
+    The value of a visit is judged by the spread of the means of the actions tried.
 
     With R rounds left, a visit of n = 1, 2, 4, .. rounds to action a, and then going on with it or with the best other
-    b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are
-    the posterior means, and M is the future mean of a. The cheapest visit is begun. Posterior means use a prior with
-    the centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not
-    broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
-    index with scale .7 asks for another action, losses and switch come from the exploration budget; once it is empty
-    that decides.
-    So for every pool in random order without delay its regret, with the price of its switches, is at most
+    b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are the
+    posterior means, and M is the future mean of a. The cheapest visit is begun. Posterior means use a prior with the
+    centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not broken
+    off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's index
+    with scale .7 asks for another action, losses and switch come from the exploration budget; once it is empty that
+    decides. So for every pool in random order without delay its regret, with the price of its switches, is at most
     `bounds.thrifty`, of order sqrt(k T) + price k ln T. The bound is T, and says nothing, below about T = 500 for two
     actions, 1,700 for five and 3,400 for ten. With two actions and at most 5,000 rounds that index with scale 1.15
-    (1.03 at a price of 1 or more) decides once each has 20 answers, so that the unlucky one is not given up too soon.
-    All formulas, the proof, and the tables it was tuned on: docs/theory/thrifty.md.
-    `price` is the cost of a switch, in losses.
+    (1.03 at a price of 1 or more) decides once each has 20 losses seen, so that the unlucky one is not given up too
+    soon. All formulas, the proof, and the tables it was tuned on: docs/theory/thrifty.md.
+
+    price: cost of a switch, in losses.
 
     >>> from tombola import instances, play
     >>> pool = instances.gap(500, 50, 0.2, seed=0)
