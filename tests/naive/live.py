@@ -52,13 +52,13 @@ class Run:
 
     def certificate(self, level: float) -> Any:
         """Return the certificate of an `ActionMonitor` that has followed every ticket."""
-        setting, book = self.run.feedback_model, TicketTable(self.run.horizon, self.run.feedback_model.outcome_width)
+        setting, table = self.run.feedback_model, TicketTable(self.run.horizon, self.run.feedback_model.outcome_width)
         for ticket in self.tickets:
-            book.issue(*ticket)
+            table.issue(*ticket)
         for round_, outcome in self.outcomes.items():
-            book.answer(round_, outcome)
+            table.answer(round_, outcome)
         facts = {"names": self.run.names, "actions": setting.n_listed_actions, "horizon": setting.horizon}
-        session: Any = SimpleNamespace(feedback_model=setting, book=book, learner=self.run.learner, **facts)
+        session: Any = SimpleNamespace(feedback_model=setting, ticket_table=table, learner=self.run.learner, **facts)
         return ActionMonitor(session, level=level).certificate()
 
     def status(self, level: float = 0.05) -> Status:

@@ -182,22 +182,22 @@ class ActionMonitor:
         return _certificate(self.session.names[: self.session.actions], self._statistic, self.level, *played)
 
     def _catch_up(self) -> None:
-        book, feedback_model = self.session.ticket_table, self.session.feedback_model
-        for round_ in range(self._scanned + 1, len(book) + 1):
-            place = 0 if feedback_model.full_feedback else book.ticket(round_).action
+        table, feedback_model = self.session.ticket_table, self.session.feedback_model
+        for round_ in range(self._scanned + 1, len(table) + 1):
+            place = 0 if feedback_model.full_feedback else table.ticket(round_).action
             # The null action of a budget has no mean to estimate.
             if place < len(self._waiting):
                 self._waiting[place].append(round_)
             self._pending.add(round_)
-        self._scanned = len(book)
+        self._scanned = len(table)
         for round_ in sorted(self._pending):
-            outcome = book.outcome(round_)
+            outcome = table.outcome(round_)
             if outcome is not None:
-                self._loss += feedback_model.loss(book.ticket(round_).action, outcome)
+                self._loss += feedback_model.loss(table.ticket(round_).action, outcome)
                 self._pending.remove(round_)
         for action, arrivals in enumerate(self._waiting):
             known = []
-            while arrivals and (outcome := book.outcome(arrivals[0])) is not None:
+            while arrivals and (outcome := table.outcome(arrivals[0])) is not None:
                 known.append((arrivals.popleft(), outcome))
             if known and isinstance(self._statistic, Confidence):
                 self._statistic.extend(
