@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Timer
 from typing import Any
 
+from tombola.cli.loading import LoadingLine
 from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM
 
 # Seconds until a dropped Ctrl-C is raised again; by then Python has left the code that drops exceptions.
@@ -19,11 +20,14 @@ def main() -> None:
     The exit status is `EXIT_SIGINT` or `EXIT_SIGTERM` then.
     """
     sys.unraisablehook = _reraise_interrupt
+    loading = LoadingLine()
+    loading.start()
     try:
         from tombola.cli.app import main as run
 
         run()
     except KeyboardInterrupt:  # during the import; later the command line handles it
+        loading.stop()
         os.write(2, b"tombola: stopped.\n")
         os._exit(EXIT_SIGINT)
     except SystemExit as ended:
@@ -34,6 +38,8 @@ def main() -> None:
                 stream.flush()
         # At a normal exit Python waits for threads, and a solver that loses its thread aborts the process.
         os._exit(EXIT_SIGINT if ended.code == EXIT_SIGINT else EXIT_SIGTERM)
+    finally:
+        loading.stop()
 
 
 def _reraise_interrupt(unraisable: Any) -> None:

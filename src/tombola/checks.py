@@ -28,7 +28,6 @@ from tombola.engine.compiler import compiled, compiles, interpreted
 from tombola.engine.tickets import Ticket
 from tombola.errors import LearnerError, PoolError, SessionError, TombolaWarning
 from tombola.feedback import BanditFeedback, BudgetedFeedback, StepRunner, feedback_type, make_feedback_model
-from tombola.learners.base import Learner
 from tombola.pool import Pool
 from tombola.rng import new_rng
 from tombola.session import Session
@@ -162,7 +161,6 @@ def check_probabilities(learner: Any) -> None:
     """
     if learner.plans:
         return
-    _check_whole_actions(learner)
     draws = 400 if isinstance(learner, LabelLearner) else 1000
     seen: dict[int, list[float]] = {}
     for action, probability in _repeat_round(learner, draws):
@@ -179,19 +177,6 @@ def check_probabilities(learner: Any) -> None:
                 f"{share:g} in {draws} draws",
                 "return the true probability, or NaN",
             )
-
-
-def _check_whole_actions(learner: Any) -> None:
-    """Raise if `act` returns a fraction, which the engine would round down."""
-    if not isinstance(learner, Learner) or learner.mixes:
-        return
-    act, rng = learner.kernels(ACTIONS, ROUNDS).act, new_rng(np.random.SeedSequence(1))
-    assert act is not None
-    for _ in range(ROUNDS):
-        with np.errstate(over="ignore"):  # the random generator wraps around
-            action = act(learner.init(ACTIONS, ROUNDS), rng)[0]
-        if action != int(action):
-            _fail(learner, "an action that is a whole number", f"{action!r}", "return int(...) of it from act")
 
 
 def check_late_feedback(learner: Any) -> None:
@@ -504,7 +489,7 @@ def _play_rounds(learner: Any, rounds: int) -> tuple[StepRunner, list[Any]]:
 
 
 def _play_interpreted(learner: Any, pool: Any, delay: DelayLike) -> Trace:
-    """Play in plain Python, which detects an action out of range.
+    """Play in plain Python, which detects an index out of range.
 
     Compiled code would read there.
     """
@@ -520,6 +505,8 @@ def _play_interpreted(learner: Any, pool: Any, delay: DelayLike) -> Trace:
             "an assignment to one of them",
             "keep what changes in an array, total: np.ndarray, and write state.total[0] += loss",
         )
+    except LearnerError:
+        raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise LearnerError(
             f"{type(learner).__name__}: expected a play on {pool!r}, "

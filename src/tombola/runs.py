@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import HtmlTable, format_estimate, format_number, html_block, join_names, short_repr, to_frame
+from tombola._formatting import (
+    HtmlTable,
+    format_estimate,
+    format_number,
+    html_block,
+    join_names,
+    plural,
+    short_repr,
+    to_frame,
+)
 from tombola._statistics import Estimate
 from tombola._types import Floats, Rounds
 from tombola.budget.target import TargetRegret
@@ -366,13 +375,13 @@ class Runs:
                 format_number(bound) if bound else "–",
             )
             rows.append(row[: len(columns)])
-        return HtmlTable(columns, rows, f"{order} order, {horizon:,} rows")
+        return HtmlTable(columns, rows, f"{order} order, {plural(horizon, 'row')}")
 
     def __str__(self) -> str:
         lines = []
         for horizon in self.horizons:
             for order in self.orders:
-                lines.append(f"{order} order, {horizon} rows")
+                lines.append(f"{order} order, {plural(horizon, 'row')}")
                 best = self.ranking(order, horizon)[0]
                 for name in self.ranking(order, horizon):
                     regret, paired = self.regret(name, order, horizon), self.difference(name, best, order, horizon)

@@ -164,6 +164,10 @@ class Session(ProcessBound):
                     found = self._choose_after_plan(encoded)
             table.last = ticket = new_ticket(Ticket, found)
             return ticket
+        except IndexError as error:
+            if self._live.runner:
+                self._live.runner.reject_invalid_action(error)
+            raise
         finally:
             self._release()
 

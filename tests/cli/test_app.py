@@ -302,6 +302,7 @@ def test_wrong_usage_has_status_2(arguments: Any, tombola: Callable[..., Any], t
 def test_reproduce_writes_rows_and_pictures(tombola: Callable[..., Any], tmp_path: Path) -> None:
     done = tombola("reproduce", "--claims", "birthday", "--out", "new/folder", "--workers", "1")
     assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r" *\d+ s: birthday measured\n", done.stderr), "one line for each claim, where there is no bar"
     assert "holds (as expected)" in done.stdout
     folder = tmp_path / "new" / "folder"
     rows = list(csv.DictReader((folder / "birthday.csv").read_text().splitlines()))

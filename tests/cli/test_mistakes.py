@@ -1,5 +1,6 @@
 """Ordinary mistakes on the command line: each gives one sentence with a fix, exit status 2, and no traceback."""
 
+import re
 import shlex
 import signal
 import sys
@@ -125,3 +126,37 @@ def test_mistake_gives_one_sentence_with_a_fix(
 
 def test_there_are_forty_mistakes() -> None:
     assert len(MISTAKES) >= 40
+
+
+ONE_ROW = [
+    "describe one_row.csv",
+    "compare one_row.csv --repetitions 1 --learners UCB1,Uniform",
+    "race plan one_row.csv",
+    "race start id.csv --candidates a,b --seed 1 --file one.race",
+    "race next one.race --count 1",
+    "race status one.race",
+    "session start id.csv --actions a,b --learner UCB1 --losses --seed 1 --file one.run",
+    "session next one.run --out day.csv",
+    "session status one.run",
+    "session record one.run 1 --loss 1",
+    "session status one.run",
+    "session report one.run --out one.html",
+    "session export one.run --out all.csv",
+    "certify one_row.csv",
+    "audit one_row.csv 'mean(a_loss) < 0.5'",
+    "check-order one_row.csv",
+]
+
+
+@pytest.mark.usefixtures("plainly")
+def test_one_is_singular(
+    tombola: Callable[[str], int], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists of one row through the commands: no output has a plural after 1."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "one_row.csv").write_text("id,a_loss,b_loss\nx,0,1\n")
+    (tmp_path / "id.csv").write_text("id\nx\n")
+    for command in ONE_ROW:
+        assert tombola(command) in (0, 3), (command, capsys.readouterr())
+    said = capsys.readouterr().out + (tmp_path / "one.html").read_text(encoding="utf-8")
+    assert re.findall(r"(?<![\d.,])1 [a-z]+s\b(?<!is)(?<!was)(?<!has)(?<!less)", said) == []

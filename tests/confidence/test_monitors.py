@@ -72,13 +72,14 @@ def test_full_feedback_covers_all_actions() -> None:
 
 
 def test_outcomes_are_used_in_order_of_play() -> None:
-    """Outcomes after a missing one are not used."""
+    """Outcomes after a missing one only cut the interval to the certain range."""
     session = Session(SuccessiveElimination(), actions=1, horizon=50, seed=0)
     monitor = ActionMonitor(session)
     tickets = [session.act() for _ in range(10)]
     for ticket in tickets[5:]:
         session.observe(ticket, loss=0.0)
     assert monitor.certificate().counts.tolist() == [0]
+    assert monitor.certificate().interval(0) == (0.0, 0.9)  # five of 50 rows have loss 0
     assert (monitor.certificate().loss, monitor.certificate().pending, monitor.certificate().worst_regret) == (
         0.0,
         5,

@@ -46,6 +46,12 @@ class Run:
         mine = [round_ for round_, (played, _) in enumerate(self.tickets, 1) if played == action]
         return [self.outcomes[round_][0] for round_ in mine if round_ in self.outcomes]
 
+    def open_ticket(self, action: int, waiting: int) -> int:
+        """Return the first open ticket of an action that `waiting` later outcomes wait for, 0 without any."""
+        full = self.run.feedback_model.full_feedback
+        mine = [round_ for round_, (played, _) in enumerate(self.tickets, 1) if full or played == action]
+        return next(round_ for round_ in mine if round_ not in self.outcomes) if waiting else 0
+
     def loss(self, round_: int) -> float:
         """Return the loss of a ticket."""
         return self.run.feedback_model.loss(self.tickets[round_ - 1][0], self.outcomes[round_])
@@ -74,7 +80,9 @@ class Run:
             loss=math.fsum(self.loss(round_) for round_ in self.outcomes),
             actions=tuple(
                 ActionStatus(name, played.count(a), len(known), int(seen.counts[a]),
-                             math.fsum(known) / len(known) if known else math.nan, *seen.interval(a))
+                             math.fsum(known) / len(known) if known else math.nan,
+                             seen.interval(a).low, seen.interval(a).high,
+                             self.open_ticket(a, len(known) - int(seen.counts[a])))
                 for a, name in enumerate(run.names[:listed]) for known in [self.known(a)]
             ),
             pending=tuple(

@@ -152,7 +152,7 @@ def test_next_after_last_row_raises(begin: Callable[..., SessionFile], one_sente
         assert [a.round for a in run.next(5)] == [1]
         with pytest.raises(SessionError) as over:
             run.next()
-        assert "all 1 rows" in one_sentence(over.value)
+        assert "got none of 1 row, and 1 pending ticket" in one_sentence(over.value)
         assert run.record(1, loss=0.0)
 
 

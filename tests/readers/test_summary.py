@@ -23,7 +23,7 @@ def summary_of(text: str, folder: Path, name: str = "t.csv", **options: Any) -> 
 def test_facts_name_first_missing_cell(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, np.nan]]))
     facts = dict(summarise_table(tmp_path / "t.npy", ReadOptions()).facts())
-    assert "1 cells (25%), the first in row 1, action '1'" in facts["missing"]
+    assert "1 cell (25%), the first in row 1, action '1'" in facts["missing"]
     text = "id,model,loss\nx,a,1\nx,b,1\nx,c,\ny,a,1\ny,b,\ny,c,1\n"
     facts = dict(summary_of(text, tmp_path, actions=["a", "b"]).facts())
     assert "the first in row 'y', action 'b'" in facts["missing"]
@@ -69,8 +69,25 @@ def test_half_finished_table_is_continued_as_race(tmp_path: Path) -> None:
 
 def test_advice_on_missing_cells_states_its_effect(tmp_path: Path) -> None:
     summary = summary_of("a score,b score\n1,\n0,1\n1,1\n", tmp_path)
-    assert "without the 1 incomplete rows the answer is about the other 2" in dict(summary.facts())["missing"]
+    assert "without the 1 incomplete row the answer is about the other 2" in dict(summary.facts())["missing"]
     assert summary.needed_options("scores") == ["missing='drop'"]
+
+
+@pytest.mark.parametrize(("blanks", "offered"), [(0, False), (4, False), (5, True), (40, True)])
+def test_race_is_offered_from_five_per_cent_of_incomplete_rows(blanks: int, offered: bool, tmp_path: Path) -> None:
+    lines = "".join(f"c{i},{'' if i < blanks else 1},0\n" for i in range(100))
+    summary = summary_of(f"customer,a score,b score\n{lines}", tmp_path)
+    start = "tombola race start t.csv --candidates a,b --known t.csv --scores --id customer --file t.race"
+    assert [command for _, command in summary.race_steps("t.csv")] == [start] * offered
+    compare = [command for _, command in summary.next_steps("tombola compare t.csv", "t.csv")]
+    assert compare == ["tombola compare t.csv missing='drop'" if blanks else "tombola compare t.csv"]
+
+
+def test_race_needs_ids(tmp_path: Path) -> None:
+    """A race command that `race start` would reject is not printed."""
+    summary = summary_of("a score,b score\n1,\n,1\n,\n1,1\n,\n", tmp_path)
+    assert summary.race_steps("t.csv") == []
+    assert "needs a column id to be finished as a race" in dict(summary.facts())["missing"]
 
 
 def test_describe_prints_next_command_alone(tmp_path: Path, run_python: Callable[..., Any]) -> None:

@@ -205,7 +205,7 @@ BAD_TEXTS: dict[str | bytes, str] = {
     "0.5,0.25\n0,1\n": "names of the columns in the first line",
     "\n\na,b\n0,good\n": "line 4, column 'b', got 'good'",
     'id,a,b\n"x\ny",0,1\nz,0,good\n': "line 4, column 'b', got 'good'",
-    "a,b\n,\n,\n": "got 1 lines",
+    "a,b\n,\n,\n": "got 1 line;",
     'a,b\n"0,1\n' + "0,1\n" * 60_000: "expected a text table",
     gzip.compress(b"a,b\n0,1\n" * 99, mtime=0)[:-20]: "expected a text table",
     b"\x1f\x8b and no more": "expected a text table",

@@ -122,8 +122,8 @@ def _routing_picture(report: CompareReport) -> list[Picture]:
     floor = Line("promise", ends, np.full(2, -routing.risk))
     explained = routing.explanation
     caption = (
-        f"Averaged over the guard's draws; the mean over {routing.gain.repetitions} orders with its 95 % interval. The "
-        f"promise of the guard is the line at {-routing.risk:g}."
+        f"Averaged over the guard's draws; the mean over {plural(routing.gain.repetitions, 'order')} with its 95 % "
+        f"interval. The promise of the guard is the line at {-routing.risk:g}."
     )
     pictures = [
         Picture(alt, caption if explained is None else f"{caption} {explained.won_text}",
@@ -184,8 +184,10 @@ def _lead(report: CompareReport) -> str:
         "bandit": f"the learner sees only the {bandit} of the played action",
     }
     parts = [feedback.get(report.feedback, "learners differ in the feedback they see")]
-    delay = conditions.delay if report.row_delays is None else "{} to {}".format(*report.row_delays)
-    parts += [f"feedback arrives {delay} rounds late"] * (delay != 0)
+    if report.row_delays is not None:
+        parts.append("feedback arrives {} to {} rounds late".format(*report.row_delays))
+    elif conditions.delay:
+        parts.append(f"feedback arrives {plural(conditions.delay, 'round')} late")
     parts += [f"a switch costs {conditions.switching_price:g}"] * (conditions.switching_price > 0)
     rows = "Rows are drawn with replacement in iid order" if "iid" in orders else "Every row is drawn once"
     same = "shuffles" if orders == ("random",) else "orders"
@@ -201,7 +203,7 @@ def _charts(report: CompareReport) -> list[Picture]:
     order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
     n_learners = len(report.runs.learners)
     shown = (
-        f"the {_MAX_CURVES} best of {n_learners} learners"
+        f"the {_MAX_CURVES} best of {plural(n_learners, 'learner')}"
         if n_learners > _MAX_CURVES
         else plural(n_learners, "learner")
     )
@@ -211,7 +213,7 @@ def _charts(report: CompareReport) -> list[Picture]:
         Picture(
             f"Regret over time, {order} order",
             f"Regret so far is {regret_definition(report)}, for {shown}; the band is the 95 % interval of the mean "
-            f"over {count} repetitions.{bound}",
+            f"over {plural(count, 'repetition')}.{bound}",
             _regret_chart(report, order),
         )
     ]
@@ -220,7 +222,9 @@ def _charts(report: CompareReport) -> list[Picture]:
             Picture(f"{learner} in every order", "The same learner on the same rows.", _orders_chart(report, learner))
         )
     if report.pool.rows > 1:
-        caption = f"The share of each action in successive slices of the rounds, averaged over {count} repetitions."
+        caption = (
+            f"The share of each action in successive slices of the rounds, averaged over {plural(count, 'repetition')}."
+        )
         pictures.append(Picture(f"Actions of {learner}", caption, _share_chart(report, learner, order)))
     return [*pictures, *_routing_picture(report), *_budget_picture(report), *_cost_pictures(report, order)]
 
@@ -264,7 +268,7 @@ def _orders_chart(report: CompareReport, learner: str) -> Chart:
     learner: its name in the report.
     """
     bands = tuple(_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders)
-    alt = f"Regret of {learner} over time, in {len(bands)} orders of the rows"
+    alt = f"Regret of {learner} over time, in {plural(len(bands), 'order')} of the rows"
     return Chart(alt, "round", "regret", bands, log_x=False, log_y=False, alt=alt)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from tombola import _statistics
-from tombola._formatting import HtmlTable, format_estimate, format_number, html_block, option_text, short_repr
+from tombola._formatting import HtmlTable, format_estimate, format_number, html_block, option_text, plural, short_repr
 from tombola._statistics import Estimate
 from tombola.advice.advise import Advice, advise, total_losses
 from tombola.advice.request import CompareRequest
@@ -192,7 +192,9 @@ class CompareReport:
             seen = "the whole row" if self.feedback == "full" else "the outcome of the played action"
             notes.append(f"the learners see {seen}; {option_text('feedback', conditions.feedback)} has no effect")
         if self.table.delays is not None and self.row_delays is None:
-            notes.append(f"every row has a delay of {conditions.delay} rounds as requested; its own delay is ignored")
+            notes.append(
+                f"every row has a delay of {plural(conditions.delay, 'round')} as requested; its own delay is ignored"
+            )
         if target is not None or conditions.switching_price > 0:
             quantity = "the target" if target is not None else "the switching price"
             if any(" rescaled from [" in note for note in notes):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import format_estimate, format_number
+from tombola._formatting import format_estimate, format_number, plural
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
 from tombola.advice.text import mean_in_units, mix_text
@@ -100,7 +100,7 @@ class Explanation:
         return (
             f"Against the safe learner: {format_number(float(self.won.max()))} rows won in the best order, "
             f"{format_number(abs(float(self.won.min())))} {'lost' if self.won.min() < 0 else 'won'} in the worst; "
-            f"{lost} of {self.won.size} orders lost."
+            f"{lost} of {plural(self.won.size, 'order')} lost."
         )
 
 
@@ -195,15 +195,15 @@ class Routing:
             limit = "the target is aimed at, not guaranteed" if self.budget is None else "the budget is never exceeded"
             within = "at the same target" if self.target is not None else "within the budget"
             return (
-                f"{self.policy} with {self.n_features:,} features closes {share} {within}, over {count} orders; "
-                f"{limit}. It sees whole rows with their costs after each round."
+                f"{self.policy} with {plural(self.n_features, 'feature')} closes {share} {within}, over "
+                f"{plural(count, 'order')}; {limit}. It sees whole rows with their costs after each round."
             )
         assert self.against_safe is not None
         averaged, realised = (next(r for r in self.rows if r.name.endswith(end)) for end in ("averaged", "realised"))
         worse = self.against_safe.value
         return (
-            f"{self.policy} with {self.n_features:,} features closes {share}, over {count} orders. Mean "
-            f"{self.units.quantity} averaged over the guard's draws {self.mean(averaged).value:.4f}, realised "
+            f"{self.policy} with {plural(self.n_features, 'feature')} closes {share}, over {plural(count, 'order')}. "
+            f"Mean {self.units.quantity} averaged over the guard's draws {self.mean(averaged).value:.4f}, realised "
             f"{self.mean(realised).value:.4f}; against "
             f"the safe learner {format_number(abs(worse))} rows {'worse' if worse > 0 else 'better'} on average "
             f"{self._average}. It sees whole rows after each round."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import format_estimate, format_number, join_names, option_text
+from tombola._formatting import format_estimate, format_number, join_names, option_text, plural
 from tombola._statistics import Estimate
 from tombola.bounds.sources import bound_source
 from tombola.budget.budget import Budget
@@ -62,7 +62,7 @@ def summarise(report: "CompareReport") -> Summary:
     """Return the result of a comparison in sentences."""
     pool = report.pool
     return Summary(
-        table=f"{report.name}: {pool.rows:,} rows, {pool.k:,} actions, {report.table.direction}.",
+        table=f"{report.name}: {plural(pool.rows, 'row')}, {plural(pool.k, 'action')}, {report.table.direction}.",
         best=_best_text(report),
         advice=_advice_text(report),
         gain=_gain_text(report),
@@ -110,7 +110,7 @@ def _gain_text(report: "CompareReport") -> str:
     advice = report.advice
     known = "the best fixed mix within the budget" if report.runs.amounts else "the best action, known in advance"
     regret = _difference(advice.regret, f"than {known}", report.units)
-    start = f"Over {report.pool.rows:,} rows {advice.learner} has"
+    start = f"Over {plural(report.pool.rows, 'row')} {advice.learner} has"
     if advice.gain is None or advice.fixed_action:
         return f"{start} {regret}."
     return f"{start} {_difference(_negative(advice.gain), f'than a {RANDOM_ACTION}', report.units)}, and {regret}."
@@ -132,7 +132,9 @@ def _precision_text(report: "CompareReport") -> str:
     count = report.request.repetitions
     if count == 1:
         return f"One repetition has no interval; write {option_text('repetitions', '40')}."
-    text = f"Means over {count} repetitions; ± is half the 95 % interval; differences are paired (same orders)."
+    text = (
+        f"Means over {plural(count, 'repetition')}; ± is half the 95 % interval; differences are paired (same orders)."
+    )
     # A regret above the number of rows is impossible, so such a bound says nothing.
     if report.bound is not None and report.bound < report.pool.rows:
         bound = format_number(report.regret_scale * report.bound)
@@ -146,8 +148,8 @@ def _warnings(report: "CompareReport") -> list[str]:
     pool, delay, warnings = report.pool, report.request.conditions.delay, []
     if delay >= pool.rows:
         warnings.append(
-            f"The delay of {delay:,} rounds is not shorter than the list of {pool.rows:,} rows: no feedback arrives in "
-            "time, so nothing can be learned."
+            f"The delay of {plural(delay, 'round')} is not shorter than the list of {plural(pool.rows, 'row')}: no "
+            "feedback arrives in time, so nothing can be learned."
         )
     elif pool.rows < _MIN_ROWS_PER_ACTION * pool.k:
         warnings.append(f"Only {pool.rows / pool.k:.3g} rows per action: too few to try all actions and still gain.")
@@ -204,8 +206,8 @@ def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) ->
         return f"Order test: no evidence against random order (level {_percent(level)}). Shuffle the list to be sure."
     return (
         f"Order test: not in random order. The values of {actions[test.column]} drift, detected after "
-        f"{test.values:,} rows (p-value at most {max(test.p_value, 1e-99):.0e}). Results in random order hold only if "
-        "you shuffle the rows first."
+        f"{plural(test.values, 'row')} (p-value at most {max(test.p_value, 1e-99):.0e}). Results in random order hold "
+        "only if you shuffle the rows first."
     )
 
 

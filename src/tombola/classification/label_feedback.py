@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tombola import _validate
+from tombola._formatting import plural
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetRun
 from tombola.classification.pool import round_weight
@@ -131,7 +132,7 @@ class LabelFeedback(FeedbackModel):
             row = np.full(self.features, np.nan)
         if row.shape != (self.features,) or not np.isfinite(row).all():
             raise FeedbackError(
-                f"Session.act: features must be {self.features} finite number{'s' * (self.features > 1)}, got "
+                f"Session.act: features must be {plural(self.features, 'finite number')}, got "
                 f"{given!r}; fill in what is missing, or give Session the number of features."
             )
         return row

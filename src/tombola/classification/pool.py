@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tombola._formatting import plural
 from tombola._types import Floats, Rounds
 from tombola.classification.segment_tree import ranks_of
 from tombola.errors import PoolError
@@ -32,7 +33,7 @@ class LabelledPool:
         self.weights: Floats = _frozen(_weights(weights, self.rows))
 
     def __repr__(self) -> str:
-        return f"LabelledPool({self.rows} rows, {self.dimensions} feature{'s' * (self.dimensions > 1)})"
+        return f"LabelledPool({self.rows} rows, {plural(self.dimensions, 'feature')})"
 
     def __len__(self) -> int:
         return self.rows

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tombola._formatting import plural
 from tombola.cli.options import CORES, By, Json, Page, Seeds, Workers, check_page, split_commas
 from tombola.cli.printing import escape_control, new_table, show, show_groups
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
@@ -142,7 +143,9 @@ def _show_report(report: "CompareReport", by: str = "") -> None:
     for note in report.notes:
         show(f"Note: {note}.")
     if report.n_cached:
-        show(f"Cache: {report.n_cached} of {report.request.repetitions} repetitions; --fresh plays them again.")
+        show(
+            f"Cache: {report.n_cached} of {plural(report.request.repetitions, 'repetition')}; --fresh plays them again."
+        )
 
 
 def _show_rankings(report: "CompareReport") -> None:

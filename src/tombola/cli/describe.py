@@ -33,14 +33,20 @@ def describe(
         # A column of groups was detected: show the results by it, as --by would.
         by = by or found
         summary = summary._replace(parsed=summary.parsed._replace(strata=_labels(table, options, by)))
-    steps = summary.next_steps(shlex.join(["tombola", "compare", *_given_arguments(table)]), table)
+    # The commands of races have no option --sheet.
+    source = f"{table}::{options['sheet']}" if options.get("sheet") else table
+    steps, races = (
+        summary.next_steps(shlex.join(["tombola", "compare", *_given_arguments(table)]), source),
+        summary.race_steps(source),
+    )
     if as_json:
         parsed = summary.parsed
         facts: dict[str, Any] = {heading: text for heading, text in summary.facts() if heading != "ignored"}
         facts |= {"kind": parsed.kind, "unit": parsed.unit, "ignored": dict(parsed.ignored), "notes": parsed.notes}
         if summary.parsed.strata is not None:
             facts["by_group"] = {"column": by, "groups": [group._asdict() for group in summary.by_group()]}
-        sys.stdout.write(json.dumps({**facts, "next": [command for _, command in steps]}) + "\n")
+        commands = dict.fromkeys(command for _, command in (*steps, *races))
+        sys.stdout.write(json.dumps({**facts, "next": list(commands)}) + "\n")
         return
     _print_summary(table, summary)
     if summary.parsed.strata is not None:
@@ -50,7 +56,10 @@ def describe(
     for purpose, command in steps:
         show(f"next, {purpose}:")
         show(command, soft=True)
-    if not summary.is_unfinished and steps:
+    if races != steps:
+        for purpose, command in races:
+            show(f"or, {purpose}:")
+            show(command, soft=True)
         show("or, how few calls would find the best action (a race):")
         for _, command in steps:
             show(command.replace("tombola compare", "tombola race plan", 1), soft=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tombola._formatting import plural
 from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
 from tombola.cli.printing import new_table, show
 from tombola.cli.reading import require_kind
@@ -39,6 +40,8 @@ _FORECAST_SHUFFLES = 50
 # Headings of the table of results of `audit`.
 _AUDIT_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "sample mean")
 
+# End of the help text of the table.
+_FORMATS = "Excel, CSV or any table that describe reads; - reads CSV from standard input."
 # Options that the commands of this file share.
 _ListSize = Annotated[
     int | None, typer.Option("--rows", help="Size of the whole list, if the table is a random sample of it.", min=1)
@@ -47,14 +50,15 @@ _Follow = Annotated[bool, typer.Option("--follow", help="Wait for new rows in a 
 _History = Annotated[
     Path | None,
     typer.Option(
-        help="CSV with a column id and numbers of every row of the list, such as losses of earlier candidates."
+        help="Table with a column id and numbers of every row of the list, such as losses of earlier candidates."
     ),
 ]
+_Sheet = Annotated[str, typer.Option(help="The sheet of an Excel file.")]
 _Range = Annotated[str, typer.Option("--range", help="Smallest and largest possible number, LOW,HIGH.")]
 
 
 def certify(
-    table: Annotated[str, typer.Argument(help="A column of losses for each action; - reads standard input.")],
+    table: Annotated[str, typer.Argument(help=f"A column of losses for each action. {_FORMATS}")],
     within: Annotated[
         float, typer.Option(help="Stop when a column is this close to the best, in the unit of the table.", min=0)
     ] = 0.0,
@@ -66,6 +70,7 @@ def certify(
     span: _Range = "0,1",
     ignore: Annotated[str, typer.Option(help="Columns that are not actions; names or patterns, commas between.")] = "",
     history: _History = None,
+    sheet: _Sheet = "",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -81,7 +86,7 @@ def certify(
     from tombola.readers.units import Units, parse_range
 
     _check_options("certify", table, level, out, follow=follow, has_size=rows is not None)
-    source = RowSource(table, follow=follow)
+    source = RowSource(table, sheet, follow=follow)
     if history is not None:
         # The interval of a mean is the same for losses and scores.
         units = Units(*parse_range(span), scores)
@@ -134,6 +139,7 @@ def certify(
         typer.echo(json.dumps(facts, allow_nan=False))
     else:
         _show_certificate(facts, more, ids)
+        _show_notes(source)
     sample.raise_error()
     raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
 
@@ -162,7 +168,9 @@ class _PastRows:
             )
         self.id_column = columns[0]
         if rows is not None and rows != len(ids):
-            raise ParameterError(f"--history: expected all {rows:,} rows in {path}, got {len(ids):,}; add the others.")
+            raise ParameterError(
+                f"--history: expected all {plural(rows, 'row')} in {path}, got {len(ids):,}; add the others."
+            )
 
     def check(self, batch: Rows) -> None:
         """Raise TableError for the first row that is not in the history.
@@ -190,8 +198,9 @@ class _PastRows:
         """
         if not sample.is_partial and sample.population != len(self.table):
             raise ParameterError(
-                f"--history: expected {len(self.table):,} rows in {self._source.source}, as in {self._path}, got "
-                f"{sample.population:,}; write --rows {len(self.table)} if they are a random sample in random order."
+                f"--history: expected {plural(len(self.table), 'row')} in {self._source.source}, as in {self._path}, "
+                f"got {sample.population:,}; write --rows {len(self.table)} if they are a random sample in random "
+                "order."
             )
 
 
@@ -237,9 +246,9 @@ def _certify_mean(
         "history_columns": past.table.shape[1],
     }  # fmt: skip
     sentence = (
-        f"{'Stop' if proved else 'Undecided'} after {sequence.count:,} rows: with probability {1 - level:g}, the mean "
-        f"of {name} over all {sequence.population:,} rows is in [{low:.4g}, {high:.4g}], with {past.table.shape[1]} "
-        "columns of history."
+        f"{'Stop' if proved else 'Undecided'} after {plural(sequence.count, 'row')}: with probability {1 - level:g}, "
+        f"the mean of {name} over all {plural(sequence.population, 'row')} is in [{low:.4g}, {high:.4g}], with "
+        f"{past.table.shape[1]} columns of history."
     )
     if out is not None:
         cards = (
@@ -254,14 +263,16 @@ def _certify_mean(
         typer.echo(json.dumps(facts, allow_nan=False))
     else:
         show(sentence)
+        _show_notes(source)
     sample.raise_error()
     raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
 
 
 def check_order(
-    table: Annotated[str, typer.Argument(help="The rows of a list in the order listed; - reads standard input.")],
+    table: Annotated[str, typer.Argument(help=f"The rows of a list in the order listed. {_FORMATS}")],
     columns: Annotated[str, typer.Option(help="Columns of numbers, separated by commas; all by default.")] = "",
     level: Annotated[float, typer.Option(help="Probability of a false alarm, at most.")] = 0.01,
+    sheet: _Sheet = "",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -273,7 +284,7 @@ def check_order(
     from tombola.confidence.order_test import MARTINGALE_SHARE, RandomOrderTest, combined_verdict
 
     _check_options("check-order", table, level, out)
-    source = RowSource(table)
+    source = RowSource(table, sheet)
     names, values, ignored = _number_columns(source, split_commas(columns))
     test = RandomOrderTest(len(names), MARTINGALE_SHARE * level, seed=seed)
     path = _evidence_path(test, values)
@@ -290,14 +301,15 @@ def check_order(
         typer.echo(json.dumps(facts, allow_nan=False))
     else:
         show(sentence)
-        show(f"{len(values):,} rows; columns: {_join(names)}")
+        show(f"{plural(len(values), 'row')}; columns: {_join(names)}")
         if ignored:
             show(f"note: ignored columns: {_ignored_text(ignored)}")
+        _show_notes(source)
     raise typer.Exit(_EXIT_REFUTED if verdict.refuted else 0)
 
 
 def audit(
-    table: Annotated[str, typer.Argument(help="Rows of the list, with a header; - reads standard input.")],
+    table: Annotated[str, typer.Argument(help=f"Rows of the list, with a header. {_FORMATS}")],
     statements: Annotated[list[str], typer.Argument(help="Such as 'mean(score) > 0.7', 'share(grade = pass) >= 0.9'.")],
     level: Annotated[float, typer.Option(help="Probability, at most, that any outcome is wrong.")] = 0.05,
     rows: _ListSize = None,
@@ -306,6 +318,7 @@ def audit(
     sizes: Annotated[str, typer.Option(help="Rows of each stratum: north=400,south=600.")] = "",
     span: _Range = "0,1",
     history: _History = None,
+    sheet: _Sheet = "",
     out: Page = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
@@ -322,7 +335,7 @@ def audit(
         raise ParameterError(
             "audit: expected --strata and --sizes together, and no --rows; write --strata region --sizes a=400,b=600."
         )
-    source = RowSource(table, follow=follow)
+    source = RowSource(table, sheet, follow=follow)
     past = None if history is None else _PastRows(history, source, rows)
     if past is not None and strata:
         raise ParameterError("audit: expected --strata or --history, got both; leave one out.")
@@ -381,6 +394,7 @@ def audit(
         for result, count in zip(results, expected, strict=True):
             table_.add_row(*_result_cells(result, f" (about {count:,} in all)" if count is not None else ""))
         show(table_)
+        _show_notes(source)
     sample.raise_error()
     outcomes = {one.outcome for one in results}
     raise typer.Exit(_EXIT_REFUTED if "refuted" in outcomes else _EXIT_UNDECIDED if "undecided" in outcomes else 0)
@@ -394,6 +408,12 @@ def _check_options(
         raise ParameterError(f"{command}: expected the size of the whole list, got none; write --rows 5000.")
     check_level(level)
     check_page(out, table)
+
+
+def _show_notes(source: RowSource) -> None:
+    """Print remarks on how the table was read, such as its encoding."""
+    for note in source.notes:
+        show(f"note: {note}")
 
 
 def _write_page(out: Path, title: str, lead: str, verdict: str, tone: str, facts: "Sequence[tuple[str, str]]",
@@ -427,16 +447,16 @@ def _certificate_facts(certificate: "Certificate", units: "Units") -> dict[str, 
 
 def _certificate_sentence(facts: dict[str, Any]) -> str:
     return (
-        f"{'Stop' if facts['outcome'] == 'proved' else 'Undecided'} after {facts['rows']:,} rows: with probability "
-        f"{1 - facts['level']:g}, action {facts['best']} is within {facts['within']:.4g} of {facts['target']} "
-        f"({facts['method']})."
+        f"{'Stop' if facts['outcome'] == 'proved' else 'Undecided'} after {plural(facts['rows'], 'row')}: with "
+        f"probability {1 - facts['level']:g}, action {facts['best']} is within {facts['within']:.4g} of "
+        f"{facts['target']} ({facts['method']})."
     )
 
 
 def _show_certificate(facts: dict[str, Any], more: int | None, ids: list[str]) -> None:
     show(_certificate_sentence(facts))
     if facts["outcome"] == "undecided":
-        rest = f"about {more:,} more rows" if more is not None else "more rows than the list has"
+        rest = f"about {plural(more, 'more row')}" if more is not None else "more rows than the list has"
         show(f"Forecast for {facts['requested_within']:g}: {rest}.")
     table = new_table("action", "rows", "mean", f"{1 - facts['level']:.0%} interval for all rows")
     for one in facts["actions"]:
@@ -461,7 +481,7 @@ def _write_certificate(
         "Distance of the leading action from the best, at most", "rows read", f"{kind} {side} the best, at most",
         (Band("certified", x, y, y, y),), (Line(f"requested: {within:g}", ends, np.full(2, within)),),
         log_x=False, log_y=within > 0 and bool(y.min() > 0),
-        alt=f"The certified distance falls to {y[-1]:.3g} after {int(x[-1]):,} rows",
+        alt=f"The certified distance falls to {y[-1]:.3g} after {plural(int(x[-1]), 'row')}",
     )  # fmt: skip
     caption = (
         f"Upper bound on the distance of the leading action from the best one ({kind} {side} it), valid at all times "
@@ -498,6 +518,8 @@ def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list
     """
     import numpy as np
 
+    from tombola.readers.columns import parse_number
+
     rows = list(source.rows())
     if not rows:
         raise TableError(f"{source.source}: expected a header and at least one row, got no row; add rows.")
@@ -506,13 +528,14 @@ def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list
     for name, cells in source.columns(rows).items():
         if requested and name not in requested:
             continue
-        invalid = next((place for place, cell in enumerate(cells) if not _is_finite(cell)), None)
-        if invalid is not None:
-            ignored[name] = f"line {rows[invalid][0]} has {cells[invalid].strip()!r}"
-        elif not requested and len(source.header) > 1 and _is_row_number(cells):
+        numbers = np.array([parse_number(cell) for cell in cells])
+        invalid = np.flatnonzero(np.isnan(numbers))
+        if invalid.size:
+            ignored[name] = f"line {rows[invalid[0]][0]} has {cells[invalid[0]]!r}"
+        elif not requested and len(source.header) > 1 and _is_row_number(numbers):
             ignored[name] = "row numbers"
         else:
-            columns[name] = _ranks(cells)
+            columns[name] = _ranks(numbers)
     if not columns or (requested and ignored):
         raise TableError(
             f"{source.source}: expected a column of numbers, got {_ignored_text(ignored)}; repair a cell, or name "
@@ -525,28 +548,20 @@ def _ignored_text(ignored: dict[str, str]) -> str:
     return _join([f"{name} ({reason})" for name, reason in ignored.items()])
 
 
-def _is_finite(cell: str) -> bool:
-    try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return False
-
-
-def _ranks(cells: tuple[str, ...]) -> "Floats":
+def _ranks(numbers: "Floats") -> "Floats":
     """Return the dense ranks of numbers, scaled to [0, 1].
 
     The order test depends on ranks only.
     """
     import numpy as np
 
-    places = np.unique(np.array([float(cell) for cell in cells]), return_inverse=True)[1]
+    places = np.unique(numbers, return_inverse=True)[1]
     return places / max(int(places.max()), 1)
 
 
-def _is_row_number(cells: tuple[str, ...]) -> bool:
+def _is_row_number(numbers: "Floats") -> bool:
     """Return whether a column counts the rows, like ids given after a shuffle."""
-    numbers = [float(cell) for cell in cells]
-    return len(numbers) > 1 and all(after - before == 1.0 for before, after in pairwise(numbers))
+    return len(numbers) > 1 and bool((numbers[1:] - numbers[:-1] == 1.0).all())
 
 
 def _evidence_path(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
@@ -569,7 +584,7 @@ def _order_sentence(verdict: "OrderVerdict", names: list[str], rows: int, level:
         return f"Order test: no evidence against random order (level {100 * level:g} %). Shuffle the list to be sure."
     alarm = f"raised an alarm at row {verdict.values:,} of" if sequential else "differs from its shuffles, over all"
     return (
-        f"Order test: not in random order. Column {names[verdict.column]} {alarm} {rows:,} rows (p-value "
+        f"Order test: not in random order. Column {names[verdict.column]} {alarm} {plural(rows, 'row')} (p-value "
         f"{verdict.p_value:.2g}). Shuffle the rows before you sample from them."
     )
 
@@ -690,14 +705,15 @@ def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: f
     x, mean, low, high = np.array(near, np.float64)[drawn].T
     mean = np.where(np.isnan(mean), (low + high) / 2, mean)
     lines = tuple(Line(f"threshold {at:g}", x[[0, -1]], np.full(2, at)) for at in running.thresholds)
-    alt = f"{result}; the mean after {int(x[-1]):,} rows is {mean[-1]:.3g}, interval {low[-1]:.3g} to {high[-1]:.3g}"
+    known = f"the mean after {plural(int(x[-1]), 'row')} is {mean[-1]:.3g}"
+    alt = f"{result}; {known}, interval {low[-1]:.3g} to {high[-1]:.3g}"
     kind, text = "difference" if running.statement.is_difference else "mean", running.statement.text
     chart = Chart(text, "rows read", kind, (Band(kind, x, mean, low, high),), lines,
                   log_x=False, log_y=False, alt=alt)  # fmt: skip
     caption = (
-        f"{result.outcome.capitalize()} after {result.rows:,} rows. The band contains the {kind} of the whole list at "
-        f"all times simultaneously with probability {1 - level:.3g}; dashed: the threshold. An outcome is one-sided, "
-        "so it may come a little before the band leaves the line."
+        f"{result.outcome.capitalize()} after {plural(result.rows, 'row')}. The band contains the {kind} of the whole "
+        f"list at all times simultaneously with probability {1 - level:.3g}; dashed: the threshold. An outcome is "
+        "one-sided, so it may come a little before the band leaves the line."
     )
     return Figure(text, caption, chart)
 

@@ -192,7 +192,7 @@ def next_(
     for call in calls:
         show(f"ticket {call.ticket}: {call.candidate} on {call.row}", soft=True)
     if not calls:
-        show(f"{waiting} calls wait for an answer; --again lists them" if waiting else line)
+        show(f"{_waiting_text(waiting)}; --again lists them" if waiting else line)
 
 
 @app.command()
@@ -433,7 +433,7 @@ def table_(
     if as_json:
         typer.echo(json.dumps({"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)}))
     else:
-        show(f"{out}: losses of {pool.k} candidates on {pool.rows:,} rows. Simulate a race on it:")
+        show(f"{out}: losses of {plural(pool.k, 'candidate')} on {plural(pool.rows, 'row')}. Simulate a race on it:")
         show(f"  tombola race plan {out} --losses", soft=True)
 
 
@@ -528,6 +528,10 @@ def _commands(texts: list[str]) -> dict[str, str]:
     return commands
 
 
+def _waiting_text(count: int) -> str:
+    return f"{plural(count, 'call')} {'waits' if count == 1 else 'wait'} for an answer"
+
+
 def _open(path: Path) -> "RaceFile":
     from tombola.persistence.race_file import RaceFile
 
@@ -585,7 +589,7 @@ def _show_report(report: "RaceReport", file: Path) -> None:
     if race.strata is not None:
         show(_group_table(report))
     if race.pending:
-        show(f"{len(race.pending)} calls wait for an answer; list them:")
+        show(f"{_waiting_text(len(race.pending))}; list them:")
         show(f"  tombola race next {file} --again", soft=True)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tombola._formatting import plural
 from tombola.cli.options import Json, Page, check_level, check_page
 from tombola.cli.printing import print_error, show
 from tombola.cli.reading import TABLE_HELP, TableOptions, parse_names, with_table_options
@@ -82,7 +83,7 @@ def rank(
         )
         settings |= _metric_directions(read, lower, metric_range or [], table_options, logs=not files)
         ranking = rank_table({name: one.pop("table") for name, one in read.items()}, **settings)
-        name = f"{len(read)} metrics"
+        name = plural(len(read), "metric")
     elif lower or metric_range:
         option = "--lower" if lower else "--metric-range"
         raise ParameterError(

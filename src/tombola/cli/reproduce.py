@@ -3,12 +3,14 @@
 import json
 import shutil
 import textwrap
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tombola._formatting import plural
 from tombola.cli.options import CORES, Json, Seeds, Workers, split_commas
 from tombola.cli.printing import show
 
@@ -34,6 +36,7 @@ def reproduce(
     from tombola.errors import ParameterError
     from tombola.paper import CLAIMS
     from tombola.paper.reproduce import reproduce as run
+    from tombola.parallel.progress import is_interactive
 
     known = {kind.name: kind for kind in CLAIMS}
     names = split_commas(claims) or tuple(known)
@@ -41,7 +44,14 @@ def reproduce(
         if name not in known:
             raise ParameterError(f"--claims: expected names of {', '.join(known)}, got {name!r}; write one of those.")
     results = run(
-        [known[name]() for name in names], out, full=full, seed=seed, workers=workers, inject_faults=inject_faults
+        [known[name]() for name in names],
+        out,
+        full=full,
+        seed=seed,
+        workers=workers,
+        inject_faults=inject_faults,
+        # A terminal has a bar instead.
+        on_done=None if is_interactive() else _log_lines(),
     )
     if as_json:
         typer.echo(json.dumps([result.data() for result in results], ensure_ascii=False))
@@ -49,6 +59,16 @@ def reproduce(
         _print_results(results)
         show(f"Page: {out / 'index.html'} (rows and charts are in the same folder)", soft=True)
     raise typer.Exit(0 if all(result.as_expected and result.all_caught for result in results) else 1)
+
+
+def _log_lines() -> "Callable[[str], None]":
+    """Return a function that logs the name of a finished claim, with the seconds so far."""
+    start = time.monotonic()
+
+    def log(name: str) -> None:
+        typer.echo(f"{time.monotonic() - start:5.0f} s: {name} measured", err=True)
+
+    return log
 
 
 def _print_results(results: "Sequence[ClaimResult]") -> None:
@@ -64,9 +84,9 @@ def _print_results(results: "Sequence[ClaimResult]") -> None:
         show(f'{fault.claim}, "{fault.fault}": {"caught" if fault.caught else "NOT CAUGHT"}')
         show(_indented(f"{fault.outcome}: {fault.measured}"))
     caught = sum(fault.caught for fault in faults)
-    show(f"\n{sum(result.as_expected for result in results)} of {len(results)} claims as expected")
+    show(f"\n{sum(result.as_expected for result in results)} of {plural(len(results), 'claim')} as expected")
     if faults:
-        show(f"{caught} of {len(faults)} faults caught")
+        show(f"{caught} of {plural(len(faults), 'fault')} caught")
 
 
 def _indented(text: str) -> str:

@@ -3,15 +3,18 @@
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, TextIO
 
+from tombola._formatting import plural
 from tombola.errors import OrderError, ParameterError, TableError
 
 if TYPE_CHECKING:
     from tombola._types import Floats
+    from tombola.readers.cells import CellStream
 
 # Probability, at most, that rows in random order are rejected. Small, because a false alarm ends the command.
 _FALSE_ALARM = 0.001
@@ -27,30 +30,36 @@ Rows = list[tuple[int, list[str]]]
 
 
 class RowSource:
-    """Header and rows of a delimited text file, read line by line.
+    """Header and rows of a table, read row by row.
 
-    A line is read once it ends with a line break. Cells may be quoted, but a row is one line. Raises TableError
-    without a header of distinct names.
+    A file is read like any other table. Standard input and a growing file are delimited text in UTF-8: a line is read
+    once it ends with a line break, and a row is one line. Raises TableError without a header of distinct names.
 
-    source: path, or "-" for standard input.
+    source: path of a table in any format that `describe` reads, or "-" for standard input.
+    sheet: of an Excel file with several.
     follow: poll a file for new lines for as long as rows are requested.
     wait: called with the seconds to wait between two reads.
     """
 
-    def __init__(self, source: str, *, follow: bool = False, wait: Callable[[float], None] = sleep) -> None:
+    def __init__(
+        self, source: str, sheet: str = "", *, follow: bool = False, wait: Callable[[float], None] = sleep
+    ) -> None:
+        from tombola.readers.cells import open_cells
+
         self.source = "standard input" if source == "-" else source
         self._is_complete = source != "-" and not follow
         self._n_read = 0
-        # The line generators do not refer to self: the file is closed when this object is collected.
-        options = (self.source, follow and source != "-", wait)
-        self._lines = enumerate(_lines(_standard_input(), *options) if source == "-" else _file(*options), start=1)
-        number, first = next(((number, text) for number, text in self._lines if text.strip()), (1, ""))
-        self._delimiter = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
-        self.header = [name.strip() for name in self._cells(number, first)]
+        # The generators do not refer to self: the file is closed when this object is collected.
+        table = (
+            open_cells(Path(source), sheet or None)
+            if self._is_complete
+            else _open_stream(self.source, source == "-", wait)
+        )
+        self.header, self.notes, self._rows = list(table.names), table.notes, table.rows
         if not any(self.header) or len(set(self.header)) < len(self.header):
             raise TableError(
-                f"{self.source}: expected a first line with a name for each column, got {first.strip()[:60]!r}; write "
-                "different names with commas between."
+                f"{self.source}: expected a first line with a name for each column, got "
+                f"{', '.join(self.header)[:60]!r}; write different names with commas between."
             )
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -58,17 +67,9 @@ class RowSource:
 
         Raises TableError for a row that is not as wide as the header. Can be read once.
         """
-        for number, text in self._lines:
-            if not text.strip():
-                continue
-            cells = self._cells(number, text)
-            if len(cells) != len(self.header):
-                raise TableError(
-                    f"{self.source}: expected {len(self.header)} columns as in the header, got {len(cells)} in line "
-                    f"{number}; repair that line."
-                )
+        for number, cells in self._rows:
             self._n_read += 1
-            yield number, cells
+            yield number, list(cells)
 
     def columns(self, batch: Rows) -> dict[str, tuple[str, ...]]:
         """Return the cells of rows by column name.
@@ -92,21 +93,15 @@ class RowSource:
         """
         if not self._is_complete:
             return
-        count = self._n_read + sum(1 for _, text in self._lines if text.strip())
+        count = self._n_read
+        with suppress(TableError):  # a row that is not used may be malformed
+            for _ in self._rows:
+                count += 1
         if count > rows:
             raise TableError(
-                f"{self.source}: expected at most {rows:,} rows, the given size of the whole list, got {count:,}; "
-                "write its true size, or leave it out if this is the whole list."
+                f"{self.source}: expected at most {plural(rows, 'row')}, the given size of the whole list, got "
+                f"{count:,}; write its true size, or leave it out if this is the whole list."
             )
-
-    def _cells(self, number: int, text: str) -> list[str]:
-        # Undecodable bytes arrive as surrogates.
-        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise TableError(
-                f"{self.source}: expected a table as text in UTF-8, got something else in line {number}; export it as "
-                "CSV."
-            )
-        return next(csv.reader([text.rstrip("\r\n")], delimiter=self._delimiter), [])
 
 
 class _RowValidator:
@@ -263,17 +258,56 @@ def _shuffled(rows: Rows, seed: int) -> Rows:
     return [rows[index] for index in np.random.default_rng(seed).permutation(len(rows))]
 
 
+def _open_stream(source: str, standard_input: bool, wait: Callable[[float], None]) -> "CellStream":  # noqa: FBT001
+    """Open standard input, or a growing file, as delimited text in UTF-8."""
+    from tombola.readers.cells import CellStream
+
+    lines = enumerate(
+        _lines(_standard_input(), source, False, wait) if standard_input else _file(source, wait),  # noqa: FBT003
+        start=1,
+    )
+    number, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
+    delimiter = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
+    names = _cells(source, number, first, delimiter)
+    return CellStream(source, names, _rows(source, lines, delimiter, len(names)), delimiter)
+
+
+def _rows(
+    source: str, lines: Iterable[tuple[int, str]], delimiter: str, width: int
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    for number, text in lines:
+        if not text.strip():
+            continue
+        cells = _cells(source, number, text, delimiter)
+        if len(cells) != width:
+            raise TableError(
+                f"{source}: expected {plural(width, 'column')} as in the header, got {len(cells)} in line {number}; "
+                "repair that line."
+            )
+        yield number, cells
+
+
+def _cells(source: str, number: int, text: str, delimiter: str) -> tuple[str, ...]:
+    # Undecodable bytes arrive as surrogates.
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise TableError(
+            f"{source}: expected a table as text in UTF-8, got something else in line {number}; export it as CSV."
+        )
+    return tuple(cell.strip() for cell in next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter), []))
+
+
 def _standard_input() -> TextIO:
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
     return sys.stdin
 
 
-def _file(source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001
-    if not Path(source).is_file():
-        raise TableError(f"{source}: expected a file, found none; check the path.")
+def _file(source: str, wait: Callable[[float], None]) -> Iterator[str]:
+    from tombola.readers.input_checks import check_file
+
+    check_file(Path(source))
     with Path(source).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        yield from _lines(file, source, follow, wait)
+        yield from _lines(file, source, True, wait)  # noqa: FBT003
 
 
 def _lines(file: TextIO, source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001

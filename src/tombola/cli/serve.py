@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tombola._formatting import plural
 from tombola.cli.printing import show
 from tombola.cli.reading import parse_names
 from tombola.cli.session import ID_HELP
@@ -119,7 +120,7 @@ def _start_session(path: Path, table: Path | None, actions: str, learner: str, c
         columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
         id_column=listed.id_column, delimiter=listed.delimiter,
     ).close()  # fmt: skip
-    show(f"{path}: started with {len(listed.ids)} rows in random order", soft=True)
+    show(f"{path}: started with {plural(len(listed.ids), 'row')} in random order", soft=True)
 
 
 def _add_token(store: "TokenStore", text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola._formatting import escape_control
+from tombola._formatting import escape_control, plural
 from tombola.cli.options import LiveSeed, ReissueAfter, Token, Url
 from tombola.cli.printing import new_table, show
 
@@ -112,7 +112,10 @@ def start(
             more = {} if encoded is None else {"features": list(encoded.names)}
             typer.echo(json.dumps(facts | more | ({} if allowed is None else {"budget": budget})))
         else:
-            show(f"{file}: {rows} rows in random order (seed {seed}), {learner_text} on {', '.join(names)}", soft=True)
+            show(
+                f"{file}: {plural(rows, 'row')} in random order (seed {seed}), {learner_text} on {', '.join(names)}",
+                soft=True,
+            )
             if budget:
                 show(f"spends at most {', '.join(f'{amount:g}' for amount in budget)}", soft=True)
             for note in (*listed.notes, *(() if encoded is None else encoded.notes)):
@@ -159,7 +162,7 @@ def next_(
         typer.echo(json.dumps([assignment.to_json() for assignment in assignments]))
     elif out is not None:
         blank = "a column for every action" if session.feedback_model.full_feedback else "the column outcome"
-        show(f"{out}: {len(assignments)} tickets. Fill in {blank}, then record it:", soft=True)
+        show(f"{out}: {plural(len(assignments), 'ticket')}. Fill in {blank}, then record it:", soft=True)
         where = f" --url {url}" if url else ""
         show(f"  tombola session record {file} --csv {out}{_missing_direction(session)}{where}", soft=True)
     elif not assignments:
@@ -266,9 +269,11 @@ def cancel(
     token: Token = "",
     as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Cancel a ticket that will never be answered.
+    """Cancel a ticket whose action was never tried.
 
-    If its action failed, record loss 1 instead.
+    If its action failed, record the worst outcome instead: a cancelled ticket holds back the interval of its action.
+
+    It cannot be undone.
     """
     with _open_at(file, url, token) as session:
         new = session.cancel(ticket)
@@ -292,7 +297,7 @@ def export(
     if as_json:
         typer.echo(json.dumps({"table": str(out), "rows": rows}))
     else:
-        show(f"{out}: {rows} tickets", soft=True)
+        show(f"{out}: {plural(rows, 'ticket')}", soft=True)
 
 
 @app.command()
@@ -439,8 +444,11 @@ def _print_status(now: "Status") -> None:
     counts = f"{now.answered} answered, {len(now.pending)} pending"
     counts += f", {now.cancelled} cancelled" if now.cancelled else ""
     counts += f", {now.amended} amended" if now.amended else ""
-    show(f"{now.learner}, seed {now.seed}: {now.played} of {now.rows} rows issued, {counts}; {now.switches} switches")
-    left_out = f"{now.left_out} rows were left alone" if now.left_out else ""
+    show(
+        f"{now.learner}, seed {now.seed}: {now.played} of {plural(now.rows, 'row')} issued, {counts}; "
+        f"{plural(now.switches, 'switch', 'switches')}"
+    )
+    left_out = f"{plural(now.left_out, 'row')} left alone" if now.left_out else ""
     for text in (now.balance_text, now.target_text, now.mix_text, now.router, left_out):
         if text:
             show(text)
@@ -454,8 +462,6 @@ def _print_status(now: "Status") -> None:
         interval = f"{low:.4g} to {high:.4g}"
         table.add_row(escape_control(action.name), str(action.plays), str(action.known), mean, interval)
     show(table)
-    if now.advice:
-        show(now.advice)
     for pending in now.pending[:10]:
         show(f"pending: ticket {pending.round}, {pending.action} on {pending.id}", soft=True)
     if len(now.pending) > 10:

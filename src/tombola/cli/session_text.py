@@ -5,7 +5,7 @@ It has progress, leader, confidence, pending tickets and next step.
 
 from typing import TYPE_CHECKING
 
-from tombola._formatting import format_number
+from tombola._formatting import format_number, plural
 
 if TYPE_CHECKING:
     from tombola.persistence.session_status import ActionStatus, Status
@@ -24,6 +24,7 @@ def status_lines(now: "Status", file: str) -> list[str]:
         *_progress(now),
         *_leader(now),
         *_confidence(now),
+        *([f"Wide interval: {now.advice}."] if now.advice else []),
         *_pending(now, file),
         *_next_step(now, file),
     ]
@@ -31,7 +32,8 @@ def status_lines(now: "Status", file: str) -> list[str]:
 
 def _progress(now: "Status") -> list[str]:
     share = 100 * now.answered / now.rows
-    parts = [f"{now.answered:,} of {now.rows:,} rows have an outcome ({share:.0f} %)"]
+    have = "has" if now.rows == 1 else "have"
+    parts = [f"{now.answered:,} of {plural(now.rows, 'row')} {have} an outcome ({share:.0f} %)"]
     left = now.rows - now.played
     parts += [f"{len(now.pending):,} {'is' if len(now.pending) == 1 else 'are'} pending"] if now.pending else []
     parts += [f"{now.cancelled:,} {'was' if now.cancelled == 1 else 'were'} cancelled"] if now.cancelled else []
@@ -50,8 +52,8 @@ def _leader(now: "Status") -> list[str]:
 
 
 def _mean_text(action: "ActionStatus", units: "Units") -> str:
-    outcomes = "1 outcome" if action.known == 1 else f"{action.known:,} outcomes"
-    return f"{action.name}, mean {units.quantity} {format_number(units.number(action.mean))} in {outcomes}"
+    mean = format_number(units.number(action.mean))
+    return f"{action.name}, mean {units.quantity} {mean} in {plural(action.known, 'outcome')}"
 
 
 def _confidence(now: "Status") -> list[str]:
@@ -68,13 +70,12 @@ def _pending(now: "Status", file: str) -> list[str]:
     if not now.pending:
         return []
     first = now.pending[0]
-    count = "1 ticket waits" if len(now.pending) == 1 else f"{len(now.pending):,} tickets wait"
+    count = f"{plural(len(now.pending), 'ticket')} {'waits' if len(now.pending) == 1 else 'wait'}"
     return [
         f"Pending: {count} for an outcome, the oldest is ticket {first.round} ({first.action} on {first.id}). "
         "Write them to a table again:",
         f"  tombola session next {file} --again --out pending.csv",
-        "If the action failed, record the worst outcome: intervals use the outcomes before the first open ticket. "
-        "A ticket that was never used can be cancelled; intervals do not get narrower by it:",
+        "If the action failed, record the worst outcome. Cancel a ticket only if its action was never tried:",
         f"  tombola session cancel {file} {first.round}",
     ]
 

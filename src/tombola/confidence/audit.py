@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tombola import _validate
+from tombola._formatting import plural
 from tombola._types import Floats
 from tombola.confidence.base import Interval
 from tombola.confidence.betting import Betting
@@ -46,9 +47,9 @@ class AuditResult(NamedTuple):
 
     def __str__(self) -> str:
         if self.outcome == "undecided":
-            return f"{self.statement}: undecided after {self.rows:,} rows"
+            return f"{self.statement}: undecided after {plural(self.rows, 'row')}"
         error = "certain" if self.p_value == 0 else f"wrong with probability {self.p_value:.2g} at most"
-        return f"{self.statement}: {self.outcome} after {self.rows:,} rows; {error}"
+        return f"{self.statement}: {self.outcome} after {plural(self.rows, 'row')}; {error}"
 
 
 class _InequalityTest:

@@ -6,13 +6,14 @@ each kind gets half of the level, so that the better one may be used; otherwise 
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import HtmlTable, html_block, short_repr
+from tombola._formatting import HtmlTable, html_block, plural, short_repr
 from tombola._types import Floats, Rounds
 from tombola.confidence.base import Interval
 
@@ -58,6 +59,28 @@ class Certificate:
         """Return the interval for the mean loss of an action, given by its index."""
         return Interval(float(self.lows[action]), float(self.highs[action]))
 
+    def narrowed(self, known: Sequence[Sequence[float]]) -> "Certificate":
+        """Return the certificate with intervals cut to the range that is certain.
+
+        Losses played after an unknown one may be a biased sample, so an interval does not use them; but they are part
+        of the mean, which they bound with certainty (docs/theory/confidence.md, section 2).
+
+        known: all known losses of every action, also those that its interval does not use.
+
+        >>> from tombola.confidence import certify
+        >>> certificate = certify([], [], actions=1, population=10).narrowed([[0.0] * 8])
+        >>> certificate.interval(0)
+        Interval(low=0.0, high=0.2)
+        """
+        lows, highs = self.lows.copy(), self.highs.copy()
+        for action, losses in enumerate(known):
+            if len(losses) > self.counts[action] and math.isfinite(self.population):
+                low = math.fsum(losses) / self.population
+                high = low + max(self.population - len(losses), 0.0) / self.population
+                # Not empty, even if the interval has missed the mean (probability at most its level).
+                lows[action], highs[action] = np.clip([lows[action], highs[action]], low, high)
+        return replace(self, lows=lows, highs=highs)
+
     def within(self, action: int) -> float:
         """Return an upper bound on mean loss of this action minus that of the best.
 
@@ -84,6 +107,7 @@ class Certificate:
     def target(self) -> str:
         """The comparator as text, such as "the least mean loss over all 1,000 rows"."""
         rows = f"all {self.population:,.0f} rows" if math.isfinite(self.population) else "the rows drawn from"
+        rows = "the row" if self.population == 1 else rows
         return f"the least mean loss over {rows}"
 
     @property
@@ -238,8 +262,8 @@ class Certificate:
     def __str__(self) -> str:
         best = self.best
         sentence = (
-            f"after {self.rounds:,} rows, with probability {1 - self.level:g}: action {self.names[best]} is within "
-            f"{self.within(best):.4g} of {self.target} ({self.method})"
+            f"after {plural(self.rounds, 'row')}, with probability {1 - self.level:g}: action {self.names[best]} is "
+            f"within {self.within(best):.4g} of {self.target} ({self.method})"
         )
         if math.isnan(self.loss):
             return sentence

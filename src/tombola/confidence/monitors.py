@@ -2,7 +2,7 @@
 
 Valid under adaptive play by the predictable-sampling lemma (docs/theory/confidence.md), at all times simultaneously.
 The losses of an action are used in the order of play, up to the first unknown one, so a delay that depends on the loss
-introduces no bias.
+introduces no bias. Later losses only cut the interval to the range that is certain.
 """
 
 import math
@@ -171,15 +171,20 @@ class ActionMonitor:
         )
         self._waiting: list[deque[int]] = [deque() for _ in range(1 if full else session.actions)]
         self._pending: set[int] = set()
+        # All known losses of every action, also those after a pending one.
+        self._known: list[list[float]] = [[] for _ in range(session.actions)]
         self._scanned, self._loss = 0, 0.0
 
     def certificate(self) -> Certificate:
         """Return the certificate of the outcomes so far."""
         self._catch_up()
         played = self._scanned, self._scanned - len(self._pending), self._loss
-        if isinstance(self._statistic, RowMonitor):
-            return self._statistic.certificate(*played)
-        return _certificate(self.session.names[: self.session.actions], self._statistic, self.level, *played)
+        found = (
+            self._statistic.certificate(*played)
+            if isinstance(self._statistic, RowMonitor)
+            else _certificate(self.session.names[: self.session.actions], self._statistic, self.level, *played)
+        )
+        return found.narrowed(self._known)
 
     def _catch_up(self) -> None:
         table, feedback_model = self.session.ticket_table, self.session.feedback_model
@@ -193,8 +198,12 @@ class ActionMonitor:
         for round_ in sorted(self._pending):
             outcome = table.outcome(round_)
             if outcome is not None:
-                self._loss += feedback_model.loss(table.ticket(round_).action, outcome)
+                action = table.ticket(round_).action
+                self._loss += feedback_model.loss(action, outcome)
                 self._pending.remove(round_)
+                for column in range(self.session.actions) if feedback_model.full_feedback else (action,):
+                    if column < len(self._known):
+                        self._known[column].append(feedback_model.loss(column, outcome))
         for action, arrivals in enumerate(self._waiting):
             known = []
             while arrivals and (outcome := table.outcome(arrivals[0])) is not None:

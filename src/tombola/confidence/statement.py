@@ -4,6 +4,7 @@ A statement is one or more inequalities, all of which must hold. Each compares t
 threshold. A statement is written in the units of its columns; `span` is the smallest and the largest possible number.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
+from tombola.readers.columns import parse_number
 
 # Some rows of a table: columns of cells by name, each a sequence of numbers or texts.
 Batch = Mapping[str, Any]
@@ -269,7 +271,5 @@ def _column(rows: Batch, column: str) -> Any:
 
 
 def _number(cell: Any) -> float | None:
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return None
+    number = parse_number(cell)
+    return None if math.isnan(number) else number

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _MAX_PLANS = 100
 # Target duration of one compiled call, in seconds. Python handles Ctrl-C only between calls.
 _MAX_CALL_SECONDS = 0.1
+# Argument of the IndexError that kernels raise for an action which is a fraction or out of range. Kernels raise
+# exceptions with constant arguments only, so they leave the action in the first entry of the mix.
+INVALID_ACTION = "act: expected an action in 0..k-1"
 
 
 class Runner:
@@ -76,13 +79,21 @@ class Runner:
         while cursor[ROUND] < horizon:
             cursor[UNTIL] = min(cursor[ROUND] + self._stride, horizon)
             began = perf_counter()
-            self._loop(*arguments)
+            try:
+                self._loop(*arguments)
+            except IndexError as error:
+                self.reject_invalid_action(error)
+                raise
             if cursor[ROUND] < cursor[UNTIL]:
                 self.plan(int(cursor[ROUND]))
             else:
                 self._stride = max(
                     1, self._stride * 2 if perf_counter() - began < _MAX_CALL_SECONDS else self._stride // 2
                 )
+
+    def reject_invalid_action(self, error: IndexError) -> None:
+        """Raise LearnerError if a kernel has raised this error for an invalid action."""
+        reject_invalid_action(self.learner, self.memory, error)
 
     def plan(self, played: int) -> None:
         """Let the learner plan once, in plain Python.
@@ -100,3 +111,18 @@ class Runner:
             )
         with np.errstate(over="ignore"):  # the rng wraps around by design
             self.feedback_model.plan(self.learner, self.state, self.workspace, self.rng)
+
+
+def reject_invalid_action(learner: Any, memory: Floats, error: IndexError) -> None:
+    """Raise LearnerError if a kernel has raised this error for an invalid action.
+
+    Other errors are the learner's own, and the caller raises them again.
+
+    memory: state vector of the learner.
+    """
+    if error.args == (INVALID_ACTION,):
+        mix = mix_slice(memory)
+        raise LearnerError(
+            f"{type(learner).__name__}.act: expected an action that is a whole number from 0 to {mix.size - 1}, "
+            f"got {mix[0]:g}; return such an index, for example int(...), and its probability."
+        ) from None

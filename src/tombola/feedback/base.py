@@ -16,6 +16,7 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.budget.budget import NO_BALANCE, Balance, BudgetRun
 from tombola.engine.compiler import Kernel
+from tombola.engine.runner import INVALID_ACTION
 from tombola.engine.state_vector import mix_slice
 from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, has_capacity, write_ticket
 from tombola.engine.vectors import dot
@@ -91,8 +92,12 @@ class StepRunner:
         played: the number of rounds played so far.
         """
         self._cells[0, ROUNDS] = 0.0
-        while (ticket := self._act(self._cells))[0] == NEEDS_PLAN:
-            self.runner.plan(played)
+        try:
+            while (ticket := self._act(self._cells))[0] == NEEDS_PLAN:
+                self.runner.plan(played)
+        except IndexError as error:
+            self.runner.reject_invalid_action(error)
+            raise
         return ticket[1:]
 
     def plan(self, played: int) -> None:
@@ -418,8 +423,10 @@ def make_choose(kernels: Any) -> Kernel:
 
     def choose_plain(state: Any, mix: Floats, rng: RngState) -> tuple[int, float]:
         action, probability = act(state, rng)
-        if action < 0 or action >= mix.size:
-            raise IndexError("act must return an action in 0..k-1")
+        # NaN fails the first comparison; a fraction would be rounded down, and a whole float such as 2.0 is exact.
+        if not 0 <= action < mix.size or int(action) != action:
+            mix[0] = action
+            raise IndexError(INVALID_ACTION)
         return int(action), float(probability)
 
     def choose_mixed(state: Any, mix: Floats, rng: RngState) -> tuple[int, float]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from tombola._formatting import plural
 from tombola._types import Floats, RngState, Rounds
 from tombola.budget.budget import Balance, BudgetRun, BudgetTerms, ResolvedBudget
 from tombola.budget.tracker import (
@@ -280,7 +281,7 @@ class BudgetedFeedback(FeedbackModel):
             table = table.reshape(worst.shape)
         if table.shape != worst.shape or not ((table >= 0) & (table <= worst)).all():
             raise FeedbackError(
-                f"{owner}: cost must be {_count(worst.shape[0], 'action')} x {_count(worst.shape[1], 'resource')}, "
+                f"{owner}: cost must be {plural(worst.shape[0], 'action')} x {plural(worst.shape[1], 'resource')}, "
                 f"from 0 to the worst cost declared, got {' '.join(repr(cost).split())}; declare a larger worst cost "
                 "from the start."
             )
@@ -311,10 +312,6 @@ class BudgetedFeedback(FeedbackModel):
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         return {"loss": losses, "cost": costs}
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _look_ahead(table: RowStream, t: int) -> None:

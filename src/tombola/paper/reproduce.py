@@ -2,12 +2,13 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tombola import __version__
 from tombola._files import make_folder, write_atomic
+from tombola._formatting import plural
 from tombola.paper.base import Claim, Rows, Verdict
 from tombola.paper.faults import FaultResult, run_faults
 from tombola.paper.runner import RunOptions, run_claims
@@ -59,7 +60,14 @@ class ClaimResult(NamedTuple):
 
 
 def reproduce(
-    claims: Sequence[Claim], out: Path, *, full: bool, seed: int, workers: int, inject_faults: bool = False
+    claims: Sequence[Claim],
+    out: Path,
+    *,
+    full: bool,
+    seed: int,
+    workers: int,
+    inject_faults: bool = False,
+    on_done: Callable[[str], None] | None = None,
 ) -> list[ClaimResult]:
     """Run claims and write one page, and a table and charts for each, into `out`.
 
@@ -71,8 +79,9 @@ def reproduce(
     seed: of all units; rows depend on it and not on the number of workers.
     workers: number of threads.
     inject_faults: run every fault too, and list it on the page and in faults.json.
+    on_done: called with the name of each finished claim.
     """
-    options, cache = RunOptions(full, seed, workers), ResultCache(out / "units")
+    options, cache = RunOptions(full, seed, workers, on_done), ResultCache(out / "units")
     make_folder(out)
     all_rows = run_claims([(claim, "") for claim in claims], cache, options)
     faults = run_faults(claims, all_rows, out, cache, options) if inject_faults else []
@@ -143,7 +152,7 @@ def _false_alarm(claim: Claim, rows: Rows) -> str:
     size = claim.sample_size(rows)
     if claim.alpha == 0:
         return f"none: {size:,} exact computations"
-    return f"{size:,} plays; a true claim is refuted with probability {100 * claim.alpha:.2g} % at most"
+    return f"{plural(size, 'play')}; a true claim is refuted with probability {100 * claim.alpha:.2g} % at most"
 
 
 def _write_csv(rows: Rows, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -20,11 +20,18 @@ class RunOptions(NamedTuple):
     full: use the large sizes of a publication instead of the quick ones.
     seed: seed of all units; a unit is one independent piece of work of a claim.
     workers: number of threads.
+    on_done: called with the name of each finished claim, and of its fault if any; None for nobody.
     """
 
     full: bool
     seed: int
     workers: int
+    on_done: Callable[[str], None] | None = None
+
+    def report(self, claim: Claim, fault: str) -> None:
+        """Call `on_done` for a finished claim; `fault` is the name of its fault, or ""."""
+        if self.on_done is not None:
+            self.on_done(f'{claim.name}, "{fault}"' if fault else claim.name)
 
 
 def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
@@ -43,7 +50,11 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
         for unit in claim.units(full=options.full)
     ]
     results = zip(pieces, parallel_map(_run_unit, pieces, workers=options.workers, label="claims"), strict=True)
-    return [[row for _, part in own for row in part] for _, own in groupby(results, key=lambda one: one[0][1])]
+    rows: list[Rows] = []
+    for number, own in groupby(results, key=lambda one: one[0][1]):
+        rows.append([row for _, part in own for row in part])
+        options.report(*claims[number])
+    return rows
 
 
 def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
@@ -56,7 +67,9 @@ def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions)
     options: sizes and seed; `workers` is ignored.
     """
     units = claim.units(full=options.full)
-    return [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
+    rows = [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
+    options.report(claim, fault)
+    return rows
 
 
 def _unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:

@@ -11,6 +11,7 @@ the server was killed, and gets the same tickets.
 from collections.abc import Container, Iterable
 from typing import Any, NamedTuple
 
+from tombola._formatting import plural
 from tombola.errors import ConflictError, ParameterError
 
 # Longest idempotency key and worker name, in characters: a UUID has 36, and both are stored with every request.
@@ -72,7 +73,7 @@ class LeaseTable:
         if lease is not None and (lease.worker != worker or len(lease.tickets) > count):
             raise ConflictError(
                 f"next: expected a new idempotency key for a new request, got {request!r}, the key of a request for "
-                f"{len(lease.tickets)} tickets by another worker or with another count; draw a random key."
+                f"{plural(len(lease.tickets), 'ticket')} by another worker or with another count; draw a random key."
             )
         return lease
 

@@ -15,7 +15,7 @@ from tombola.persistence.session_csv import write_columns
 from tombola.racing.events import Call, Event
 from tombola.racing.options import RaceSettings
 from tombola.readers.cells import id_place, read_cells
-from tombola.readers.columns import MISSING
+from tombola.readers.columns import MISSING, parse_number
 from tombola.readers.names import without_kind_word
 from tombola.readers.units import UNIT_LOSSES, Units
 
@@ -185,7 +185,7 @@ def _ticket(path: Path, line: int, text: str) -> int:
 
 
 def _number(path: Path, line: int, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise TableError(f"{path}: expected a number in line {line}, got {text!r}; write one.") from None
+    number = parse_number(text)
+    if math.isnan(number):
+        raise TableError(f"{path}: expected a number in line {line}, got {text!r}; write one.")
+    return number

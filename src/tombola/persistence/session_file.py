@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from tombola import __version__, _validate
-from tombola._formatting import HtmlTable, format_number, html_block, is_encodable, short_learner, short_repr
+from tombola._formatting import HtmlTable, format_number, html_block, is_encodable, plural, short_learner, short_repr
 from tombola._types import AnyLearner, Floats
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
@@ -405,7 +405,7 @@ class SessionFile(ProcessBound):
             place = self._log.place_of(name) if is_encodable(name) else None
         if place is None:
             raise FeedbackError(
-                f"SessionFile: expected the id of one of the {self.horizon} rows, got {id!r}; check its name."
+                f"SessionFile: expected the id of one of the {plural(self.horizon, 'row')}, got {id!r}; check its name."
             )
         return place
 
@@ -656,8 +656,8 @@ class SessionFile(ProcessBound):
         left = self.horizon - session.round
         if left == 0:
             raise ExhaustedError(
-                f"SessionFile.next: all {self.horizon} rows have been handed out, {len(self._pending(session))} "
-                "are pending; record their outcomes, or start another session."
+                f"SessionFile.next: expected rows that are left, got none of {plural(self.horizon, 'row')}, and "
+                f"{plural(len(self._pending(session)), 'pending ticket')}; record outcomes, or start another session."
             )
         return [self._issue(session) for _ in range(min(count, left))]
 
@@ -738,7 +738,7 @@ def _router_text(session: Session, level: float) -> str:
     now, certificate = session.state, certify_session(session, level)
     if now.model is None and certificate is None:
         used = "no router is in use yet" if not now.trained_on else "features do not help so far: no router is in use"
-        return f"{used}, {now.answered:,} rows answered"
+        return f"{used}, {plural(now.answered, 'row')} answered"
     more = "" if certificate is None else f"; {certificate.text}"
     return f"router in use, capital {now.capital:.4g} rows on average over the guard's draws{more}"
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tombola._formatting import plural
 from tombola._types import Floats, Rounds
 from tombola.errors import ParameterError
 from tombola.readers.units import UNIT_LOSSES, Units
@@ -33,7 +34,7 @@ def session_page(file: "SessionFile") -> str:
     low, high = _interval_range(now, units)
     return render(
         "run.html",
-        title=f"A session of {now.rows:,} rows",
+        title=f"A session of {plural(now.rows, 'row')}",
         lead=f"{now.learner}, seed {now.seed}: rows in random order, one action per row.",
         headline=_headline(now),
         quantity=units.quantity,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tombola._formatting import plural
 from tombola._types import Floats, Rounds
 from tombola.budget.budget import Balance
 from tombola.confidence.certificate import Certificate
@@ -25,6 +26,8 @@ _CHUNK_SIZE = 10_000
 _N_LOGGED = 4
 # Smaller shares of a mix are not reported: they would be printed as 0 %.
 _MIN_SHARE = 0.005
+# Open tickets that the advice names at most.
+_MAX_ADVICE = 3
 
 
 class TicketView:
@@ -164,8 +167,10 @@ class ActionStatus(NamedTuple):
     plays, known, used: numbers of plays, of known losses, and of losses in the interval.
     mean: of the known losses; NaN without any.
     low, high: confidence interval of the mean loss over all rows.
+    open_ticket: number of the first ticket without an outcome, if later outcomes wait for it; else 0.
 
-    The interval uses the losses up to the first pending ticket of the action: late outcomes may differ from early ones.
+    The interval uses the losses up to that ticket: late outcomes may differ from early ones. Later losses only cut it
+    to the range that is certain.
     """
 
     name: str
@@ -175,6 +180,7 @@ class ActionStatus(NamedTuple):
     mean: float
     low: float
     high: float
+    open_ticket: int
 
 
 @dataclass(frozen=True)
@@ -259,13 +265,30 @@ class Status:
 
     @property
     def advice(self) -> str:
-        """How to get narrower intervals, in a sentence; empty if all losses are used."""
-        if not any(action.used < action.known for action in self.actions):
+        """Why an interval is wide, and the remedy, in a sentence; empty if none is.
+
+        It names the open tickets that later outcomes wait for.
+        """
+        waiting: dict[int, list[ActionStatus]] = {}
+        for action in self.actions:
+            if action.open_ticket:
+                waiting.setdefault(action.open_ticket, []).append(action)
+        pending = {one.round for one in self.pending}
+        parts = []
+        for ticket, actions in sorted(waiting.items())[:_MAX_ADVICE]:
+            later = max(action.known - action.used for action in actions)
+            # With full feedback a ticket is one of every action.
+            name = f" of {actions[0].name}" if len(actions) == 1 else ""
+            state = "is pending" if ticket in pending else "was cancelled"
+            count = f"{plural(later, 'later outcome')} {'counts' if later == 1 else 'count'}"
+            parts.append(f"ticket {ticket}{name} {state}, so {count} only a little in the interval")
+        if not parts:
             return ""
-        open_ = "pending or cancelled" if self.cancelled else "pending"
-        return f"the intervals use an action's outcomes up to its first {open_} ticket" + (
-            ": record that one first" if self.pending else ""
-        )
+        # A missing outcome may differ from the others, for example if failures are reported late or never.
+        more = len(waiting) - len(parts)
+        parts += [f"the same holds for {plural(more, 'more ticket')}"] if more else []
+        record = "record the pending outcomes; " if waiting.keys() & pending else ""
+        return f"{'; '.join(parts)}; {record}if an action failed, record the worst outcome, do not cancel"
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain data in the unit of the outcomes; None if unknown.
@@ -310,8 +333,17 @@ def status_of(
     certificate = _certificate_of(view, level)
     plays = np.bincount(view.actions, minlength=len(view.names))
     losses, used = _losses_by_action(view), certificate.counts
+    certificate = certificate.narrowed([known.tolist() for known in losses])
     actions = tuple(
-        ActionStatus(name, int(plays[a]), len(losses[a]), int(used[a]), _mean(losses[a]), *certificate.interval(a))
+        ActionStatus(
+            name,
+            int(plays[a]),
+            len(losses[a]),
+            int(used[a]),
+            _mean(losses[a]),
+            *certificate.interval(a),
+            _first_open(view, a) if used[a] < len(losses[a]) else 0,
+        )
         for a, name in enumerate(view.names[: view.n_actions])
     )
     best = certificate.best
@@ -367,6 +399,16 @@ def _certificate_of(view: TicketView, level: float) -> Certificate:
     losses = view.losses_of(used)
     found = certify(actions[used - 1], losses, actions=view.n_actions, population=view.horizon, level=level)
     return replace(found, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])
+
+
+def _first_open(view: TicketView, action: int) -> int:
+    """Return the number of the first ticket of an action without an outcome.
+
+    With full feedback every ticket is one of every action. One of them must have no outcome.
+    """
+    mine = np.ones(view.round, bool) if view.feedback_model.full_feedback else view.actions == action
+    rounds = np.flatnonzero(mine) + 1
+    return int(rounds[view.until_unanswered(rounds).size])
 
 
 def _losses_by_action(view: TicketView) -> list[Floats]:

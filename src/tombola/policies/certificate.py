@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tombola._formatting import plural
 from tombola._types import Floats, Rounds
 from tombola.confidence import Betting
 from tombola.engine.tickets import ANSWER_INDEX, OUTCOME_START
@@ -50,8 +51,8 @@ class RouterCertificate:
         share = f"{100 * (1 - self.level):g} %"
         if self.left and self.gain_left > 0:
             return (
-                f"what is left ({self.left:,} rows) is answered better by the present router than by any single "
-                f"action, by {self.gain_left:.4f} a row or more ({share})"
+                f"what is left ({plural(self.left, 'row')}) is answered better by the present router than by any "
+                f"single action, by {self.gain_left:.4f} a row or more ({share})"
             )
         return f"not certain yet that the present router beats every single action on the rows left ({share})"
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tombola._formatting import format_number
+from tombola._formatting import format_number, plural
 from tombola._types import Floats
 from tombola.policies.models import Model, actions_of, choose, fill_missing, fit_models
 from tombola.policies.routed import RoutedTrace
@@ -123,7 +123,7 @@ def tree_in_words(pool: Pool) -> tuple[str, ...]:
     for node, conditions in _paths(tree.tree_, pool.feature_names):
         mine = losses[leaves == node]
         action = pool.actions[int(mine.mean(axis=0).argmin())]
-        found.append(f"{' and '.join(conditions) or 'all rows'}: {action} ({len(mine):,} rows)")
+        found.append(f"{' and '.join(conditions) or 'all rows'}: {action} ({plural(len(mine), 'row')})")
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from tombola import _validate
+from tombola._formatting import plural
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetRun
 from tombola.engine.compiler import compile_step
@@ -123,7 +124,7 @@ class FeatureRows:
         count = self.features
         if row.shape != (count,) or np.isinf(row).any():
             raise FeedbackError(
-                f"Session.act: features must be {count} number{'s' * (count > 1)}, NaN for a missing one, got "
+                f"Session.act: features must be {plural(count, 'number')}, NaN for a missing one, got "
                 f"{given!r}; write act(features), or give Session the number of features."
             )
         return row

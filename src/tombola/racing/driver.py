@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
+from tombola._formatting import plural
 from tombola.errors import FeedbackError, SessionError, TombolaError
 from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
 from tombola.pool import frame_index, is_frame
@@ -51,7 +52,7 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, race: Race, log: EventSink) -> None:
-        super().__init__(f"stopped after {race.calls_made} calls; pass error.log as log to continue")
+        super().__init__(f"stopped after {plural(race.calls_made, 'call')}; pass error.log as log to continue")
         self.race, self.log = race, log
 
 
@@ -307,7 +308,7 @@ class _Driver:
         # Failures of the baseline alone are counted by `_check_baseline`, in any order the calls end.
         elif error is not None and self.race.failures >= max(len(self.race.candidates), self._baseline_failures + 1):
             raise SessionError(
-                f"race: expected a loss, but the first {self.race.failures} calls all failed, the last, "
+                f"race: expected a loss, but the first {plural(self.race.failures, 'call')} all failed, the last, "
                 f"{call.candidate} on row {call.row}, with {_reason(error)}; run it by hand to see why."
             ) from error
 
@@ -381,10 +382,10 @@ def progress_line(race: Race) -> str:
     more, ends = race.rows_remaining, race.rows_remaining_range
     estimate = ""
     if more and ends:
-        estimate = f", about {more:,} row{'s' * (more > 1)} to go (90 % range {ends[0]:,} to {ends[1]:,})"
+        estimate = f", about {plural(more, 'row')} to go (90 % range {ends[0]:,} to {ends[1]:,})"
     return (
         f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the race{leading}, "
-        f"{race.calls_made:,} of {race.calls_made + race.calls_saved:,} calls{estimate}"
+        f"{race.calls_made:,} of {plural(race.calls_made + race.calls_saved, 'call')}{estimate}"
     )
 
 

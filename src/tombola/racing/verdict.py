@@ -352,8 +352,8 @@ def _ranks_text(result: Result, rule: Ranks) -> str:
     texts = tuple(f"{rank_text(sets[name])} {name}" for name in result.answer)
     open_ranks = sum(first != last for first, last in sets.values())
     words = (
-        f"{open_ranks} of {len(result.candidates)} ranks are not settled{_scope(result)}; ranks still possible: "
-        f"{_join(texts, _MAX_RANKED)}{_confidence(result)}"
+        f"{open_ranks} of {plural(len(result.candidates), 'rank')} are not settled{_scope(result)}; ranks still "
+        f"possible: {_join(texts, _MAX_RANKED)}{_confidence(result)}"
     )
     return f"{_open_prefix(result)}: {words}"
 
@@ -422,7 +422,7 @@ def _lead(result: Result) -> str:
 
 
 def _candidates(result: Result) -> str:
-    return f"{len(result.candidates)} candidates{_scope(result)}"
+    return f"{plural(len(result.candidates), 'candidate')}{_scope(result)}"
 
 
 def _scope(result: Result) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tombola._formatting import plural
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.report.page import render
 
@@ -23,7 +24,7 @@ def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
     """
     metrics = ranking.metrics if isinstance(ranking, MetricsRanking) else {"": ranking}
     first = next(iter(metrics.values()))
-    lead = f"{len(first.names)} candidates, {first.population:,} rows"
+    lead = f"{plural(len(first.names), 'candidate')}, {plural(first.population, 'row')}"
     if len(metrics) == 1:
         lead += f", read as {first.kind} ({_better(first)}). {first.missing_text}".rstrip()
     else:
@@ -48,7 +49,7 @@ def _section(ranking: Ranking, one: Reading, metric: str) -> dict[str, Any]:
     return {
         "title": f"{metric}, {where}" if metric else where.capitalize(),
         "sentence": one.sentence(),
-        "summary": f"{len(groups)} groups; {pairs}" if len(groups) > 1 else f"One group; {pairs}",
+        "summary": f"{plural(len(groups), 'group')}; {pairs}" if len(groups) > 1 else f"One group; {pairs}",
         "rows": [_row(ranking, one, a, starts) for a in ranking.order()],
         "pairs": _pair_runs(one, ranking.order()),
     }

@@ -65,7 +65,7 @@ class Reading:
         looks = ", however often you look" if self.every_look else ""
         held = f"all rank sets hold simultaneously with probability {1 - self.level:g}{looks}"
         if self.name == "this list":
-            return f"On this list: from {self.rows:,} rows in random order; {held}."
+            return f"On this list: from {plural(self.rows, 'row')} in random order; {held}."
         return f"Beyond this list, for rows like these: {held}."
 
 
@@ -171,7 +171,7 @@ class Ranking:
         needed = self.rows_to_separate(first, second, reading)
         if math.isinf(needed):
             return f"{first} and {second} have the same mean so far; no number of rows is known to separate them."
-        return f"{first} and {second} are not separated by {one.rows:,} rows; about {needed:,.0f} would do it."
+        return f"{first} and {second} are not separated by {plural(one.rows, 'row')}; about {needed:,.0f} would do it."
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
         """Estimate the number of rows that would separate two candidates.
@@ -364,7 +364,7 @@ class MetricsRanking:
                 f" and {len(front) - _MAX_SHOWN} more" if len(front) > _MAX_SHOWN else ""
             )
             where = "On this list" if reading == "this list" else reading.capitalize()
-            found.append(f"{where}: {len(front)} of {count} candidates may be on the Pareto front: {names}.")
+            found.append(f"{where}: {len(front)} of {plural(count, 'candidate')} may be on the Pareto front: {names}.")
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
@@ -386,7 +386,7 @@ class MetricsRanking:
         }
 
     def __str__(self) -> str:
-        parts = [f"{len(self.metrics)} metrics share the level {self.level:g}.", *self.front_sentences()]
+        parts = [f"{plural(len(self.metrics), 'metric')} share the level {self.level:g}.", *self.front_sentences()]
         for name, one in self.metrics.items():
             parts += ["", f"Metric {name}.", str(one)]
         return "\n".join(parts)

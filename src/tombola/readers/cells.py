@@ -3,7 +3,7 @@
 Every format that `read_table` reads is accepted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +35,22 @@ class CellTable(NamedTuple):
     names: tuple[str, ...]
     rows: list[tuple[str, ...]]
     lines: list[int]
+    delimiter: str = ","
+    notes: tuple[str, ...] = ()
+
+
+class CellStream(NamedTuple):
+    """A table as text whose rows are read one by one.
+
+    source: name in messages.
+    rows: line number, from 1, and cells of each row, as many as `names`; can be read once.
+    delimiter: separates the columns of a text table.
+    notes: remarks for the user.
+    """
+
+    source: str
+    names: tuple[str, ...]
+    rows: Iterator[tuple[int, tuple[str, ...]]]
     delimiter: str = ","
     notes: tuple[str, ...] = ()
 
@@ -72,22 +88,30 @@ class RowList(NamedTuple):
         return tuple(row[place] or "(none)" for row in self.cells)
 
 
-def read_cells(path: Path, sheet: str | None = None) -> CellTable:
-    """Read a table as text; blank lines are left out.
+def open_cells(path: Path, sheet: str | None = None) -> CellStream:
+    """Open a table as text; blank lines are left out, and text is read lazily.
 
-    Raises TableError if the file is empty or no table with named columns.
+    Raises TableError if the file is empty or no table with named columns; also while rows are read.
 
-    path: a table in any format that `read_table` reads.
+    path: a table in any format that `read_table` reads, also FILE::SHEET.
     sheet: of an Excel file; None if it has only one.
     """
-    if path.exists() and suffix_of(path) not in (*_TEXT_SUFFIXES, ".txt"):
+    is_text = path.exists() and suffix_of(path) in (*_TEXT_SUFFIXES, ".txt")
+    if not is_text and (path.exists() or "::" in str(path)):
         return _from_columns(path, sheet)
     table = text_table(path)
-    found = [(line, tuple(cell.strip() for cell in row)) for line, row in table.rows if any(map(str.strip, row))]
     if not table.header:
         raise TableError(f"{path}: expected a header and rows, got an empty file; add them.")
+    rows = ((line, tuple(cell.strip() for cell in row)) for line, row in table.rows if any(map(str.strip, row)))
+    return CellStream(str(path), tuple(table.header), rows, table.delimiter, tuple(table.notes))
+
+
+def read_cells(path: Path, sheet: str | None = None) -> CellTable:
+    """Read a whole table as text, as `open_cells` does."""
+    stream = open_cells(path, sheet)
+    found = list(stream.rows)
     lines, rows = [line for line, _ in found], [row for _, row in found]
-    return CellTable(str(path), tuple(table.header), rows, lines, table.delimiter, tuple(table.notes))
+    return CellTable(stream.source, stream.names, rows, lines, stream.delimiter, stream.notes)
 
 
 def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
@@ -166,11 +190,11 @@ def _check_distinct(table: CellTable, place: int) -> None:
         seen[row[place]] = line
 
 
-def _from_columns(path: Path, sheet: str | None) -> CellTable:
+def _from_columns(path: Path, sheet: str | None) -> CellStream:
     read = read_file(str(path), ReadOptions(sheet=sheet))
     if not isinstance(read, Columns):
         raise TableError(f"{path}: expected a list with named columns, got an array; save the list as CSV or Excel.")
     texts: list[Sequence[str]] = [column.labels for column in read.columns]
-    rows = [tuple(row) for row in zip(*texts, strict=True)]
-    lines = range(2, len(rows) + 2) if read.lines is None else read.lines.tolist()
-    return CellTable(read.source, tuple(column.name for column in read.columns), rows, list(lines), notes=read.notes)
+    lines = range(2, read.rows + 2) if read.lines is None else read.lines.tolist()
+    rows = zip(lines, map(tuple, zip(*texts, strict=True)), strict=True)
+    return CellStream(read.source, tuple(column.name for column in read.columns), rows, notes=read.notes)

@@ -211,6 +211,20 @@ def parse_cell(cell: Any) -> _ParsedCell:
     return _ParsedCell(number, AMBIGUOUS_POINT if has_ambiguous_point(text) else PLAIN)
 
 
+def parse_number(cell: Any) -> float:
+    """Return the number in a cell, with a point or a decimal comma; NaN without one.
+
+    >>> [parse_number(cell) for cell in ("0.5", " 0,5", "1,234", "yes", "inf", "")]
+    [0.5, 0.5, nan, nan, nan, nan]
+    """
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        found = parse_cell(cell)
+        number = math.nan if found.number is None or found.notation != COMMA else found.number
+    return number if math.isfinite(number) else math.nan
+
+
 def has_ambiguous_point(text: str) -> bool:
     """Return whether the point in a number may separate thousands, as in "1.234".
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola._formatting import join_names, option_text
+from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats, Rounds
 from tombola.errors import TableError
 from tombola.readers.columns import MISSING, Column, Columns, columns_from_rows
@@ -191,8 +191,8 @@ def _encode_category(table: Columns, column: Column) -> _Encoded:
     if len(counts) > max(2.0, _MAX_LEVEL_SHARE * len(cells)):
         raise TableError(
             f"{table.source}: expected numbers or categories in the feature {column.name!r}, got {len(counts):,} "
-            f"different words in {len(cells):,} rows; write {option_text('text', [column.name])} for free text, or "
-            "leave it out."
+            f"different words in {plural(len(cells), 'row')}; write {option_text('text', [column.name])} for free "
+            "text, or leave it out."
         )
     # Sorted by frequency, then by name, so that the encoding does not depend on the order of the rows.
     ranked = sorted(counts, key=lambda level: (-counts[level], level))

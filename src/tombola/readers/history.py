@@ -8,12 +8,13 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.formats.delimited import text_table
+from tombola.readers.cells import open_cells
+from tombola.readers.columns import parse_number
 from tombola.readers.names import is_id_name
 
 
 def read_history(path: Path, rows: Sequence[str] | None = None, column: str | None = None) -> tuple[list[str], Floats]:
-    """Return the row ids and the numbers of a CSV or TSV table, shape (rows, h).
+    """Return the row ids and the numbers of a table, shape (rows, h).
 
     The table has a column of row ids and h >= 1 columns of numbers, such as the losses of candidates that do not take
     part. Raises TableError if a number or a row is missing.
@@ -21,16 +22,16 @@ def read_history(path: Path, rows: Sequence[str] | None = None, column: str | No
     rows: ids that must all occur; the numbers are in their order. None for all rows, in the order of the file.
     column: name of the column of ids; None for the one with a usual name, such as id.
     """
-    text = text_table(path)
-    places = [place for place, name in enumerate(text.header) if (name == column if column else is_id_name(name))]
-    if len(places) != 1 or len(text.header) < 2:
+    table = open_cells(path)
+    places = [place for place, name in enumerate(table.names) if (name == column if column else is_id_name(name))]
+    if len(places) != 1 or len(table.names) < 2:
         raise TableError(
-            f"{path}: expected one column of row ids and columns of numbers, got {', '.join(text.header[:20])}; "
+            f"{path}: expected one column of row ids and columns of numbers, got {', '.join(table.names[:20])}; "
             "write a header such as id,a,b."
         )
     found: dict[str, list[float]] = {}
-    for line, cells in text.rows:
-        name = cells[places[0]].strip()
+    for line, cells in table.rows:
+        name = cells[places[0]]
         if name in found:
             raise TableError(f"{path}: expected each row once, got {name!r} a second time in line {line}; drop it.")
         found[name] = [_number(path, line, cell) for place, cell in enumerate(cells) if place != places[0]]
@@ -44,10 +45,7 @@ def read_history(path: Path, rows: Sequence[str] | None = None, column: str | No
 
 
 def _number(path: Path, line: int, text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise TableError(f"{path}: expected a number in every cell, got {text.strip()!r} in line {line}; write one.")
+    number = parse_number(text)
+    if math.isnan(number):
+        raise TableError(f"{path}: expected a number in every cell, got {text!r} in line {line}; write one.")
     return number

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tombola._formatting import join_names, option_text
+from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats, Rounds
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, notation_notes
@@ -73,8 +73,8 @@ def read_long(table: Columns, options: ReadOptions, action: Column, *, average: 
     costs = stack_costs({column.name: _pivot(table, column, cells, average=average) for column in cost_columns})
     delay = table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
     notes = [
-        f"a long table: {len(row_names)} rows (column {ids.name!r}), {len(names)} actions (column {action.name!r}: "
-        f"{join_names(names)}), values in column {value.name!r}",
+        f"a long table: {plural(len(row_names), 'row')} (column {ids.name!r}), {plural(len(names), 'action')} (column "
+        f"{action.name!r}: {join_names(names)}), values in column {value.name!r}",
         *([f"delays from column {delay.name!r}"] if delay else []),
         *([f"costs from columns {join_names([column.name for column in cost_columns])}"] if cost_columns else []),
         *notation_notes([value, *cost_columns]),
@@ -133,8 +133,8 @@ def _check_size(table: Columns, rows: int, names: list[str]) -> None:
         )
     if rows * len(names) > max(_MAX_SPARSE_CELLS, 20 * table.rows):
         raise TableError(
-            f"{table.source}: expected a line for each of {rows} rows and {len(names)} actions, got {table.rows} "
-            "lines; check the columns with the rows and the actions, or name them with "
+            f"{table.source}: expected a line for each of {plural(rows, 'row')} and {plural(len(names), 'action')}, "
+            f"got {table.rows} lines; check the columns with the rows and the actions, or name them with "
             f"{option_text('ids', 'NAME')} and {option_text('action', 'NAME')}."
         )
 

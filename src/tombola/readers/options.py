@@ -72,6 +72,7 @@ class ParsedTable(NamedTuple):
     feature_names: a name for each feature
     possible_features: ignored numeric columns that could be features
     strata: the group of each row, from the column of the option `by`; None without it
+    id_column: name of the column of ids of a wide table; "" without one
     """
 
     source: str
@@ -90,6 +91,7 @@ class ParsedTable(NamedTuple):
     feature_names: tuple[str, ...] = ()
     possible_features: tuple[str, ...] = ()
     strata: tuple[str, ...] | None = None
+    id_column: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:

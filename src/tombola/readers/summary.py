@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import join_names, option_text, truncate
+from tombola._formatting import join_names, option_text, plural, truncate
 from tombola.errors import TableError
 from tombola.readers.columns import TIMEOUT_NOTE
 from tombola.readers.groups import GroupRow, group_rows
-from tombola.readers.names import Kind
+from tombola.readers.names import IDS, Kind
 from tombola.readers.options import ParsedTable, ReadOptions
 from tombola.readers.table import parse_table
 from tombola.readers.to_pool import (
@@ -23,6 +23,8 @@ from tombola.readers.to_pool import (
 
 # Actions and rows in the sample of a table: as many as fit on a terminal.
 _SAMPLE_ACTIONS, _SAMPLE_ROWS = 6, 3
+# Share of incomplete rows from which a race is offered: it uses every filled cell, and dropping the rows does not.
+_MANY_INCOMPLETE = 0.05
 # Placeholder of the time limit of a table with timeouts, in a command to complete.
 _LIMIT = "LIMIT"
 
@@ -52,6 +54,11 @@ class TableSummary(NamedTuple):
         return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values) and not self.has_timeouts
 
     @property
+    def has_many_blanks(self) -> bool:
+        """Whether so many rows are incomplete that dropping them would lose much."""
+        return self._n_incomplete >= _MANY_INCOMPLETE * len(self.parsed.values) > 0 and not self.has_timeouts
+
+    @property
     def has_timeouts(self) -> bool:
         """Whether cells state a timeout, such as TO or >60; they count as missing."""
         return any(note.startswith(TIMEOUT_NOTE) for note in self.parsed.notes)
@@ -72,7 +79,7 @@ class TableSummary(NamedTuple):
         if parsed.delays is not None:
             facts.append(("delays", f"{_range_text(parsed.delays)} rounds{_missing_suffix(parsed.delays)}"))
         if parsed.groups:
-            groups = [f"{name} ({count} groups)" for name, count in parsed.groups.items()]
+            groups = [f"{name} ({plural(count, 'group')})" for name, count in parsed.groups.items()]
             facts.append(("groups", join_names(groups, limit=12)))
         if parsed.features is not None:
             names = join_names(parsed.feature_names, limit=12, length=40)
@@ -116,21 +123,38 @@ class TableSummary(NamedTuple):
     def next_steps(self, command: str, source: str) -> list[tuple[str, str]]:
         """Return pairs (purpose, command) of the commands to run next.
 
-        Both directions are offered if the names state none. A half-finished table is continued as a race.
+        Both directions are offered if the names state none. A half-finished table is only continued as a race.
 
         command: command line of compare on this table; the options it needs and lacks are appended.
         source: path of the table, for the command of a race.
         """
-        kinds: tuple[Kind, ...] = (self.parsed.kind,) if self.parsed.kind else ("scores", "losses")
-        directions = [f"if {'higher' if kind == 'scores' else 'lower'} is better" for kind in kinds]
-        if self.is_unfinished:
-            purpose = "finish the table as a race, which needs only some of the missing cells"
-            purposes = [purpose] if len(kinds) == 1 else [f"{purpose}, {one}" for one in directions]
-            return [(text, self._race_command(source, kind)) for text, kind in zip(purposes, kinds, strict=True)]
-        purposes = ["compare the learners"] if len(kinds) == 1 else directions
+        kinds, directions = self._directions()
+        if self.is_unfinished and (races := self.race_steps(source)):
+            return races
+        purposes = directions or ["compare the learners"]
         words = command.split()
         needed = [[one for one in self.needed_options(kind) if one.split()[0] not in words] for kind in kinds]
         return [(text, " ".join([command, *options])) for text, options in zip(purposes, needed, strict=True)]
+
+    def race_steps(self, source: str) -> list[tuple[str, str]]:
+        """Return (purpose, command) of a race that starts from the cells of a table.
+
+        Empty without many blanks, and without a file or a column of ids, which a race needs.
+
+        source: path of the table, or FILE::SHEET; "-" is standard input.
+        """
+        if not self.has_many_blanks or not self.parsed.id_column or source == "-":
+            return []
+        kinds, directions = self._directions()
+        purpose = "finish the table as a race, which needs only some of the missing cells"
+        purposes = [f"{purpose}, {one}" for one in directions] or [purpose]
+        return [(text, self._race_command(source, kind)) for text, kind in zip(purposes, kinds, strict=True)]
+
+    def _directions(self) -> tuple[tuple[Kind, ...], list[str]]:
+        """Return the possible directions, and their conditions; no condition if one is stated."""
+        if self.parsed.kind:
+            return (self.parsed.kind,), []
+        return ("scores", "losses"), ["if higher is better", "if lower is better"]
 
     def _race_command(self, source: str, kind: Kind) -> str:
         """Return the command that continues a half-finished table as a race.
@@ -140,6 +164,8 @@ class TableSummary(NamedTuple):
         out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"
         candidates = ",".join(f'"{name}"' if "," in name else name for name in self.parsed.names)
         words = ["tombola", "race", "start", source, "--candidates", candidates, "--known", source, f"--{kind}"]
+        id_column = self.parsed.id_column
+        words += [] if id_column.lower() in IDS else ["--id", id_column]
         low, high = self._value_range()
         if low < 0 or high > 1:
             words += ["--range", ",".join(f"{end:g}" for end in suggested_range(low, high))]
@@ -182,14 +208,18 @@ class TableSummary(NamedTuple):
         rows, incomplete = self.parsed.values.shape[0], self._n_incomplete
         if not incomplete:
             return "none"
-        text = f"{self.n_missing:,} cells ({self.n_missing / self.parsed.values.size:.0%})"
+        text = f"{plural(self.n_missing, 'cell')} ({self.n_missing / self.parsed.values.size:.0%})"
         if self.n_missing:
             text += f", the first in {self._first_missing()}"
         if self.has_timeouts:
             return f"{text}; write your time limit for {_LIMIT} below: every timeout counts as it"
         if self.is_unfinished:
-            return f"{text}; {incomplete:,} of {rows:,} rows are incomplete: a half-finished table"
-        return f"{text}; without the {incomplete:,} incomplete rows the answer is about the other {rows - incomplete:,}"
+            hint = "" if self.parsed.id_column else ", which needs a column id to be finished as a race"
+            return f"{text}; {incomplete:,} of {plural(rows, 'row')} incomplete: a half-finished table{hint}"
+        return (
+            f"{text}; without the {plural(incomplete, 'incomplete row')} the answer is about the other "
+            f"{rows - incomplete:,}"
+        )
 
     def _first_missing(self) -> str:
         row, action = np.argwhere(np.isnan(self.parsed.values))[0].tolist()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import join_names, option_text
+from tombola._formatting import join_names, option_text, plural
 from tombola._types import Rounds
 from tombola.errors import TableError
 from tombola.pool import Pool
@@ -154,12 +154,14 @@ def _missing_error(
         worst, limit = option_text("missing", "worst"), option_text("range", (0.0, 60.0))
         advice = f"with timeouts write {worst} and the time limit, such as {limit}: each counts as the limit"
     elif count <= MAX_DROPPED_SHARE * rows:
-        advice = f"write {option_text('missing', 'drop')}, and the answer is about the other {rows - count:,} rows"
+        advice = (
+            f"write {option_text('missing', 'drop')}, and the answer is about the other {plural(rows - count, 'row')}"
+        )
     else:
         advice = "fill them in, or finish the table with a race, which needs few of its cells"
     return TableError(
         f"{parsed.source}: expected a {'number' if without_value.any() else 'cost or delay'} in {place}, and cells are "
-        f"missing in {count} of {rows} rows; {advice}."
+        f"missing in {count} of {plural(rows, 'row')}; {advice}."
     )
 
 
@@ -174,7 +176,10 @@ def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTabl
         delays=None if parsed.delays is None else parsed.delays[complete],
         features=None if parsed.features is None else parsed.features[complete],
         strata=None if parsed.strata is None else tuple(np.array(parsed.strata, dtype=object)[complete]),
-        notes=[*parsed.notes, f"dropped {int(incomplete.sum())} of {len(incomplete)} rows, which have missing cells"],
+        notes=[
+            *parsed.notes,
+            f"dropped {int(incomplete.sum())} of {plural(len(incomplete), 'row')}, which have missing cells",
+        ],
     )
 
 
@@ -188,10 +193,10 @@ def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
                 f"{option_text('ignore')}, or fill them in."
             )
         largest = np.nanmax(costs, axis=(0, 1), keepdims=True)
-        notes.append(f"filled in {int(np.isnan(costs).sum())} missing costs with the largest one")
+        notes.append(f"filled in {plural(int(np.isnan(costs).sum()), 'missing cost')} with the largest one")
         costs = np.where(np.isnan(costs), largest, costs)
     if delays is not None and np.isnan(delays).any():
-        notes.append(f"took {int(np.isnan(delays).sum())} missing delays as feedback that never comes")
+        notes.append(f"took {plural(int(np.isnan(delays).sum()), 'missing delay')} as feedback that never comes")
         delays = np.where(np.isnan(delays), float(len(delays)), delays)
     return parsed._replace(costs=costs, delays=delays, notes=notes)
 
@@ -200,7 +205,9 @@ def _fill_losses(losses: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
     if losses.dtype.kind != "f" or not np.isnan(losses).any():
         return losses, []
     count = int(np.isnan(losses).sum())
-    return np.where(np.isnan(losses), losses.dtype.type(1), losses), [f"counted {count} missing cells as loss 1"]
+    return np.where(np.isnan(losses), losses.dtype.type(1), losses), [
+        f"counted {plural(count, 'missing cell')} as loss 1"
+    ]
 
 
 def _limits(

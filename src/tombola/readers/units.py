@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tombola.errors import TableError
-from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, parse_cell
+from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, PERCENT, parse_cell
 
 
 class Units(NamedTuple):
@@ -51,6 +51,9 @@ class Units(NamedTuple):
         # 1,234 may also be 1234: it is a value only if that is too large.
         if notation == AMBIGUOUS_COMMA and float(text.replace(",", "")) <= self.high:
             return None
+        # 75% is 0.75: where numbers go up to 100, it may mean either.
+        if notation == PERCENT and self.high > 1.0:
+            return None
         return None if number is None or not self.low <= number <= self.high else self.loss(number)
 
     @property
@@ -81,16 +84,13 @@ class Units(NamedTuple):
         >>> Units(0, 10).parse_loss("t.csv", 2, "a", "5")
         0.5
         """
-        try:
-            number = float(cell)
-        except ValueError:
-            number = float("nan")
-        if not self.low <= number <= self.high:
+        loss = self.parse(cell)
+        if loss is None:
             raise TableError(
                 f"{source}: expected a number from {self.low:g} to {self.high:g} in line {line}, column {name}, got "
                 f"{cell!r}; repair it, or give the range of the numbers with --range LOW,HIGH."
             )
-        return self.loss(number)
+        return loss
 
 
 # Unit of losses in [0, 1]: no conversion.

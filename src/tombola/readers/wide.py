@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tombola._formatting import join_names, option_text
+from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import PERCENT, Column, Columns, notation_notes
@@ -74,7 +74,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     kind, unit = direction_of([action.name for action in actions])
     used = [*actions, *(table.by_name[name] for name in assigned.columns)]
     notes = [
-        f"a wide table: {table.rows} rows, {len(names)} actions ({join_names(names)})",
+        f"a wide table: {plural(table.rows, 'row')}, {plural(len(names), 'action')} ({join_names(names)})",
         *([f"ids from column {ids.name!r}"] if ids else []),
         *([f"delays from column {delay.name!r}"] if delay else []),
         *name_notes, *assigned.notes(), *_ignored_notes(ignored), *notation_notes(used),
@@ -92,6 +92,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         unit=unit,
         ignored=ignored,
         groups=_groups(table, ignored),
+        id_column="" if ids is None else ids.name,
         possible_features=possible_features(table, [name for name in ignored if ignored[name] != AS_REQUESTED]),
     )
 

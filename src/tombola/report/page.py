@@ -8,7 +8,7 @@ import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tombola._formatting import escape_control
+from tombola._formatting import escape_control, plural
 from tombola.report.chart import Chart
 from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw_chart, label_edge, spots, svg_text
 
@@ -56,7 +56,7 @@ def render(template: str, **values: object) -> str:
     environment = Environment(
         autoescape=True, loader=loader, undefined=StrictUndefined, trim_blocks=True, finalize=_plain
     )
-    environment.filters["ours"] = Markup
+    environment.filters |= {"ours": Markup, "plural": plural}
     return environment.get_template(template).render(palette=_palette(), **values)
 
 

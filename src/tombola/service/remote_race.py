@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from tombola._formatting import plural
 from tombola.errors import ConflictError, ParameterError, SessionError
 from tombola.racing.driver import Log, loss_and_cost
 from tombola.racing.events import Call, Event
@@ -132,8 +133,8 @@ class _RemoteWorker:
             await self._flush()
         elif len(self._held) >= len(self._settings.candidates):
             raise SessionError(
-                f"race run: expected a loss, but the first {len(self._held)} calls on this machine all failed, the "
-                f"last, {call.candidate} on row {call.row}, with {error!r}; run it by hand to see why."
+                f"race run: expected a loss, but the first {plural(len(self._held), 'call')} on this machine all "
+                f"failed, the last, {call.candidate} on row {call.row}, with {error!r}; run it by hand to see why."
             ) from error
 
     async def _flush(self) -> None:

@@ -8,7 +8,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from tombola._formatting import escape_control
+from tombola._formatting import escape_control, plural
 from tombola.service import parsing
 from tombola.service.problems import ProblemError
 
@@ -31,7 +31,7 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     finalize=lambda value: escape_control(value) if type(value) is str else value,
 )
-_ENVIRONMENT.filters["path"] = lambda text: quote(text, safe="")
+_ENVIRONMENT.filters |= {"path": lambda text: quote(text, safe=""), "plural": plural}
 
 
 def page(template: str, status: int = 200, **values: Any) -> Response:

@@ -62,7 +62,7 @@ def test_text_table(content: str, name: str, expected: Any, write: Write) -> Non
     [
         ("", "got 0 lines"),
         ("\n\n", "got 0 lines"),
-        ("a,b\n", "got 1 lines"),
+        ("a,b\n", "got 1 line;"),
         ("a,b\n0,1\n0\n", "got 1 in line 3"),
         ("a,b\n\n0,1\n\n0,1,1\n", "got 3 in line 5"),
         ("a,b\n0,good\n", "line 2, column 'b', got 'good'"),

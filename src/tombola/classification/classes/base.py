@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from tombola._formatting import plural
 from tombola._types import Floats, RngState, Rounds
 from tombola.classification.pool import LabelledPool
 from tombola.errors import PoolError
@@ -91,7 +92,7 @@ class HypothesisClass(ABC):
         """Raise PoolError unless rows with this number of features fit the class."""
         if self.dimensions is not None and dimensions != self.dimensions:
             raise PoolError(
-                f"{type(self).__name__}: rows must have {self.dimensions} feature{'s' * (self.dimensions > 1)}, "
+                f"{type(self).__name__}: rows must have {plural(self.dimensions, 'feature')}, "
                 f"got {dimensions}; choose the columns first, or write Stumps({dimensions})."
             )
 

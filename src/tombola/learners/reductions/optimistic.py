@@ -18,6 +18,7 @@ from tombola.bounds import by_indices
 from tombola.bounds.common import capped
 from tombola.engine.compiler import Kernel, compile_loop, compiles
 from tombola.engine.compiler import compiled as always_compiled
+from tombola.engine.runner import reject_invalid_action
 from tombola.engine.state_vector import flatten, lazy_zeros, mix_slice, unflattener
 from tombola.errors import ParameterError
 from tombola.feedback.base import make_choose
@@ -146,10 +147,13 @@ def _simulate(base: Learner, state: _State, horizon: int, rounds: int, rng: RngS
     horizon: horizon of the base; `rounds` of them are simulated.
     """
     plays = np.zeros(state.seen.size)
-    memory, run = _compile_simulation(base, plays.size, horizon, compiled=compiles())
-    return int(
-        run(memory.copy(), rng, _SimulatedHistory(state.past, state.known, keep_probabilities(state)), rounds, plays)
-    ), plays
+    initial, run = _compile_simulation(base, plays.size, horizon, compiled=compiles())
+    memory, history = initial.copy(), _SimulatedHistory(state.past, state.known, keep_probabilities(state))
+    try:
+        return int(run(memory, rng, history, rounds, plays)), plays
+    except IndexError as error:
+        reject_invalid_action(base, memory, error)
+        raise
 
 
 def _simulation_length(state: _State) -> int:

@@ -89,8 +89,8 @@ def _read_path(path: Path, options: ReadOptions) -> ParsedTable | Columns:
     suffix = suffix_of(path)
     if suffix not in _BY_SUFFIX:
         raise TableError(
-            f"{path}: expected a table that ends in {', '.join(_BY_SUFFIX)}, got one that ends in {suffix!r}; "
-            "convert it to CSV."
+            f"{path}: expected a table that ends in {', '.join(_BY_SUFFIX)}, got one that ends in "
+            f"{path.suffix.lower() or suffix!r}; convert it to CSV."
         )
     try:
         return _BY_SUFFIX[suffix].read(path, options)

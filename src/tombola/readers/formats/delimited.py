@@ -14,7 +14,7 @@ from zlib import error as zlib_error
 
 import numpy as np
 
-from tombola._formatting import is_number, join_names, option_text
+from tombola._formatting import is_number, join_names, option_text, plural
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import (
@@ -74,10 +74,10 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
         check_memory(str(path), 16 * len(numbers) * len(header) + sum(builder.text_size for builder in builders))
         blank += len(chunk) - len(filled)
     if blank and len(header) > 1:
-        notes = [*notes, f"left out {blank:,} blank lines"]
+        notes = [*notes, f"left out {plural(blank, 'blank line')}"]
     if not numbers:
         raise TableError(
-            f"{path}: expected a header and at least one row, got {int(bool(header))} lines; "
+            f"{path}: expected a header and at least one row, got {plural(int(bool(header)), 'line')}; "
             "write a line with the names of the actions and a line for each row."
         )
     columns = [builder.build() for builder in builders]
@@ -213,7 +213,7 @@ def _skip_comments(lines: Iterator[str]) -> tuple[int, str, list[str]]:
         elif line.strip() and not count:
             return above, line, []
         elif line.strip():
-            return above, line, [f"left out {count} lines of comments, which begin with #"]
+            return above, line, [f"left out {plural(count, 'line')} of comments, which begin with #"]
     return 0, comment, []
 
 
@@ -253,7 +253,7 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
             if len(row) != width:
                 hint = " (if that is for decimal commas, put quotes around the cells)" if len(row) == 2 * width else ""
                 raise TableError(
-                    f"{path}: expected {width} columns as in the header, got {len(row)} in line {number}; "
+                    f"{path}: expected {plural(width, 'column')} as in the header, got {len(row)} in line {number}; "
                     f"repair that line{hint}."
                 )
             yield number, row

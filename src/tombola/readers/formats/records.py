@@ -12,7 +12,7 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from tombola._formatting import join_names, option_text, truncate
+from tombola._formatting import join_names, option_text, plural, truncate
 from tombola.errors import TableError
 from tombola.readers.columns import Columns, columns_from_rows
 from tombola.readers.formats.delimited import text_lines
@@ -86,13 +86,15 @@ def read_excel(path: Path, options: ReadOptions) -> Columns:
     """
     name, rows = _sheet_rows(path, options.sheet)
     if len(rows) < 2:
-        raise TableError(f"{path}: expected names and rows in sheet {name!r}, got {len(rows)} lines; name another.")
+        raise TableError(
+            f"{path}: expected names and rows in sheet {name!r}, got {plural(len(rows), 'line')}; name another."
+        )
     width = max(at + 1 for at, cell in enumerate(rows[0][1]) if cell is not None)
     wider = next((line for line, row in rows if any(cell is not None for cell in row[width:])), None)
     if wider is not None:
         raise TableError(
-            f"{path}: expected {width} columns as in line {rows[0][0]} of sheet {name!r}, got more in line {wider}; "
-            "put the names of all columns into the first line."
+            f"{path}: expected {plural(width, 'column')} as in line {rows[0][0]} of sheet {name!r}, got more in line "
+            f"{wider}; put the names of all columns into the first line."
         )
     names = ["" if cell is None else str(cell).strip() for cell in rows[0][1][:width]]
     cells = ([*row, *[None] * width][:width] for _, row in rows[1:])
