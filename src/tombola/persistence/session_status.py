@@ -408,7 +408,7 @@ def _first_open(view: TicketView, action: int) -> int:
     """
     mine = np.ones(view.round, bool) if view.feedback_model.full_feedback else view.actions == action
     rounds = np.flatnonzero(mine) + 1
-    return int(rounds[view.until_unanswered(rounds).size])
+    return int(rounds[view._until_unanswered(rounds).size])
 
 
 def _losses_by_action(view: TicketView) -> list[Floats]:
