@@ -169,6 +169,37 @@ def test_history_with_known_incumbent_saves_calls() -> None:
     assert calls[1] < calls[0]
 
 
+def run_times(*, is_known: bool) -> InformedRule:
+    """Return a race on losses with rare large values after 15 rows and one fit.
+
+    Candidate 0 is the best, and on file or not; candidate 1 leads on these rows by luck.
+    """
+    rng = np.random.default_rng(6)
+    times = np.exp(rng.normal(-3.5, 1.2, (60, 1)) + rng.normal(0.0, 0.3, (60, 6)))
+    table = (times * [1.0, 1.2, 3.0, 1.0, 1.5, 2.0]).clip(0, 1)
+    table[:15, 1] = 0.9 * table[:15, 0]
+    names = tuple("abc")
+    known = {"a": table[:, 0]} if is_known else None
+    side = SideInformation.of(names, [str(row) for row in range(60)], known, table[:, 3:])
+    informed = InformedRule(RaceSettings(names, level=1e-9).rule(60), side, lambda n: n + 14)
+    for row in range(15):
+        informed.update(row, table[row, :3].copy())
+    assert informed.rule.leader == 1
+    return informed
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_known_opponent_and_ceiling_allow_larger_bets(is_known: bool) -> None:
+    """A known opponent is preferred to the leader, and low predictions against it to precise ones."""
+    informed = run_times(is_known=is_known)
+    predicted = informed.sums.predicted[15:, 2]
+    assert informed.rule.state.opponent[2] == (0 if is_known else 1)
+    assert (np.count_nonzero(predicted == predicted.max()) > 3) == is_known
+    # The largest bet is about 1 / -low.
+    low = informed.rule.state.residual_low[2, 0]
+    assert low == pytest.approx(-predicted.max()) if is_known else low < -0.9
+
+
 def test_history_is_refused_for_infinite_population() -> None:
     with pytest.raises(ParameterError, match="population"):
         Race(["a", "b"], 3, history=[[0.1], [0.2], [0.3]], population=math.inf)

@@ -89,7 +89,6 @@ class PredictedMean:
         error = value - (0.5 + self.total) / (1.0 + self.count)
         self._squares += error * error
         self._fit.order[self.count], self._fit.mean_targets[self.count, 0] = row, value
-        self._fit.losses[self.count, 0] = value
         self._left[row] = False
         self.count, self.total = self.count + 1, self.total + value
         self._reject_impossible()
@@ -159,7 +158,6 @@ class PredictedMean:
 
     def _refit(self) -> None:
         n = self.count
-        self._fit.mean_targets[:n, 0] = self._fit.losses[:n, 0]
         if self._kernel is None:
             with expected_rounds(self.population * FIT_ROUNDS, 1):
                 self._kernel = compile_loop(fit_mean, (self._fit, n))

@@ -32,6 +32,8 @@ FIRST_FIT, MIN_INTERVAL, FIT_GROWTH = 6, 5, 1.25
 _PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
 # Least prior scale of a loading: keeps components with equal loadings.
 _MIN_SCALE = 1e-9
+# Variance of a loss around its first prediction if history has no losses, and the least one otherwise.
+_UNKNOWN_NOISE, _MIN_NOISE = 0.125, 1e-3
 # Largest predicted deviation of a candidate from the mean of all, in standard deviations of its own: rare large ones
 # would limit the bets.
 _DEVIATION_LIMIT = 1.5
@@ -43,37 +45,43 @@ FIT_ROUNDS = 25.0
 class Fit(NamedTuple):
     """Regression of the losses on components of history; built by `new_fit`.
 
-    N rows, k candidates, q components.
+    N rows, k candidates, q components. Matrices with N rows are stored by columns: loops over rows are vectorised.
 
-    components         (N, q) principal components of history, of variance 1
+    components         (N, q) principal components of history: mean 0, variance 1, uncorrelated
     intercept          mean loss of the history columns; 1/2 if they are not losses
-    prior              (q,) mean of the loadings of the history columns
-    scales             (2, q) prior scale of the loadings: of the mean of the candidates, of their deviations
+    prior, scale       (q,) mean of the loadings of the history columns, and their standard deviation
+    noise              variance of a history column around the mean of all columns; 1/8 if they are not losses
     order, losses      (N,), (N, k) counted rows and their losses, in the order of counting
     fitted             (k,) workspace: candidates that are fitted
-    mean_targets, mean_fits, mean_errors   (N, 1) workspace of the first level
+    mean_targets, mean_errors   (N, 2) workspace of the first level: mean losses, without and with the prior subtracted,
+                       and their leave-one-out errors
+    mean_fits          (N, 1) workspace: predicted mean of the candidates
     targets, fits, errors   (N, k) workspace of the second level: losses to fit, predictions, leave-one-out errors
-    scores             (N, q) workspace: components of the counted rows, rotated
+    centred, scores    (N, q) workspace: components of the counted rows, centred and scaled; the same rotated
+    factors            (N,) workspace: leave-one-out error / residual
     gram, axes         (q, q) workspace: Gram matrix, its eigenvectors
     centre, values, inverse   (q,) workspace: mean components of the counted rows, eigenvalues; 1 / (those + penalty)
-    cross, weights     (q, k) workspace: products of scores and targets, coefficients
-    means, line        (k,) workspace: mean targets, one row
+    cross, weights     (q, max(k, 2)) workspace: products of scores and targets; coefficients
+    means, ceilings    (max(k, 2),) workspace: mean targets, largest predictions
     """
 
     components: Floats
     intercept: float
     prior: Floats
-    scales: Floats
+    scale: Floats
+    noise: float
     order: Floats
     losses: Floats
     fitted: Floats
     mean_targets: Floats
-    mean_fits: Floats
     mean_errors: Floats
+    mean_fits: Floats
     targets: Floats
     fits: Floats
     errors: Floats
+    centred: Floats
     scores: Floats
+    factors: Floats
     gram: Floats
     axes: Floats
     centre: Floats
@@ -82,7 +90,7 @@ class Fit(NamedTuple):
     cross: Floats
     weights: Floats
     means: Floats
-    line: Floats
+    ceilings: Floats
 
 
 def new_fit(history: Floats, columns: int) -> Fit:
@@ -91,16 +99,19 @@ def new_fit(history: Floats, columns: int) -> Fit:
     history: known numbers of each row, such as losses of earlier candidates, shape (rows, history columns).
     columns: number k of columns to predict.
     """
-    components, intercept, prior, scales = _components_of(history)
-    rows, q, k = len(history), components.shape[1], columns
-    cells, column = (rows, k), (rows, 1)
+    components, intercept, prior, scale = _components_of(history)
+    rows, q, k, most = len(history), components.shape[1], columns, max(columns, 2)
+
+    def cells(width: int) -> Floats:
+        return np.zeros((rows, width), order="F")
+
     return Fit(
-        components=components, intercept=intercept, prior=prior, scales=scales, order=np.zeros(rows),
-        losses=np.zeros(cells), fitted=np.zeros(k), mean_targets=np.zeros(column), mean_fits=np.zeros(column),
-        mean_errors=np.zeros(column), targets=np.zeros(cells), fits=np.zeros(cells), errors=np.zeros(cells),
-        scores=np.zeros((rows, q)), gram=np.zeros((q, q)), axes=np.zeros((q, q)), centre=np.zeros(q),
-        values=np.zeros(q), inverse=np.zeros(q), cross=np.zeros((q, k)), weights=np.zeros((q, k)),
-        means=np.zeros(k), line=np.zeros(k),
+        components=components, intercept=intercept, prior=prior, scale=scale, noise=_noise_of(history),
+        order=np.zeros(rows), losses=cells(k), fitted=np.zeros(k), mean_targets=cells(2), mean_errors=cells(2),
+        mean_fits=cells(1), targets=cells(k), fits=cells(k), errors=cells(k), centred=cells(q), scores=cells(q),
+        factors=np.zeros(rows), gram=np.zeros((q, q)), axes=np.zeros((q, q)), centre=np.zeros(q), values=np.zeros(q),
+        inverse=np.zeros(q), cross=np.zeros((q, most)), weights=np.zeros((q, most)), means=np.zeros(most),
+        ceilings=np.ones(most),
     )  # fmt: skip
 
 
@@ -128,61 +139,40 @@ def next_fit(n: int) -> int:
 def fit_mean(fit: Any, n: int) -> None:
     """Fit the mean of the candidates to the first n counted rows; a kernel.
 
-    This is the first of two levels; `fit_deviations` is the second.
+    This is the first of two levels; `fit_deviations` is the second. The prediction may start from the mean of the
+    history columns; the smaller leave-one-out error decides.
 
-    fit: a `Fit`; `mean_targets` is read, `mean_fits` and `mean_errors` are written.
+    fit: a `Fit`; the first column of `mean_targets` is read, `mean_fits` and the first column of `mean_errors` are
+        written.
     """
-    scale, targets = fit.scales[0], fit.mean_targets
-    _find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
-    error = _ridge(
-        targets, fit.scores, fit.values, fit.inverse, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1
-    )
-    _subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, 1.0)
-    other = _ridge(
-        targets, fit.scores, fit.values, fit.inverse, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1
-    )
-    uses_prior = 1.0 if other < error else 0.0
-    if uses_prior == 0.0:
-        _subtract_prior(fit.components, fit.order, fit.centre, fit.prior, targets, n, -1.0)
-        _ridge(
-            targets, fit.scores, fit.values, fit.inverse, fit.cross, fit.weights, fit.means, fit.line, fit.errors, n, 1
-        )
-    _predict(
-        fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, uses_prior, fit.means,
-        fit.mean_fits, 1,
-    )  # fmt: skip
+    _find_axes(fit.components, fit.order, fit.scale, fit.centre, fit.centred, fit.gram, n)
+    _decompose(fit.gram, fit.axes, fit.values)
+    _rotate_scores(fit.centred, fit.axes, fit.scores, n)
+    _subtract_prior(fit.components, fit.order, fit.centre, fit.prior, fit.mean_targets, n)
+    error = _ridge(fit, fit.mean_targets, fit.mean_errors, n, 0, 1)
+    chosen = 1 if _ridge(fit, fit.mean_targets, fit.mean_errors, n, 1, 2) < error else 0
+    _predict(fit, fit.mean_fits, chosen, 0, float(chosen))
     for i in range(n):
-        fit.mean_errors[i, 0] = fit.errors[i, 0]
+        fit.mean_errors[i, 0] = fit.mean_errors[i, chosen]
 
 
 def fit_deviations(fit: Any, n: int, count: int) -> None:
     """Fit the deviations of the candidates from their mean; a kernel.
 
-    This is the second of two levels, after `fit_mean`.
+    This is the second of two levels, after `fit_mean`. Predicted deviations are limited to 1.5 standard deviations of
+    their own: the largest predicted difference bounds the bets, and rare large ones cost more than they explain.
 
     fit: a `Fit`; `targets` is read, `fits` and `errors` are written.
     n: number of counted rows.
     count: number of fitted candidates, the first columns of `targets`.
     """
-    scale = fit.scales[1]
-    _find_axes(fit.components, fit.order, scale, fit.centre, fit.gram, fit.axes, fit.values, fit.scores, n)
-    _ridge(
-        fit.targets,
-        fit.scores,
-        fit.values,
-        fit.inverse,
-        fit.cross,
-        fit.weights,
-        fit.means,
-        fit.line,
-        fit.errors,
-        n,
-        count,
-    )
-    _predict(
-        fit.components, fit.centre, scale, fit.axes, fit.weights, fit.cross, fit.prior, 0.0, fit.means,
-        fit.fits, count,
-    )  # fmt: skip
+    _ridge(fit, fit.targets, fit.errors, n, 0, count)
+    for c in range(count):
+        mean, deviation = _predict(fit, fit.fits, c, c, 0.0)
+        low, high = mean - _DEVIATION_LIMIT * deviation, mean + _DEVIATION_LIMIT * deviation
+        fits = fit.fits[:, c]
+        for row in range(fits.size):
+            fits[row] = min(max(fits[row], low), high)
 
 
 @no_inline
@@ -191,194 +181,192 @@ def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: i
 
     losses: of the counted rows, shape (N, k).
     fitted: indices of the candidates that are fitted, the first `count` entries.
-    mean_targets, targets: outputs, the mean (N, 1) and the deviations (N, k).
+    mean_targets, targets: outputs, the mean (first column) and the deviations (N, k).
     n, count: number of counted rows, and of fitted candidates.
     """
+    mean = mean_targets[:, 0]
     for i in range(n):
-        total = 0.0
-        for c in range(count):
-            total += losses[i, int(fitted[c])]
-        mean_targets[i, 0] = total / count
-        for c in range(count):
-            targets[i, c] = losses[i, int(fitted[c])] - total / count
-
-
-@no_inline
-def _find_axes(
-    components: Any, order: Any, scale: Any, centre: Any, gram: Any, axes: Any, values: Any, scores: Any, n: int
-) -> None:
-    """Centre, scale and rotate the components of the counted rows.
-
-    The rotated ones, `scores`, are uncorrelated.
-
-    components, order: as in `Fit`; the first n rows of `order` are used.
-    scale: of each component, shape (q,).
-    centre, gram, axes, values, scores: outputs, as in `Fit`.
-    """
-    q = centre.size
-    for j in range(q):
-        total = 0.0
+        mean[i] = 0.0
+    for c in range(count):
+        _add(losses[:, int(fitted[c])], 1.0 / count, mean, n)
+    for c in range(count):
+        column, target = losses[:, int(fitted[c])], targets[:, c]
         for i in range(n):
-            total += components[int(order[i]), j]
-        centre[j] = total / n
-        for m in range(q):
-            gram[j, m] = 0.0
-    for i in range(n):
-        row = int(order[i])
-        for j in range(q):
-            z = scale[j] * (components[row, j] - centre[j])
-            for m in range(q):
-                gram[j, m] += z * (scale[m] * (components[row, m] - centre[m]))
-    _decompose(gram, axes, values)
-    for i in range(n):
-        row = int(order[i])
-        for m in range(q):
-            scores[i, m] = 0.0
-        for j in range(q):
-            z = scale[j] * (components[row, j] - centre[j])
-            for m in range(q):
-                scores[i, m] += z * axes[j, m]
+            target[i] = column[i] - mean[i]
 
 
 @no_inline
-def _subtract_prior(components: Any, order: Any, centre: Any, prior: Any, targets: Any, n: int, sign: float) -> None:
-    """Subtract the prediction by the prior loadings from the targets, in place.
+def dot(one: Any, two: Any, n: int) -> float:
+    """Return the sum of one[i] * two[i] over the first n entries.
+
+    Four partial sums, in a fixed order: vectorised, and the same bits on every machine.
+    """
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for i in range(0, n - 3, 4):
+        a += one[i] * two[i]
+        b += one[i + 1] * two[i + 1]
+        c += one[i + 2] * two[i + 2]
+        d += one[i + 3] * two[i + 3]
+    for i in range(n - n % 4, n):
+        a += one[i] * two[i]
+    return (a + b) + (c + d)
+
+
+@no_inline
+def _add(column: Any, factor: float, result: Any, n: int) -> None:
+    """Add factor * column to the first n entries of a result, in place."""
+    for i in range(n):
+        result[i] += factor * column[i]
+
+
+@no_inline
+def _find_axes(components: Any, order: Any, scale: Any, centre: Any, centred: Any, gram: Any, n: int) -> None:
+    """Centre and scale the components of the counted rows; write their Gram matrix.
+
+    components, order, scale: as in `Fit`; the first n rows of `order` are used.
+    centre, centred, gram: outputs, as in `Fit`.
+    """
+    for j in range(centre.size):
+        column, total = centred[:, j], 0.0
+        for i in range(n):
+            column[i] = components[int(order[i]), j]
+            total += column[i]
+        centre[j] = total / n
+        for i in range(n):
+            column[i] = scale[j] * (column[i] - centre[j])
+        for m in range(j + 1):
+            gram[j, m] = dot(column, centred[:, m], n)
+            gram[m, j] = gram[j, m]
+
+
+@no_inline
+def _rotate_scores(centred: Any, axes: Any, scores: Any, n: int) -> None:
+    """Write centred @ axes into the first n rows of `scores`; its columns are uncorrelated."""
+    for m in range(axes.shape[1]):
+        column = scores[:, m]
+        for i in range(n):
+            column[i] = 0.0
+        for j in range(axes.shape[0]):
+            _add(centred[:, j], axes[j, m], column, n)
+
+
+@no_inline
+def _subtract_prior(components: Any, order: Any, centre: Any, prior: Any, targets: Any, n: int) -> None:
+    """Write the first column of the targets minus the prior prediction into the second.
 
     components, order, centre, prior: as in `Fit`.
-    targets: shape (N, 1); the first n rows are changed.
-    sign: 1 subtracts, -1 adds it again.
+    targets: shape (N, 2); n rows of the second column are written.
     """
     for i in range(n):
         row, total = int(order[i]), 0.0
         for j in range(centre.size):
             total += (components[row, j] - centre[j]) * prior[j]
-        targets[i, 0] -= sign * total
+        targets[i, 1] = targets[i, 0] - total
 
 
-@no_inline
-def _ridge(
-    targets: Any, scores: Any, values: Any, inverse: Any, cross: Any, weights: Any, means: Any, line: Any,
-    errors: Any, n: int, count: int,
-) -> float:  # fmt: skip
-    """Regress targets on scores; return the sum of squared leave-one-out errors.
+def _ridge(fit: Any, targets: Any, errors: Any, n: int, first: int, last: int) -> float:
+    """Regress columns of targets on the scores; return the sum of squared leave-one-out errors.
 
     The penalty is chosen by exact leave-one-out, pooled over columns. "No prediction", a constant, is the first choice:
     another one must be better.
 
-    targets, scores, values: as in `Fit`.
-    weights, means, errors: outputs: coefficients and means of the columns, leave-one-out errors.
-    inverse, cross, line: workspace.
-    n, count: number of counted rows, and of columns.
+    fit: a `Fit`; `means` and `weights` of the columns are written.
+    targets: shape (N, columns).
+    errors: output, leave-one-out errors.
+    n: number of counted rows.
+    first, last: range of columns.
     """
-    q = values.size
-    for c in range(count):
-        total = 0.0
+    for c in range(first, last):
+        target, total = targets[:, c], 0.0
         for i in range(n):
-            total += targets[i, c]
-        means[c] = total / n
-    for j in range(q):
-        for c in range(count):
-            cross[j, c] = 0.0
-    for i in range(n):
-        for j in range(q):
-            for c in range(count):
-                cross[j, c] += scores[i, j] * (targets[i, c] - means[c])
-    choice = math.inf
-    best = _leave_one_out(targets, scores, values, inverse, cross, weights, means, line, errors, n, count, choice)
+            total += target[i]
+        fit.means[c] = total / n
+        for j in range(fit.values.size):
+            fit.cross[j, c] = dot(fit.scores[:, j], target, n)
+    best, choice = _leave_one_out(fit, targets, errors, n, first, last, math.inf), math.inf
+    error = best
     for p in range(len(_PENALTIES)):
-        penalty = _PENALTIES[p]
-        error = _leave_one_out(targets, scores, values, inverse, cross, weights, means, line, errors, n, count, penalty)
+        error = _leave_one_out(fit, targets, errors, n, first, last, _PENALTIES[p])
         if error < best - 1e-12:
-            best, choice = error, penalty
-    return _leave_one_out(targets, scores, values, inverse, cross, weights, means, line, errors, n, count, choice)
+            best, choice = error, _PENALTIES[p]
+    return _leave_one_out(fit, targets, errors, n, first, last, choice)
 
 
-@no_inline
-def _leave_one_out(
-    targets: Any, scores: Any, values: Any, inverse: Any, cross: Any, weights: Any, means: Any, line: Any,
-    errors: Any, n: int, count: int, penalty: float,
-) -> float:  # fmt: skip
+def _leave_one_out(fit: Any, targets: Any, errors: Any, n: int, first: int, last: int, penalty: float) -> float:
     """Return the sum of squared leave-one-out errors for one penalty.
 
-    targets, scores, values, cross, means: as in `Fit`.
-    weights, errors: outputs.
-    inverse, line: workspace.
-    n, count: number of counted rows, and of columns.
+    fit, targets, errors, n, first, last: as in `_ridge`; `weights` of the columns are written.
     penalty: of the ridge regression; infinite predicts a constant.
     """
-    total, q = 0.0, values.size
-    for j in range(q):
-        inverse[j] = 1.0 / (values[j] + penalty)
-        for c in range(count):
-            weights[j, c] = cross[j, c] * inverse[j]
-    for i in range(n):
-        # Leverage of a row: 1 - leverage is the factor between its residual and its leave-one-out error.
-        leverage = 1.0 / n
-        for c in range(count):
-            line[c] = targets[i, c] - means[c]
-        if penalty < math.inf:
-            for j in range(q):
-                z = scores[i, j]
-                leverage += z * z * inverse[j]
-                for c in range(count):
-                    line[c] -= z * weights[j, c]
-        factor = 1.0 / max(1.0 - leverage, 1e-6)
-        for c in range(count):
-            error = line[c] * factor
-            errors[i, c] = error
-            total += error * error
+    total, q = 0.0, fit.values.size if penalty < math.inf else 0
+    for j in range(fit.values.size):
+        fit.inverse[j] = 1.0 / (fit.values[j] + penalty)
+        for c in range(first, last):
+            fit.weights[j, c] = fit.cross[j, c] * fit.inverse[j]
+    _leverage(fit.scores, fit.inverse, fit.factors, n, q)
+    for c in range(first, last):
+        _residuals(targets[:, c], fit.means[c], fit.scores, fit.weights, fit.factors, errors[:, c], n, q, c)
+        total += dot(errors[:, c], errors[:, c], n)
     return total
 
 
 @no_inline
-def _predict(
-    components: Any, centre: Any, scale: Any, axes: Any, weights: Any, loadings: Any, prior: Any, uses_prior: float,
-    means: Any, fits: Any, count: int,
-) -> None:  # fmt: skip
-    """Write the predictions of the last ridge regression for all rows.
+def _leverage(scores: Any, inverse: Any, factors: Any, n: int, q: int) -> None:
+    """Write 1 / (1 - leverage) of the counted rows: leave-one-out error / residual.
 
-    components, centre, axes, weights, prior, means: as in `Fit`.
-    scale: of each component, shape (q,).
-    loadings: workspace, (q, k).
-    uses_prior: 1 adds the prediction by the prior loadings, 0 does not.
-    fits: output, (N, k); the first `count` columns are written.
+    scores, inverse: as in `Fit`; q components are used.
+    factors: output, (N,).
     """
-    q = centre.size
+    for i in range(n):
+        factors[i] = 1.0 / n
     for j in range(q):
-        for c in range(count):
-            loadings[j, c] = uses_prior * prior[j]
-        for m in range(q):
-            for c in range(count):
-                loadings[j, c] += scale[j] * axes[j, m] * weights[m, c]
-    for row in range(components.shape[0]):
-        for c in range(count):
-            fits[row, c] = means[c]
-        for j in range(q):
-            z = components[row, j] - centre[j]
-            for c in range(count):
-                fits[row, c] += z * loadings[j, c]
+        column, size = scores[:, j], inverse[j]
+        for i in range(n):
+            factors[i] += column[i] * column[i] * size
+    for i in range(n):
+        factors[i] = 1.0 / max(1.0 - factors[i], 1e-6)
 
 
 @no_inline
-def limit_deviations(fits: Any, count: int) -> None:
-    """Limit predicted deviations to 1.5 standard deviations of their own; a kernel.
+def _residuals(
+    target: Any, mean: float, scores: Any, weights: Any, factors: Any, errors: Any, n: int, q: int, c: int
+) -> None:
+    """Write the leave-one-out errors of one column.
 
-    The largest predicted difference bounds the bets; rare large ones cost more than they explain.
-
-    fits: predicted deviation of each row and candidate, shape (N, k), changed in place.
-    count: number of fitted candidates, the first columns.
+    target, errors: one column each, (N,); n entries of `errors` are written.
+    mean: of the target.
+    scores, weights, factors: as in `Fit`; q components and column c of the weights are used.
     """
-    rows = fits.shape[0]
-    for c in range(count):
-        mean, square = 0.0, 0.0
-        for row in range(rows):
-            mean += fits[row, c]
-        mean /= rows
-        for row in range(rows):
-            square += (fits[row, c] - mean) * (fits[row, c] - mean)
-        limit = _DEVIATION_LIMIT * math.sqrt(square / rows)
-        for row in range(rows):
-            fits[row, c] = min(max(fits[row, c], mean - limit), mean + limit)
+    for i in range(n):
+        errors[i] = target[i] - mean
+    for j in range(q):
+        _add(scores[:, j], -weights[j, c], errors, n)
+    for i in range(n):
+        errors[i] *= factors[i]
+
+
+def _predict(fit: Any, fits: Any, c: int, column: int, uses_prior: float) -> tuple[float, float]:
+    """Write the predictions of a ridge regression for all rows; return mean and deviation.
+
+    fit: a `Fit`; column c of `weights` and `means` is used.
+    fits: output, (N, columns).
+    column: the column of `fits` that is written.
+    uses_prior: 1 adds the prediction by the prior loadings, 0 does not.
+    """
+    mean, square, rows, result = fit.means[c], 0.0, fits.shape[0], fits[:, column]
+    for j in range(fit.centre.size):
+        loading = 0.0
+        for m in range(fit.centre.size):
+            loading += fit.axes[j, m] * fit.weights[m, c]
+        fit.inverse[j] = uses_prior * fit.prior[j] + fit.scale[j] * loading
+        # The components have mean 0 and variance 1, and are uncorrelated.
+        mean -= fit.centre[j] * fit.inverse[j]
+        square += fit.inverse[j] * fit.inverse[j]
+    for row in range(rows):
+        result[row] = mean
+    for j in range(fit.centre.size):
+        _add(fit.components[:, j], fit.inverse[j], result, rows)
+    return mean, math.sqrt(square)
 
 
 @no_inline
@@ -431,17 +419,32 @@ def _rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
         axes[i, j], axes[i, m] = cosine * one - sine * two, sine * one + cosine * two
 
 
+def _noise_of(history: Floats) -> float:
+    """Return `noise` of a `Fit`, both means of rows and of columns left out; history: shape (rows, h)."""
+    rows, h = history.shape
+    if not _is_loss(history) or h < 2:
+        return _UNKNOWN_NOISE
+    deviations = history - history.sum(axis=0) / rows
+    deviations -= deviations.sum(axis=1, keepdims=True) / h
+    return max(float((deviations**2).sum() / (rows * (h - 1))), _MIN_NOISE)
+
+
+def _is_loss(history: Floats) -> bool:
+    """Return whether all numbers are in [0, 1], so that history may be losses of other candidates."""
+    return bool(((history >= 0.0) & (history <= 1.0)).all())
+
+
 def _components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
     """Return the principal components of history, and the loadings of its columns.
 
     Returns components (rows, q) of variance 1, mean of history (1/2 if it is not losses), mean of the loadings (q,),
-    and their scales (2, q): about 0, and about their mean.
+    and their standard deviation (q,).
 
     history: shape (rows, h).
     """
     rows, h = history.shape
     centred = history - history.sum(axis=0) / rows
-    is_loss = bool(((history >= 0.0) & (history <= 1.0)).all())
+    is_loss = _is_loss(history)
     if not is_loss:
         # Features in other units have no loadings in units of the loss.
         deviation = np.sqrt((centred**2).sum(axis=0) / rows)
@@ -463,12 +466,12 @@ def _components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
     order = np.argsort(-values, kind="stable")
     order = order[values[order] > 1e-12 * max(float(values.max()), 1e-300)]
     if not order.size:
-        return np.zeros((rows, 1)), intercept, np.zeros(1), np.full((2, 1), _MIN_SCALE)
+        return np.zeros((rows, 1), order="F"), intercept, np.zeros(1), np.full(1, _MIN_SCALE)
     size = np.sqrt(values[order] / rows)
     loadings = basis[:, order] * size
     mean = loadings.sum(axis=0) / h if is_loss else np.zeros(order.size)
-    scales = [np.sqrt(((loadings - centre) ** 2).sum(axis=0) / h) + _MIN_SCALE for centre in (0.0, mean)]
-    return products[:, order] / size, intercept, mean, np.stack(scales)
+    scale = np.sqrt(((loadings - mean) ** 2).sum(axis=0) / h) + _MIN_SCALE
+    return np.asfortranarray(products[:, order] / size), intercept, mean, scale
 
 
 def _principal_subspace(

@@ -16,10 +16,10 @@ from tombola._types import Floats, Order, Rows
 from tombola.confidence.regression import (
     FIT_ROUNDS,
     Fit,
+    dot,
     fit_deviations,
     fit_mean,
     initial_prediction,
-    limit_deviations,
     new_fit,
     next_fit,
     split_losses,
@@ -28,17 +28,23 @@ from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
 from tombola.racing.known import SideInformation
+from tombola.racing.rules.bets import MIN_VARIANCE, PRIOR_ROWS, largest_growth, shrunk_edge
 from tombola.racing.rules.elimination import Elimination
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
     step: Kernel
 
+# Ceilings of the predictions that are tried, as shares of the largest prediction.
+_CEILINGS = (1.0, 0.5, 0.25, 0.125)
+# Rows of the list on which ceilings are compared, about.
+_COMPARED_ROWS = 256
+
 
 class _RowSums(NamedTuple):
     """Known losses and predictions, and their sums over the rows left.
 
-    N rows, k candidates.
+    N rows, k candidates. `unknown` and `predicted` are stored by columns: loops over rows are vectorised.
 
     known, unknown     (N, k) known losses, 0 where unknown; 1 where the answer is not on file
     predicted          (N, k) present predictions; the known loss where it is known. One row if there is no history
@@ -96,11 +102,15 @@ class InformedRule:
         if self.fit is not None:
             state = self.rule.state
             if self._initial_low is None:
-                arguments = (self.sums.predicted, self.sums.unknown, self.sums.left, state.active, state.residual_low)
+                arguments = (
+                    self.sums.predicted, self.sums.unknown, self.sums.left, state.active, self.fit.targets,
+                    self.fit.fits, state.residual_low,
+                )  # fmt: skip
                 with expected_rounds(self.rule.rows * self.rule.candidates, self.rule.candidates):
                     self._kernel("bound", _bound_residuals, arguments)(*arguments)
                 self._initial_low = state.residual_low.copy()
             state.residual_low[:] = self._initial_low
+            state.prior_noise[:] = np.where(np.isnan(self._side.known).any(axis=0), self.fit.noise, 0.0)
 
     def update(self, row: int, losses: Floats) -> None:
         """Process the next row of the shuffled list.
@@ -144,10 +154,13 @@ class InformedRule:
             return
         self.fit.order[n - len(rows) : n] = rows
         self.fit.losses[n - len(rows) : n] = losses
-        if n >= self._next_fit and not self.rule.done:
+        if self._next_fit <= n < self.rule.rows and not self.rule.done:
             self._next_fit = self._schedule(n)
             state = self.rule.state
-            arguments = (self.fit, self.sums, n, state.active, state.residual_low, state.residual_variance)
+            arguments = (
+                self.fit, self.sums, n, state.active, state.total_loss, state.opponent, state.residual_low,
+                state.residual_variance,
+            )  # fmt: skip
             with expected_rounds(self.rule.rows * FIT_ROUNDS, len(state.wealth)):
                 self._kernel("fit", _refit, arguments)(*arguments)
             state.fitted_rows[0] = n
@@ -169,7 +182,8 @@ def _new_sums(side: SideInformation, fit: Fit | None) -> _RowSums:
     if fit is not None:
         predicted = np.where(is_known, known, initial_prediction(fit)[:, None])
     return _RowSums(
-        known=known, unknown=np.where(is_known, 0.0, 1.0), predicted=predicted, left=np.ones(len(known)),
+        known=known, unknown=np.asfortranarray(~is_known, float), predicted=np.asfortranarray(predicted),
+        left=np.ones(len(known)),
         known_left=known.sum(axis=0), n_known_left=is_known.sum(axis=0).astype(float),
         predicted_left=predicted.sum(axis=0), predicted_seen=np.zeros(known.shape[1]),
     )  # fmt: skip
@@ -240,13 +254,16 @@ def _begin_row(sums: Any, state: Any, row: int) -> None:
     sums.left[row] = 0.0
 
 
-def _refit(fit: Fit, sums: _RowSums, n: int, active: Any, residual_low: Any, residual_variance: Any) -> None:
+def _refit(
+    fit: Fit, sums: _RowSums, n: int, active: Any, total_loss: Any, opponent: Any, residual_low: Any,
+    residual_variance: Any,
+) -> None:  # fmt: skip
     """Fit the predictions of the active candidates to the n counted rows.
 
     They hold from the next row on.
 
     fit, sums: changed in place.
-    active: shape (k,), 1 for active candidates.
+    active, total_loss, opponent: shape (k,), as in `EliminationState`.
     residual_low, residual_variance: outputs, (k, k), as in `EliminationState`.
     """
     count = 0
@@ -257,27 +274,73 @@ def _refit(fit: Fit, sums: _RowSums, n: int, active: Any, residual_low: Any, res
     split_losses(fit.losses, fit.fitted, fit.mean_targets, fit.targets, n, count)
     fit_mean(fit, n)
     fit_deviations(fit, n, count)
-    limit_deviations(fit.fits, count)
-    _set_predictions(sums.predicted, sums.unknown, fit.fitted, fit.mean_fits, fit.fits, count)
+    for c in range(count):
+        o = int(opponent[int(fit.fitted[c])])
+        fit.ceilings[c] = 1.0
+        if o >= 0 and active[o] > 0.0 and sums.n_known_left[o] >= sums.left.size - n:
+            total = total_loss[int(fit.fitted[c])]
+            fit.ceilings[c] = _best_ceiling(fit, sums.left, total, total_loss[o] + sums.known_left[o], n, c)
+    _set_predictions(sums.predicted, sums.unknown, fit.fitted, fit.mean_fits, fit.fits, fit.ceilings, count)
     _sum_predictions(sums.predicted, sums.left, sums.predicted_left, sums.predicted_seen)
-    _bound_residuals(sums.predicted, sums.unknown, sums.left, active, residual_low)
-    _gather_errors(sums.unknown, fit.order, fit.fitted, fit.mean_errors, fit.errors, fit.fits, n, count)
+    _bound_residuals(sums.predicted, sums.unknown, sums.left, active, fit.targets, fit.fits, residual_low)
+    _gather_errors(
+        sums.unknown, fit.order, fit.losses, fit.fitted, fit.mean_errors, fit.errors, fit.ceilings, fit.fits, n, count
+    )
     _estimate_variances(fit.fits, active, residual_variance, n)
 
 
+def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int, c: int) -> float:
+    """Return the ceiling of the predictions of a candidate against a known opponent.
+
+    The largest prediction bounds the bets there: a low ceiling allows large bets, a high one leaves less variance. The
+    choice has the largest expected growth of the wealth.
+
+    fit: a `Fit`, after both levels are fitted.
+    left: as in `_RowSums`.
+    total, known_total: total loss of the candidate on the n counted rows, and of its opponent on the list.
+    c: position of the candidate in `fit.fitted`.
+    """
+    rows, a, largest, best, ceiling = left.size, int(fit.fitted[c]), 0.0, -math.inf, 1.0
+    for row in range(rows):
+        largest = max(largest, left[row] * (fit.mean_fits[row, 0] + fit.fits[row, c]))
+    gain = rows / (rows - n)
+    for j in range(len(_CEILINGS)):
+        limit, mean, square, predicted, compared = _CEILINGS[j] * min(largest, 1.0), 0.0, 0.0, 0.0, 0.0
+        for i in range(n):
+            loss = fit.losses[i, a]
+            error = loss - min(max(loss - fit.mean_errors[i, 0] - fit.errors[i, c], 0.0), limit)
+            mean += error / n
+            square += error * error / n
+        for row in range(0, rows, 1 + rows // _COMPARED_ROWS):
+            predicted += left[row] * min(max(fit.mean_fits[row, 0] + fit.fits[row, c], 0.0), limit)
+            compared += left[row]
+        variance = max(square - mean * mean, MIN_VARIANCE)
+        edge = gain * shrunk_edge(gain * (total - n * known_total / rows), gain * n + PRIOR_ROWS, variance)
+        reach = limit - predicted / max(compared, 1.0) + (known_total - total) / (rows - n)
+        growth = largest_growth(edge, variance, reach)
+        if growth > best:
+            best, ceiling = growth, limit
+    return ceiling
+
+
 @no_inline
-def _set_predictions(predicted: Any, unknown: Any, fitted: Any, mean_fits: Any, fits: Any, count: int) -> None:
-    """Write predicted losses in [0, 1] where the answer is not on file.
+def _set_predictions(
+    predicted: Any, unknown: Any, fitted: Any, mean_fits: Any, fits: Any, ceilings: Any, count: int
+) -> None:
+    """Write predicted losses between 0 and a ceiling where the answer is not on file.
 
     predicted, unknown: as in `_RowSums`; `predicted` is changed in place.
     fitted: numbers of the fitted candidates, the first `count` are used.
     mean_fits, fits: predicted mean of the candidates (N, 1), and deviations from it (N, k), by position in `fitted`.
+    ceilings: largest prediction of each, by position in `fitted`.
     """
-    for row in range(predicted.shape[0]):
-        for c in range(count):
-            a = int(fitted[c])
-            if unknown[row, a] > 0.0:
-                predicted[row, a] = min(max(mean_fits[row, 0] + fits[row, c], 0.0), 1.0)
+    mean = mean_fits[:, 0]
+    for c in range(count):
+        a, ceiling = int(fitted[c]), ceilings[c]
+        result, is_unknown, deviation = predicted[:, a], unknown[:, a], fits[:, c]
+        for row in range(mean.size):
+            value = min(max(mean[row] + deviation[row], 0.0), ceiling)
+            result[row] = value if is_unknown[row] > 0.0 else result[row]
 
 
 @no_inline
@@ -288,18 +351,17 @@ def _sum_predictions(predicted: Any, left: Any, predicted_left: Any, predicted_s
     predicted_left, predicted_seen: outputs, shape (k,).
     """
     for a in range(predicted_left.size):
-        predicted_left[a] = 0.0
-        predicted_seen[a] = 0.0
-    for row in range(left.size):
-        for a in range(predicted_left.size):
-            if left[row] > 0.0:
-                predicted_left[a] += predicted[row, a]
-            else:
-                predicted_seen[a] += predicted[row, a]
+        column, total = predicted[:, a], 0.0
+        predicted_left[a] = dot(column, left, left.size)
+        for row in range(left.size):
+            total += column[row]
+        predicted_seen[a] = total - predicted_left[a]
 
 
 @no_inline
-def _bound_residuals(predicted: Any, unknown: Any, left: Any, active: Any, residual_low: Any) -> None:
+def _bound_residuals(
+    predicted: Any, unknown: Any, left: Any, active: Any, least: Any, most: Any, residual_low: Any
+) -> None:
     """Write the smallest possible d - g over the rows left, for all pairs.
 
     d is the difference of the losses of two active candidates, g the predicted one. A minimum over the rows left now
@@ -307,44 +369,58 @@ def _bound_residuals(predicted: Any, unknown: Any, left: Any, active: Any, resid
 
     predicted, unknown, left: as in `_RowSums`.
     active: shape (k,).
+    least, most: workspace, (N, k).
     residual_low: output, (k, k).
     """
-    k = active.size
+    k, rows = active.size, left.size
+    for a in range(k):
+        if active[a] > 0.0:
+            # Unknown losses of b are at least 0, those of o at most 1; known ones are as predicted.
+            low, high, column, is_unknown = least[:, a], most[:, a], predicted[:, a], unknown[:, a]
+            for row in range(rows):
+                low[row] = -is_unknown[row] * column[row] if left[row] > 0.0 else math.inf
+                high[row] = is_unknown[row] * (1.0 - column[row])
     for b in range(k):
         for o in range(k):
-            residual_low[b, o] = math.inf
-    for row in range(left.size):
-        if left[row] > 0.0:
-            for b in range(k):
-                if active[b] > 0.0:
-                    # Unknown losses of b are at least 0, those of o at most 1; known ones are as predicted. The inner
-                    # loop has no other branch, so that it is vectorised.
-                    least = -unknown[row, b] * predicted[row, b]
-                    for o in range(k):
-                        value = least - unknown[row, o] * (1.0 - predicted[row, o])
-                        residual_low[b, o] = value if value < residual_low[b, o] else residual_low[b, o]
+            if b != o and active[b] > 0.0 and active[o] > 0.0:
+                residual_low[b, o] = _smallest_difference(least[:, b], most[:, o])
+
+
+@no_inline
+def _smallest_difference(one: Any, two: Any) -> float:
+    """Return the minimum of one - two; four partial minima, so that it is vectorised."""
+    n = one.size
+    a, b, c, d = math.inf, math.inf, math.inf, math.inf
+    for i in range(0, n - 3, 4):
+        p, q, r, s = one[i] - two[i], one[i + 1] - two[i + 1], one[i + 2] - two[i + 2], one[i + 3] - two[i + 3]
+        a = p if p < a else a
+        b = q if q < b else b
+        c = r if r < c else c
+        d = s if s < d else d
+    for i in range(n - n % 4, n):
+        a = min(a, one[i] - two[i])
+    return min(min(a, b), min(c, d))
 
 
 @no_inline
 def _gather_errors(
-    unknown: Any, order: Any, fitted: Any, mean_errors: Any, errors: Any, gathered: Any, n: int, count: int
-) -> None:
+    unknown: Any, order: Any, losses: Any, fitted: Any, mean_errors: Any, errors: Any, ceilings: Any, gathered: Any,
+    n: int, count: int,
+) -> None:  # fmt: skip
     """Write the leave-one-out errors of all candidates on the counted rows.
 
     Answers on file have error 0.
 
     unknown: as in `_RowSums`.
-    order, fitted, mean_errors, errors: as in `Fit`.
-    gathered: output, (N, k); its first n rows are written.
+    order, losses, fitted, mean_errors, errors, ceilings: as in `Fit`.
+    gathered: output, (N, k); the first n rows of the fitted candidates are written.
     n, count: number of counted rows, and of fitted candidates.
     """
-    for i in range(n):
-        for a in range(gathered.shape[1]):
-            gathered[i, a] = 0.0
-        row = int(order[i])
-        for c in range(count):
-            a = int(fitted[c])
-            gathered[i, a] = unknown[row, a] * (mean_errors[i, 0] + errors[i, c])
+    for c in range(count):
+        a = int(fitted[c])
+        for i in range(n):
+            predicted = min(max(losses[i, a] - mean_errors[i, 0] - errors[i, c], 0.0), ceilings[c])
+            gathered[i, a] = unknown[int(order[i]), a] * (losses[i, a] - predicted)
 
 
 @no_inline
@@ -355,14 +431,15 @@ def _estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int
     active: shape (k,); only active candidates are compared.
     residual_variance: output, (k, k).
     """
-    for b in range(active.size):
-        for o in range(active.size):
-            if b != o and active[b] > 0.0 and active[o] > 0.0:
-                total = 0.0
-                for i in range(n):
-                    error = errors[i, b] - errors[i, o]
-                    total += error * error
-                residual_variance[b, o] = total / n
+    k = active.size
+    for b in range(k):
+        if active[b] > 0.0:
+            residual_variance[b, b] = dot(errors[:, b], errors[:, b], n) / n
+            for o in range(b):
+                if active[o] > 0.0:
+                    both = residual_variance[b, b] + residual_variance[o, o]
+                    residual_variance[b, o] = max(both - 2.0 * dot(errors[:, b], errors[:, o], n) / n, 0.0)
+                    residual_variance[o, b] = residual_variance[b, o]
 
 
 def _check_history(rule: Elimination) -> None:

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.rules.bets import bet, is_refuted
+from tombola.racing.rules.bets import STRATEGY_WEIGHTS, bet, expected_growth, is_refuted
 from tombola.racing.rules.elimination import (
     Elimination,
     OpenQuestion,
@@ -63,7 +63,8 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
     below = 0
     for b in range(losses.size):
         if state.active[b] > 0.0:
-            o = leader if b != leader else runner
+            o = _opponent(state, b, leader, runner)
+            state.opponent[b] = o
             lead, d = state.total_loss[b] - state.total_loss[o], losses[b] - losses[o]
             state.current_wealth[b] = bet(state, b, b, o, lead, d, 0.0)
             below += state.current_wealth[b] < state.threshold
@@ -72,8 +73,29 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
         # If every wealth has reached the threshold, the leader stays, so that one candidate is left.
         reached = state.active[b] > 0.0 and state.current_wealth[b] >= state.threshold
         if reached and (below > 0 or b != leader):
-            drop(state, b, leader if b != leader else runner, state.current_wealth[b])
+            drop(state, b, int(state.opponent[b]), state.current_wealth[b])
     _drop_hopeless(state)
+
+
+def _opponent(state: Any, b: int, leader: int, runner: int) -> int:
+    """Return the opponent of b on the next row: the leader, or a known candidate.
+
+    Any choice by past rows is valid. A known candidate has no residual and allows larger bets, so that it may drop b
+    sooner than the leader does; the expected growth of the wealth decides.
+
+    state: an `EliminationState`.
+    b, leader, runner: numbers of candidates.
+    """
+    opponent = leader if b != leader else runner
+    if state.wealth.shape[1] > STRATEGY_WEIGHTS.size:
+        lead = state.total_loss[b] - state.total_loss[opponent]
+        largest = expected_growth(state, b, opponent, lead, 0.0)
+        for o in range(state.active.size):
+            if state.prior_noise[o] == 0.0 and state.active[o] > 0.0 and o != b:
+                growth = expected_growth(state, b, o, state.total_loss[b] - state.total_loss[o], 0.0)
+                if growth > largest:
+                    opponent, largest = o, growth
+    return opponent
 
 
 def _drop_hopeless(state: Any) -> None:

@@ -29,9 +29,13 @@ MIXTURE_WEIGHTS = np.concatenate([0.2 * STRATEGY_WEIGHTS, 0.8 * STRATEGY_WEIGHTS
 # rounding errors.
 _MIN_REACH = 1e-3
 # Pseudo-rows of difference 0 in the prior of the first strategy, which shrink its bets in the first rows.
-_PRIOR_ROWS = 20.0
+PRIOR_ROWS = 20.0
 # Pseudo-rows of difference 0 in the prior of the second strategy, as a share of the list: more cautious on long lists.
 _PRIOR_SHARE = 0.03
+# Pseudo-rows of the variance that history suggests for adjusted losses.
+_PRIOR_FITTED = 2.0
+# Least variance of an adjusted difference: keeps bets on constant ones finite.
+MIN_VARIANCE = 1e-6
 # Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
 _FIXED_BETS = (0.8, 0.3)
 # Largest share of its wealth that a strategy may lose in one row. Below 1, so that no strategy goes bankrupt, and near
@@ -62,8 +66,8 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
         cap = MAX_LOSS_SHARE / (1.0 + m) if m > -1.0 else math.inf
         variance = (0.5 + state.squared_residuals[bettor]) / (state.n_bets[bettor] + 2.0)
         excess = gain * (lead - n * shift)
-        first = gain * _shrunk_edge(excess, gain * n + _PRIOR_ROWS, variance)
-        second = gain * _shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
+        first = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
+        second = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
         wealth[0] *= 1.0 + min(_kelly(first, variance), cap) * (d - m)
         wealth[1] *= 1.0 + min(_kelly(second, variance), cap) * (d - m)
         wealth[2] *= 1.0 + min(gain * _FIXED_BETS[0], cap) * (d - m)
@@ -93,6 +97,47 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
 
 
 @no_inline
+def expected_growth(state: Any, b: int, o: int, lead: float, shift: float) -> float:
+    """Estimate the growth of the log wealth on the next row, by a bet on the adjusted difference.
+
+    It compares opponents: validity does not depend on it, because only past rows are used.
+
+    state, b, o, lead, shift: as in `bet`.
+    """
+    m, low, variance, excess = _outlook(state, b, o, lead, shift)
+    n, gain = state.rows_seen[0], state.population / (state.population - state.rows_seen[0])
+    return largest_growth(gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance), variance, m - low)
+
+
+def largest_growth(edge: float, variance: float, reach: float) -> float:
+    """Return the largest expected growth of the log wealth in one row, to second order.
+
+    edge, variance: of the difference, above its mean under the null.
+    reach: distance from this mean to the smallest possible difference, which bounds the bet.
+    """
+    size = min(_kelly(edge, variance), MAX_LOSS_SHARE / max(reach, _MIN_REACH))
+    return size * edge - 0.5 * size * size * (variance + edge * edge)
+
+
+def _outlook(state: Any, b: int, o: int, lead: float, shift: float) -> tuple[float, float, float, float]:
+    """Return m, low, variance and excess of the adjusted difference y on the next row.
+
+    m: largest mean of y under the null. low: smallest possible y. excess: sum of y above the null on the rows so far.
+
+    state, b, o, lead, shift: as in `bet`.
+    """
+    n, population, fitted = state.rows_seen[0], state.population, state.fitted_rows[0]
+    left = population - n
+    g_mean = state.predicted_mean[b] - state.predicted_mean[o]
+    g_seen = state.predicted_seen[b] - state.predicted_seen[o]
+    noise = _PRIOR_FITTED * (state.prior_noise[b] + state.prior_noise[o])
+    variance = max((noise + fitted * state.residual_variance[b, o]) / (fitted + _PRIOR_FITTED), MIN_VARIANCE)
+    # Regression estimate of the difference of the means: mean residual so far, and mean prediction of the list.
+    excess = population / left * (lead - g_seen + n * ((g_seen + left * g_mean) / population - shift))
+    return (population * shift - lead) / left, state.residual_low[b, o] + g_mean, variance, excess
+
+
+@no_inline
 def _update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> None:
     """Update the strategies that bet on the adjusted difference y of one row.
 
@@ -102,19 +147,13 @@ def _update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: fl
 
     state, bettor, b, o, lead, d, shift: as in `bet`.
     """
-    n, population, wealth = state.rows_seen[0], state.population, state.wealth[bettor]
-    left = population - n
-    gain, m = population / left, (population * shift - lead) / left
+    n, wealth = state.rows_seen[0], state.wealth[bettor]
+    m, low, variance, excess = _outlook(state, b, o, lead, shift)
     if m < 1.0:
-        g_mean = state.predicted_mean[b] - state.predicted_mean[o]
-        g_seen = state.predicted_seen[b] - state.predicted_seen[o]
-        low, y = state.residual_low[b, o] + g_mean, d + state.offset[b] - state.offset[o]
-        cap = MAX_LOSS_SHARE / max(m - low, _MIN_REACH)
-        variance = (0.5 + state.fitted_rows[0] * state.residual_variance[b, o]) / (state.fitted_rows[0] + 2.0)
-        # Regression estimate of the difference of the means: mean residual so far, and mean prediction of the list.
-        excess = gain * (lead - g_seen + n * ((g_seen + left * g_mean) / population - shift))
-        cautious = gain * _shrunk_edge(excess, gain * n + _PRIOR_ROWS, variance)
-        bold = gain * _shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
+        y = d + state.offset[b] - state.offset[o]
+        cap, gain = MAX_LOSS_SHARE / max(m - low, _MIN_REACH), state.population / (state.population - n)
+        cautious = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
+        bold = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
         # Fixed bets are in units of the largest possible loss.
         unit = gain / max(-low, _MIN_REACH)
         wealth[4] *= 1.0 + min(_kelly(cautious, variance), cap) * (y - m)
@@ -123,7 +162,7 @@ def _update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: fl
         wealth[7] *= 1.0 + min(unit * _FIXED_BETS[1], cap) * (y - m)
 
 
-def _shrunk_edge(excess: float, count: float, variance: float) -> float:
+def shrunk_edge(excess: float, count: float, variance: float) -> float:
     """Estimate a positive edge: the mean of a truncated normal law, approximately.
 
     The law is Normal(excess / count, variance / count), restricted to positive values. Exact for excess = 0 and in the

@@ -32,6 +32,7 @@ class EliminationState(NamedTuple):
     total_loss        (k,) sum of losses over the rows counted
     drop_row          (k,) number of rows after which the candidate was dropped, 0 while active
     dropped_against   (k,) the opponent it was dropped against, -1 while active
+    opponent          (k,) `Best`, `Within`: the opponent on the last row, -1 before
     wealth_at_drop    (k,) wealth of the bet that dropped it; infinite if the outcome was certain
     current_wealth    (k,) wealth of the bet against it now
     rows_seen, done   (1,) rows counted; 1 when the question is answered or no row is left
@@ -46,6 +47,7 @@ class EliminationState(NamedTuple):
                       of their losses, g the predicted one
     residual_variance (k, k) estimated variance of d - g, for candidate and opponent
     fitted_rows       (1,) number of rows of this estimate
+    prior_noise       (k,) variance of loss minus prediction before the first fit; 0 if the whole column is known
     rows, population  length of the list, and of the population (may be infinite)
     threshold         wealth at which a bet decides
     """
@@ -54,6 +56,7 @@ class EliminationState(NamedTuple):
     total_loss: Floats
     drop_row: Floats
     dropped_against: Floats
+    opponent: Floats
     wealth_at_drop: Floats
     current_wealth: Floats
     rows_seen: Floats
@@ -69,6 +72,7 @@ class EliminationState(NamedTuple):
     residual_low: Floats
     residual_variance: Floats
     fitted_rows: Floats
+    prior_noise: Floats
     rows: float
     population: float
     threshold: float
@@ -148,13 +152,13 @@ class Elimination(ABC):
         weights, paired = (MIXTURE_WEIGHTS, k) if self.has_predictions else (STRATEGY_WEIGHTS, 1)
         common = EliminationState(
             active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
-            wealth_at_drop=zeros, current_wealth=np.ones(k),
+            opponent=np.full(k, -1.0), wealth_at_drop=zeros, current_wealth=np.ones(k),
             rows_seen=np.zeros(1), done=np.full(1, float(k == 1)),
             wealth=np.tile(weights, (bettors, 1)), squared_residuals=np.zeros(bettors),
             n_bets=np.zeros(bettors),
             known_loss=zeros, known_gain=zeros, offset=zeros, predicted_mean=zeros, predicted_seen=zeros,
             residual_low=np.full((paired, k), -1.0), residual_variance=np.zeros((paired, k)),
-            fitted_rows=np.zeros(1),
+            fitted_rows=np.zeros(1), prior_noise=zeros,
             rows=self.rows, population=self.population, threshold=threshold,
         )  # fmt: skip
         return _state_type(type(self).__name__, tuple(own))(*common, *own.values())
