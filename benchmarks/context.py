@@ -153,7 +153,7 @@ def bandit(pools: Path, orders: int, names: tuple[str, ...]) -> None:
 
 
 def speed(pools: Path) -> None:
-    """Print processor time a row, the time of a live decision, and the memory of a play of 40,000 rows."""
+    """Print processor time a row and of a live decision, and the memory of a play of 40,000 rows."""
     for name in ("aslib_sat12_indu", "aslib_graphs_2015"):
         pool = read(pools, name, MAX_ROWS)
         Routed().play(read(pools, name, 200), seed=0)  # compile
@@ -166,9 +166,9 @@ def speed(pools: Path) -> None:
         session = Session(router, pool.k, pool.rows, features=features.shape[1], seed=0)
         taken = []
         for row, loss in zip(features, losses, strict=True):
-            before = (session.state.trained_on, time.perf_counter())
+            before = (session.state.trained_on, time.process_time())
             ticket = session.act(row)
-            taken.append((time.perf_counter() - before[1], session.state.trained_on == before[0]))
+            taken.append((time.process_time() - before[1], session.state.trained_on == before[0]))
             session.observe(ticket, loss=loss)
         after = [seconds for seconds, same in taken[100:] if same]
         print(
