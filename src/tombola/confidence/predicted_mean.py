@@ -26,6 +26,8 @@ _GRID_STEPS = 2000
 # Initial wealth on the values, and on the adjusted values (value minus prediction plus mean prediction of the rows
 # left): useless history costs a factor of at most 5.
 _STAKES = (0.2, 0.8)
+# Pseudo-rows of the variance that history suggests for adjusted values.
+_PRIOR_FITTED = 2.0
 # Least divisor in the cap of a bet, the distance from the hypothesised mean to the lower end: keeps bets finite.
 _MIN_REACH = 1e-3
 # Betting stops at this wealth, long before a float64 overflows (1e308).
@@ -68,8 +70,8 @@ class PredictedMean:
         self._wealth = np.ones((2, 2, len(STRATEGY_WEIGHTS), grid.size))
         self.max_wealth = np.ones(self._points.shape)
         self.population, self.count, self.total = len(table), 0, 0.0
-        self._squares, self._residual_variance = 0.25, 0.25
-        self._left, self._next_fit = np.ones(len(table), bool), next_fit(0)
+        self._squares, self._residual_variance = 0.25, 0.0
+        self._left, self._next_fit, self._fitted_rows = np.ones(len(table), bool), next_fit(0), 0
         self._fit: Any = new_fit(table, 1)
         self._predicted = initial_prediction(self._fit)
         self._kernel: Any = None
@@ -119,8 +121,8 @@ class PredictedMean:
         # Regression estimate: mean residual so far, and mean prediction of the whole list.
         regression = (self.total - g_seen) / max(n, 1) + float(g.sum()) / self.population
         variance = self._squares / (1.0 + n)
-        fitted = min(n, self._next_fit)
-        residual = (0.5 + fitted * self._residual_variance) / (fitted + 2.0)
+        fitted = self._fitted_rows
+        residual = (_PRIOR_FITTED * self._fit.noise + fitted * self._residual_variance) / (_PRIOR_FITTED + fitted)
         for side in range(2):
             kinds = ((x, 0.0, estimate, variance), (y, low if side == 0 else 1.0 - high, regression, residual))
             for kind, (number, least, mean, spread) in enumerate(kinds):
@@ -163,4 +165,4 @@ class PredictedMean:
                 self._kernel = compile_loop(fit_mean, (self._fit, n))
         self._kernel(self._fit, n)
         self._predicted = np.clip(self._fit.mean_fits[:, 0], 0.0, 1.0)
-        self._residual_variance = float((self._fit.mean_errors[:n, 0] ** 2).sum() / n)
+        self._fitted_rows, self._residual_variance = n, float((self._fit.mean_errors[:n, 0] ** 2).sum() / n)

@@ -24,9 +24,9 @@ _MAX_COMPONENTS = 12
 _SUBSPACE_ITERATIONS = 30
 # Sweeps of Jacobi's method; it converges quadratically, and 12 columns take at most 8.
 _JACOBI_SWEEPS = 12
-# Rows before the first fit, least number of rows between fits, and growth factor of the number of rows: about 3 fits
+# Rows before the first fit, least number of rows between fits, and growth factor of the number of rows: about 2 fits
 # per doubling of the rows.
-FIRST_FIT, MIN_INTERVAL, FIT_GROWTH = 6, 5, 1.25
+FIRST_FIT, MIN_INTERVAL, FIT_GROWTH = 6, 5, 1.4
 # Penalties of the ridge regression, in units of the prior variance of a loading. A finer grid takes time and predicts
 # no better.
 _PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
@@ -131,7 +131,7 @@ def next_fit(n: int) -> int:
     n: number of rows of the last fit; 0 before the first one.
 
     >>> next_fit(0), next_fit(6), next_fit(100)
-    (6, 11, 125)
+    (6, 11, 140)
     """
     return max(FIRST_FIT, n + MIN_INTERVAL, int(n * FIT_GROWTH))
 

@@ -83,25 +83,28 @@ class InformedRule:
     def __init__(self, rule: Elimination, side: SideInformation, schedule: Callable[[int], int] = next_fit) -> None:
         self.rule, self._side, self._schedule = rule, side, schedule
         self.fit: Fit | None = None
+        # Whether a column has an unknown answer.
+        self._is_unknown = np.isnan(side.known).any(axis=0)
         if side.history.shape[1]:
             _check_history(rule)
             # Whole known columns tell as much about the rows as history does.
-            whole = side.known[:, ~np.isnan(side.known).any(axis=0)]
+            whole = side.known[:, ~self._is_unknown]
             self.fit = new_fit(np.hstack([side.history, whole]), rule.candidates)
             rule.use_predictions()
         self._losses = np.zeros(rule.candidates)
         self._kernels: dict[Any, Kernel] = {}
-        self._initial_low: Floats | None = None
+        self._initial, self._initial_low = _new_sums(side, self.fit), np.zeros(0)
         self.reset()
 
     def reset(self) -> None:
         """Return to the state before the first row; reset the wrapped `rule`, too."""
         self.rule.reset()
-        self.sums = _new_sums(self._side, self.fit)
+        # `known` and `unknown` never change.
+        self.sums = _RowSums(*self._initial[:2], *(field.copy("K") for field in self._initial[2:]))
         self._next_fit = self._schedule(0) if self.fit is not None else self.rule.rows
         if self.fit is not None:
             state = self.rule.state
-            if self._initial_low is None:
+            if not self._initial_low.size:
                 arguments = (
                     self.sums.predicted, self.sums.unknown, self.sums.left, state.active, self.fit.targets,
                     self.fit.fits, state.residual_low,
@@ -110,7 +113,7 @@ class InformedRule:
                     self._kernel("bound", _bound_residuals, arguments)(*arguments)
                 self._initial_low = state.residual_low.copy()
             state.residual_low[:] = self._initial_low
-            state.prior_noise[:] = np.where(np.isnan(self._side.known).any(axis=0), self.fit.noise, 0.0)
+            state.prior_noise[:] = self.fit.noise * self._is_unknown
 
     def update(self, row: int, losses: Floats) -> None:
         """Process the next row of the shuffled list.
@@ -281,7 +284,7 @@ def _refit(
             total = total_loss[int(fit.fitted[c])]
             fit.ceilings[c] = _best_ceiling(fit, sums.left, total, total_loss[o] + sums.known_left[o], n, c)
     _set_predictions(sums.predicted, sums.unknown, fit.fitted, fit.mean_fits, fit.fits, fit.ceilings, count)
-    _sum_predictions(sums.predicted, sums.left, sums.predicted_left, sums.predicted_seen)
+    _sum_predictions(sums.predicted, sums.left, fit.order, sums.predicted_left, sums.predicted_seen, n)
     _bound_residuals(sums.predicted, sums.unknown, sums.left, active, fit.targets, fit.fits, residual_low)
     _gather_errors(
         sums.unknown, fit.order, fit.losses, fit.fitted, fit.mean_errors, fit.errors, fit.ceilings, fit.fits, n, count
@@ -301,7 +304,8 @@ def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int,
     c: position of the candidate in `fit.fitted`.
     """
     rows, a, largest, best, ceiling = left.size, int(fit.fitted[c]), 0.0, -math.inf, 1.0
-    for row in range(rows):
+    step = 1 + rows // _COMPARED_ROWS
+    for row in range(0, rows, step):
         largest = max(largest, left[row] * (fit.mean_fits[row, 0] + fit.fits[row, c]))
     gain = rows / (rows - n)
     for j in range(len(_CEILINGS)):
@@ -311,7 +315,7 @@ def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int,
             error = loss - min(max(loss - fit.mean_errors[i, 0] - fit.errors[i, c], 0.0), limit)
             mean += error / n
             square += error * error / n
-        for row in range(0, rows, 1 + rows // _COMPARED_ROWS):
+        for row in range(0, rows, step):
             predicted += left[row] * min(max(fit.mean_fits[row, 0] + fit.fits[row, c], 0.0), limit)
             compared += left[row]
         variance = max(square - mean * mean, MIN_VARIANCE)
@@ -344,18 +348,18 @@ def _set_predictions(
 
 
 @no_inline
-def _sum_predictions(predicted: Any, left: Any, predicted_left: Any, predicted_seen: Any) -> None:
-    """Sum the present predictions over the rows left, and over those counted.
+def _sum_predictions(predicted: Any, left: Any, order: Any, predicted_left: Any, predicted_seen: Any, n: int) -> None:
+    """Sum the present predictions over the rows left, and over the n counted ones.
 
     predicted, left: as in `_RowSums`.
+    order: counted rows, as in `Fit`.
     predicted_left, predicted_seen: outputs, shape (k,).
     """
     for a in range(predicted_left.size):
         column, total = predicted[:, a], 0.0
-        predicted_left[a] = dot(column, left, left.size)
-        for row in range(left.size):
-            total += column[row]
-        predicted_seen[a] = total - predicted_left[a]
+        for i in range(n):
+            total += column[int(order[i])]
+        predicted_left[a], predicted_seen[a] = dot(column, left, left.size), total
 
 
 @no_inline
