@@ -33,10 +33,10 @@ def flatten(state: NamedTuple, actions: int) -> Floats:
 
     Raises LearnerError for a field with more than two dimensions.
 
-    state: a named tuple of numbers, vectors and matrices.
+    state: a named tuple of numbers, vectors and matrices; None for a field that this learner does not have.
     actions: number of actions; as many floats are added for the mix.
     """
-    fields = [np.asarray(value, dtype=np.float64) for value in state]
+    fields = [np.asarray(0.0 if value is None else value, dtype=np.float64) for value in state]
     for name, field in zip(state._fields, fields, strict=True):
         if field.ndim > 2:
             raise LearnerError(
@@ -64,11 +64,11 @@ def unflattener(state: NamedTuple) -> Callable[[Floats], Any]:
 
     state: an example; its type and the dimensions of its fields count, not its values.
     """
-    return _unflattener(type(state), tuple(np.ndim(value) for value in state))
+    return _unflattener(type(state), tuple(None if value is None else np.ndim(value) for value in state))
 
 
 @lru_cache(maxsize=1024)
-def _unflattener(state_type: type, dimensions: tuple[int, ...]) -> Callable[[Floats], Any]:
+def _unflattener(state_type: type, dimensions: tuple[int | None, ...]) -> Callable[[Floats], Any]:
     # Generated source: Numba needs one expression per field, with the number of dimensions known.
     parts = ", ".join(_part(1 + 3 * index, ndim) for index, ndim in enumerate(dimensions))
     source = f"def view(memory):\n    return State({parts})\n"
@@ -79,7 +79,10 @@ def _unflattener(state_type: type, dimensions: tuple[int, ...]) -> Callable[[Flo
     return scope["view"]  # type: ignore[no-any-return]
 
 
-def _part(at: int, dimensions: int) -> str:
+def _part(at: int, dimensions: int | None) -> str:
+    if dimensions is None:
+        # Numba knows the type of None, and does not compile code for fields that are absent.
+        return "None"
     if dimensions == 0:
         return f"memory[int(memory[{at}])]"
     cut = f"memory[int(memory[{at}]):int(memory[{at + 1}])]"

@@ -244,17 +244,29 @@ def _begin_row(sums: Any, state: Any, row: int) -> None:
             sums.n_known_left[a] -= 1.0
         state.known_loss[a] = sums.known_left[a]
         state.known_gain[a] = sums.n_known_left[a] - sums.known_left[a]
-    if sums.predicted.shape[0] == sums.left.size:
-        left = state.rows - state.rows_seen[0]
-        for a in range(state.active.size):
-            predicted = sums.predicted[row, a]
-            # The mean over exactly the rows left, this one included: any other makes the adjusted loss biased.
-            state.predicted_mean[a] = sums.predicted_left[a] / left
-            state.offset[a] = state.predicted_mean[a] - predicted
-            state.predicted_seen[a] = sums.predicted_seen[a]
-            sums.predicted_left[a] -= predicted
-            sums.predicted_seen[a] += predicted
+    _adjust_row(sums, state, state.offset, row)
     sums.left[row] = 0.0
+
+
+@no_inline
+def _adjust_row(sums: Any, state: Any, offset: Any, row: int) -> None:
+    """Write the adjustment of a row into a rule's state; nothing without predictions.
+
+    sums, state: a `_RowSums` and an `EliminationState`, changed in place.
+    offset: `state.offset`; None without predictions, and Numba then leaves out the body.
+    row: index of the next row.
+    """
+    if offset is None:
+        return
+    left = state.rows - state.rows_seen[0]
+    for a in range(offset.size):
+        predicted = sums.predicted[row, a]
+        # The mean over exactly the rows left, this one included: any other makes the adjusted loss biased.
+        state.predicted_mean[a] = sums.predicted_left[a] / left
+        offset[a] = state.predicted_mean[a] - predicted
+        state.predicted_seen[a] = sums.predicted_seen[a]
+        sums.predicted_left[a] -= predicted
+        sums.predicted_seen[a] += predicted
 
 
 def _refit(

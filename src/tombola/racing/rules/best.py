@@ -10,7 +10,8 @@ import math
 from typing import Any
 
 from tombola._types import Floats
-from tombola.racing.rules.bets import STRATEGY_WEIGHTS, bet, expected_growth, is_refuted
+from tombola.engine.intrinsics import no_inline
+from tombola.racing.rules.bets import bet, expected_growth, is_refuted
 from tombola.racing.rules.elimination import (
     Elimination,
     OpenQuestion,
@@ -63,7 +64,7 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
     below = 0
     for b in range(losses.size):
         if state.active[b] > 0.0:
-            o = _opponent(state, b, leader, runner)
+            o = _opponent(state, state.prior_noise, b, leader, runner)
             state.opponent[b] = o
             lead, d = state.total_loss[b] - state.total_loss[o], losses[b] - losses[o]
             state.current_wealth[b] = bet(state, b, b, o, lead, d, 0.0)
@@ -77,21 +78,23 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
     _drop_hopeless(state)
 
 
-def _opponent(state: Any, b: int, leader: int, runner: int) -> int:
+@no_inline
+def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) -> int:
     """Return the opponent of b on the next row: the leader, or a known candidate.
 
     Any choice by past rows is valid. A known candidate has no residual and allows larger bets, so that it may drop b
     sooner than the leader does; the expected growth of the wealth decides.
 
     state: an `EliminationState`.
+    prior_noise: `state.prior_noise`; None without predictions, and Numba then leaves out the search.
     b, leader, runner: numbers of candidates.
     """
     opponent = leader if b != leader else runner
-    if state.wealth.shape[1] > STRATEGY_WEIGHTS.size:
+    if prior_noise is not None:
         lead = state.total_loss[b] - state.total_loss[opponent]
         largest = expected_growth(state, b, opponent, lead, 0.0)
         for o in range(state.active.size):
-            if state.prior_noise[o] == 0.0 and state.active[o] > 0.0 and o != b:
+            if prior_noise[o] == 0.0 and state.active[o] > 0.0 and o != b:
                 growth = expected_growth(state, b, o, state.total_loss[b] - state.total_loss[o], 0.0)
                 if growth > largest:
                     opponent, largest = o, growth

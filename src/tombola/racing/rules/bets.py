@@ -91,8 +91,7 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
     d: loss(b) - loss(o) on this row.
     shift: bound of the null hypothesis.
     """
-    if state.wealth.shape[1] > STRATEGY_WEIGHTS.size:
-        _update_adjusted(state, bettor, b, o, lead, d, shift)
+    _update_adjusted(state, state.offset, bettor, b, o, lead, d, shift)
     return update_wealth(state, bettor, lead, d, shift)
 
 
@@ -138,7 +137,7 @@ def _outlook(state: Any, b: int, o: int, lead: float, shift: float) -> tuple[flo
 
 
 @no_inline
-def _update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> None:
+def _update_adjusted(state: Any, offset: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> None:
     """Update the strategies that bet on the adjusted difference y of one row.
 
     y = d - g(row) + mean of g over the rows left, where g is the predicted difference. y has the same conditional mean
@@ -146,11 +145,14 @@ def _update_adjusted(state: Any, bettor: int, b: int, o: int, lead: float, d: fl
     9). Columns 4 to 7 of `state.wealth` change.
 
     state, bettor, b, o, lead, d, shift: as in `bet`.
+    offset: `state.offset`; None without predictions, and Numba then leaves out the body.
     """
+    if offset is None:
+        return
     n, wealth = state.rows_seen[0], state.wealth[bettor]
     m, low, variance, excess = _outlook(state, b, o, lead, shift)
     if m < 1.0:
-        y = d + state.offset[b] - state.offset[o]
+        y = d + offset[b] - offset[o]
         cap, gain = MAX_LOSS_SHARE / max(m - low, _MIN_REACH), state.population / (state.population - n)
         cautious = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
         bold = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)

@@ -40,6 +40,11 @@ class EliminationState(NamedTuple):
                       a sample
     squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
     known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
+    rows, population  length of the list, and of the population (may be infinite)
+    threshold         wealth at which a bet decides
+
+    Only with predictions (`Elimination.use_predictions`), else None:
+
     offset            (k,) mean prediction over the rows left minus the prediction of the current row
     predicted_mean    (k,) mean prediction over the rows left, the current one included
     predicted_seen    (k,) sum of the present predictions over the rows counted
@@ -48,8 +53,6 @@ class EliminationState(NamedTuple):
     residual_variance (k, k) estimated variance of d - g, for candidate and opponent
     fitted_rows       (1,) number of rows of this estimate
     prior_noise       (k,) variance of loss minus prediction before the first fit; 0 if the whole column is known
-    rows, population  length of the list, and of the population (may be infinite)
-    threshold         wealth at which a bet decides
     """
 
     active: Floats
@@ -66,16 +69,16 @@ class EliminationState(NamedTuple):
     n_bets: Floats
     known_loss: Floats
     known_gain: Floats
-    offset: Floats
-    predicted_mean: Floats
-    predicted_seen: Floats
-    residual_low: Floats
-    residual_variance: Floats
-    fitted_rows: Floats
-    prior_noise: Floats
     rows: float
     population: float
     threshold: float
+    offset: Floats | None = None
+    predicted_mean: Floats | None = None
+    predicted_seen: Floats | None = None
+    residual_low: Floats | None = None
+    residual_variance: Floats | None = None
+    fitted_rows: Floats | None = None
+    prior_noise: Floats | None = None
 
 
 @cache
@@ -149,18 +152,22 @@ class Elimination(ABC):
         own: fields of the rule itself; a kernel can change arrays, not numbers.
         """
         k, zeros = self.candidates, np.zeros(self.candidates)
-        weights, paired = (MIXTURE_WEIGHTS, k) if self.has_predictions else (STRATEGY_WEIGHTS, 1)
+        weights = MIXTURE_WEIGHTS if self.has_predictions else STRATEGY_WEIGHTS
         common = EliminationState(
             active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
             opponent=np.full(k, -1.0), wealth_at_drop=zeros, current_wealth=np.ones(k),
             rows_seen=np.zeros(1), done=np.full(1, float(k == 1)),
             wealth=np.tile(weights, (bettors, 1)), squared_residuals=np.zeros(bettors),
             n_bets=np.zeros(bettors),
-            known_loss=zeros, known_gain=zeros, offset=zeros, predicted_mean=zeros, predicted_seen=zeros,
-            residual_low=np.full((paired, k), -1.0), residual_variance=np.zeros((paired, k)),
-            fitted_rows=np.zeros(1), prior_noise=zeros,
+            known_loss=zeros, known_gain=zeros,
             rows=self.rows, population=self.population, threshold=threshold,
         )  # fmt: skip
+        if self.has_predictions:
+            common = common._replace(
+                offset=zeros, predicted_mean=zeros, predicted_seen=zeros,
+                residual_low=np.full((k, k), -1.0), residual_variance=np.zeros((k, k)),
+                fitted_rows=np.zeros(1), prior_noise=zeros,
+            )  # fmt: skip
         return _state_type(type(self).__name__, tuple(own))(*common, *own.values())
 
     @staticmethod
