@@ -103,7 +103,7 @@ class Claim(ABC):
         verdict_only: fields that only the verdict reads; rows do not depend on them.
         section: heading on the page above the first claim that has it.
         title, source, statement, meaning, limits: text of the page, from the docstring of each subclass (lines
-            `Title: ...`, `Source: ...` and so on). `limits` names the origin of the limits in the verdict.
+            `Title: ...`, `Source: ...` and so on). `limits` is the pass criterion of the verdict.
     """
 
     name: ClassVar[str]

@@ -35,7 +35,7 @@ class ClaimEntry(NamedTuple):
     measured: the numbers behind the verdict.
     printed, corrected: the formulas of the paper and of its correction.
     command: reproduces the verdict.
-    limits: origin of the limits that the verdict uses.
+    limits: criterion by which the claim passes.
     false_alarm: probability of a wrong verdict.
     faults: verdicts with injected faults.
     drawings: the charts.

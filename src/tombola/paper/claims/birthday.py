@@ -80,6 +80,8 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
     The mean is computed exactly and measured in plays.
 
+    T = 16 to 4,096 losses, all different (16,384 in a full run).
+
     Fields, which faults replace: test (the learner for horizon T), order (order of the rows), mean (exact mean of tau
     at horizon T), bound (limit of that mean), law_mean (exact mean of tau for i.i.d. draws with given weights).
 
@@ -88,9 +90,9 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     Statement: On i.i.d. rows the birthday test stops after at most 2 √T rounds, on average.
     Meaning: Draw from T different rows with replacement, and some row soon repeats, like birthdays in a classroom.
         A learner can use this to detect i.i.d. draws. In a shuffled list every row comes once.
-    Limits: from the theorem: the exact mean, a finite sum, is at most 2 √T; plays must have that mean (Student,
-        two sides), also with two laws that are not uniform; no law with probabilities j/12 has a larger mean than the
-        uniform one (rational numbers)
+    Limits: Passes if the exact mean, a finite sum, is at most 2 √T; if the mean over plays does not differ from it
+        (two-sided t-test), also for two distributions of the losses that are not uniform; and if no distribution with
+        probabilities j/12, j an integer, has a larger exact mean than the uniform one.
     """
 
     test: Callable[[int], Learner] = BirthdayTest

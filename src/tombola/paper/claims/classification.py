@@ -63,19 +63,23 @@ def _mean_threshold_mistakes(T: int) -> float:
 class Classification(Claim, name="classification", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Mistakes of ERM over thresholds in random order and in the worst order.
 
+    Pools of T = 64 to 16,384 points on the line with two labels: random ones, and labels by a threshold. In the worst
+    order an adversary chooses the next point after every prediction.
+
     Fields, which faults replace: learner (the learner under test), order (order of the rows), delay (delay of the
     labels in rounds), bound (limit of the mean regret, by T and VC dimension).
 
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)
-    Statement: In random order the empirical risk minimiser has regret at most 8 √(v T ln(T/v)), v the VC
-        dimension.
+    Statement: In random order the empirical risk minimiser (ERM) has regret at most 8 √(v T ln(T/v)) on T rows, where v
+        is the VC dimension of the class.
     Meaning: Label the rows of a shuffled list one by one, always by the rule that fits best so far. For
         thresholds on one number this makes a dozen mistakes on a million rows. In the worst order every row is a
         mistake.
-    Limits: from the theorem: the corrected bound on random labels (Student); the exact mean, a harmonic number, on
-        labels by a threshold (two-sided); exactly T mistakes in the worst order, exactly 99 with all labellings of 99
-        points
+    Limits: Passes if the mean regret is at most the corrected bound on both kinds of labels (t-test); if the mean
+        number of mistakes with a threshold does not differ from its exact value, a harmonic number (two-sided t-test);
+        if the adversary causes a mistake in every round; and if ERM over all labellings of 99 points makes exactly 99
+        mistakes, at most the corrected bound.
     """
 
     learner: LabelLearner = field(default_factory=lambda: ERM(Thresholds()))

@@ -176,12 +176,13 @@ class Concentration(Claim, name="concentration", expected="holds"):
 
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)
-    Statement: The mean of s rows in random order is x or more away from that of the list with probability at most 2
-        exp(−s x²).
+    Statement: The mean of s rows in random order differs from the mean of the list by x or more with probability at
+        most 2 exp(−s x²).
     Meaning: For every list, the rows seen so far estimate its mean up to a known radius, which shrinks to 0 at the
         end of the list. Hoeffding's original radius is the printed one divided by √2.
-    Limits: from the theorem: exact probabilities of all 0/1 pools, at most the printed tail, and at most the level of
-        an interval
+    Limits: Passes if, for every 0/1 pool of 1 to 100 rows and every s, the exact probability of a difference x or more
+        is at most 2 exp(−s x²) for all x, and every confidence interval misses the mean of the list with an exact
+        probability of at most its level. Nothing is sampled.
     """
 
     law: Callable[[int, int], Floats] = _ones_in_random_order

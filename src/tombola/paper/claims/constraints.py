@@ -276,24 +276,30 @@ def budget_play(
 
 @dataclass(frozen=True)
 class Constraints(Claim, name="constraints", expected="holds as corrected", alpha=5e-4, verdict_only=("bounds",)):
-    """Regret and spending of BudgetSimulation and two linear programs, rate 0.8.
+    """Regret and spending of learners with a budget of 0.8 per round.
+
+    BudgetSimulation with the printed and with a larger margin, SerflingLP and EmpiricalLP play two pools with three
+    actions and one resource. ρ is the budget per round, OPT the reward per round of the best fixed mix within it, ε_i
+    the margin that BudgetSimulation keeps in block i of 2^i rounds.
 
     Fields, which faults replace: learners (learners under test, by name), bounds (limit of the regret of each learner
     as a function of T), order (order of the rows), overdraft (factor on the budget; 1 is correct).
 
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
-    Statement: With a budget of ρ T for each of m resources, Simulation has regret Õ(1/ρ² + √T/ρ) and zero violation in
-        random order.
+    Statement: With a budget of ρ T for each of m resources, BudgetSimulation has regret Õ(1/ρ² + √T/ρ) and never
+        overspends, in random order.
     Meaning: Work through a list under a dollar cap. The cap is never exceeded, in any run. The paper's algorithm
         plays the null action for a long time first; solving the linear program of the rows seen, again and again,
         with the budget left, loses almost nothing.
-    Limits: from the theorem: each learner's own bound, below T OPT at these horizons, is missed by at most 5 % of the
-        plays, as is the stop (binomial); no play overspends, and every affordable play is made (rational numbers; 1, 2
-        and 5 resources, with delay); all rounds of Simulation (same sizes) and of Serfling LP against twins; the exact
-        first play of Simulation, of order 1/ρ²; in every block it spends its reduced rate, up to ε of the theorem,
-        which costs (2 ± 1) Σ 2^i ε_i / ρ, of order √T/ρ (binomial); slopes in T and 1/ρ (Student). The bounds are 3 to
-        14 times the regret
+    Limits: Passes if no play spends more than its budget, in exact arithmetic. At most 5 % of the plays of a learner
+        may have a regret above its proved bound, or be ended by the budget (binomial test), and each bound must be
+        below T OPT. With 1, 2 and 5 resources, with and without delay, the number of plays that a budget affords, the
+        first round of BudgetSimulation that is not null, and all rounds of BudgetSimulation and SerflingLP must equal
+        those of a formula or of a second, naive implementation. In its last block BudgetSimulation must spend its
+        reduced rate up to ε_i, and its regret after the first play must be 1 to 3 times Σ 2^i ε_i / ρ (binomial tests,
+        5 %); the slopes of the regret in T and in 1/ρ must be at most those of the bound (t-test). The bounds are 3 to
+        14 times the regret.
     """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: _LEARNERS)

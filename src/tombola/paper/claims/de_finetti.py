@@ -103,17 +103,21 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
 
     It is the total variation distance of the red balls in 2k draws from 2n balls.
 
+    2k balls are drawn from n red and n black ones, k = 1 to 1,000, k/n = 1/10 to 1/1,000.
+
     Fields, which faults replace: law (distribution of the red balls without replacement, by n and k), norm (distance of
     two distributions), interval (class of confidence intervals).
 
     Title: How far a shuffled list is from fresh samples
     Source: Theorem A.1 (L844)
-    Statement: The law of 2k draws from 2n balls without replacement is √(2/(πe)) k/n away from that of every
-        mixture of i.i.d. draws, in total variation, as n grows.
+    Statement: 2k draws without replacement from n red and n black balls are √(2/(πe)) k/n away from every mixture of
+        i.i.d. draws, in total variation, as n grows.
     Meaning: The first few rows of a long shuffled list look like fresh samples; the difference grows with the
         share of the list seen. Guarantees for samples may fail on the list, but only late.
-    Limits: from the theorem: its constant up to the omitted terms, 1/k + k/n of it; no mixture is nearer; an interval
-        at 5 % misses at most 5 % of the lists, and of samples at most the distance more
+    Limits: Passes if, for k ≥ 100 and k/n ≤ 1/100, the exact distance is the printed constant times k/n, or half of it
+        (the corrected constant), up to a relative error of 1/k + k/n; if no mixture of i.i.d. draws is nearer; and if a
+        confidence interval at level 5 % misses at most 5 % of the lists, and differs on i.i.d. samples by at most the
+        distance.
     """
 
     law: _Law = _reds_without_replacement

@@ -147,8 +147,8 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
     Statement: The mean of the training distribution of block i is the mean loss of the blocks before it.
     Meaning: Training draws from the rows already revealed, with replacement. On average the learner trains on
         exactly the past. The printed sum omits round 1, which is part of the past.
-    Limits: from the lemma: only rows before the block are drawn; that all are drawn equally often is tested on every
-        block (chi-square, two-sided)
+    Limits: Passes if, for two schedules of blocks, four horizons and six delays, training before a block draws only
+        rows that precede the block, and draws all of them equally often (chi-square test for every block).
     """
 
     learner: Callable[[str, int], Simulation] = field(default_factory=_RecordingSimulation)

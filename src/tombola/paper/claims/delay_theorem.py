@@ -182,7 +182,8 @@ def _trap_regret(T: int, d: int) -> float:
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     """Regret of Simulation below its printed and its corrected bound; cost of a delay.
 
-    R(n) is the regret of the base learner in n rounds; L333 is the line of the LaTeX source.
+    R(n) is the regret of the base learner in n rounds. Simulation plays three pools; Simulation, Hedge and follow the
+    leader play a pool on which d rounds reveal nothing, in random and in given order.
 
     Fields, which faults replace: learners (functions from d to the learner under test, by name), order (order of the
     rows), played_delay (delay of the plays as a function of d).
@@ -193,10 +194,11 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         random order.
     Meaning: On a shuffled list a delay costs a fixed number of rounds. In an adversarial order it costs in
         proportion to √(d T), so it grows with the list. Rows and learners are the same in both cases.
-    Limits: both bounds on three pools; the corrected one, up to five times the measured regret, against a sum of its
-        terms; Hedge on given rows against its formula; in random order at most d more for the leader, 2 d for Hedge
-        and 2 d ⌈log T⌉ for Simulation, by exchangeability; in given order the exact regret of fair coin flips, by
-        Student's test
+    Limits: Passes if the mean regret of Simulation is at most the printed and the corrected bound on three pools
+        (t-test), and the latter, up to five times the regret, equals the sum of its terms. In random order a delay of d
+        rounds may add at most d to the regret of follow the leader, 2 d to Hedge and 2 d ⌈log T⌉ to Simulation
+        (t-test). In given order the mean regret must be the exact one of fair coin flips (two-sided t-test), and Hedge
+        must have the regret of its formula.
     """
 
     learners: Learners = field(default_factory=_default_learners)

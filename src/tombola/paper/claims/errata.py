@@ -34,7 +34,8 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
     Statement: Wherever the paper and its corrected form differ, the corrected form is true.
     Meaning: The theorems of the paper hold with other constants, except for the classification bound and its radius
         when the dimension is large, and the constant of the distance to fresh samples.
-    Limits: exact: the value as printed must be wrong, or too weak, and the corrected one right, within 1 %
+    Limits: Passes if, for every erratum, the printed value is wrong or too weak compared with the exact value, and the
+        corrected value is right, within 1 %.
     """
 
     errata: tuple[Erratum, ...] = ERRATA

@@ -94,8 +94,10 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
     Statement: With budgets in adversarial order, regret is linear for every learner; in random order it is not.
     Meaning: If the first half of a list is not informative about the second, spending early and spending late are
         both wrong on some list. In random order every part of the list represents the rest.
-    Limits: from the theorem: T/16 in given order in every play, and exactly T/16 as the minimum over all learners on
-        short lists; in random order below T/16 at the largest horizon (Student), with a slope at most that of √(T ln T)
+    Limits: Passes if, in given order, the larger regret of the two lists is at least T/16 in every play, and exactly
+        T/16 for the best possible learner on lists of 2 to 32 rows (linear program). In random order the mean regret
+        must be below T/16 at the largest horizon (t-test), and that of EmpiricalLP must grow at most as fast as √(T ln
+        T) (regression).
     """
 
     learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: _LEARNERS)

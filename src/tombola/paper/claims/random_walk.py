@@ -73,6 +73,9 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
 
     It is of order T^(2/3) in given order, and sqrt(T) in random order.
 
+    The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a gap of order
+    T^(−1/3). A switch costs 1.
+
     Fields, which faults replace: learners (learners under test, by name), given and order (orders of the plays without
     and with a shuffle), walk (function from T and a seed to the pool).
 
@@ -81,10 +84,11 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     Statement: In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T.
     Meaning: Losses that drift slowly can only be compared by switching back and forth. In random order there is no
         drift.
-    Limits: from the theorems for FrugalUCB: in given order its slope in T is at least that of T^(2/3) / log T,
-        shuffled at most that of √(T ln T) (regression); and for every learner, that it loses more in given order than
-        FrugalUCB shuffled, at the level alpha (the theorem bounds what a learner loses, not its slope at these
-        horizons, so the slopes of the others are shown and not judged); FrugalUCB against its twin, in every round
+    Limits: Passes if the regret of FrugalUCB in given order grows at least as fast as T^(2/3) / log T, and in random
+        order at most as fast as √(T ln T) (regression); if every learner loses more in given order than FrugalUCB in
+        random order (t-test at level alpha); and if FrugalUCB chooses the same action as a second, naive implementation
+        in every round. The slopes of the other learners are shown only: the theorem bounds their regret and not their
+        slope.
     """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)

@@ -55,6 +55,9 @@ def _repaired_test(T: int) -> Learner:
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
 
+    The birthday test plays action 0 until one of its losses repeats, which never happens in random order on this pool.
+    Simulation trains it on draws with replacement from the past rows.
+
     Fields, which faults replace: learner (the learner for horizon T), order (order of the rows), mean (exact mean
     regret at horizon T).
 
@@ -63,8 +66,8 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
     Statement: Trained on its own past in i.i.d. order, the test has regret of order √T in random order.
     Meaning: Past rows can be drawn again with replacement. A learner for i.i.d. data can be trained on these draws,
         and its actions there are then played on the shuffled list.
-    Limits: from the theorem: the exact mean, a finite sum of birthday means (Student, two-sided); that sum is at most
-        2 √T at every horizon
+    Limits: Passes if the mean regret over plays does not differ from its exact value, a finite sum (two-sided t-test),
+        for T = 256 to 16,384, and if that exact value is at most 2 √T.
     """
 
     learner: Callable[[int], Learner] = _repaired_test

@@ -90,6 +90,8 @@ def _iid_bound(T: int) -> float:
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
 
+    The birthday test plays action 0 until one of its losses repeats, then the action with the smaller total loss.
+
     Fields, which faults replace: test (the birthday test for horizon T), iid (order of the i.i.d. plays), order (order
     of the shuffled plays), bound (limit of the mean regret on i.i.d. inputs, as a function of T).
 
@@ -99,9 +101,10 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         random order.
     Meaning: A learner that works on fresh samples can fail on a shuffled list of the same rows. A guarantee for
         i.i.d. data does not apply to a shuffled list unless it is proved for random order.
-    Limits: from the theorem: 2 √T + 1 + √(2 ln 2) Σ 1/√n on the worst of eight i.i.d. inputs, chosen on half of
-        the plays and judged on the other; (T+1)/2 in random order in every play; an exact mean where one loss
-        comes twice
+    Limits: Passes if the mean regret on the worst of eight i.i.d. inputs, chosen on half of the plays and tested on the
+        others, is at most 2 √T + 1 + √(2 ln 2) Σ 1/√n, n = 1 to T (t-test); if the regret in random order is (T+1)/2 in
+        every play; and if, on a pool in which one loss comes twice, the mean regret does not differ from its exact
+        value (two-sided t-test).
     """
 
     test: Callable[[int], Learner] = BirthdayTest

@@ -162,7 +162,8 @@ def _bound_formula(T: int) -> float:
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Regret plus switches on pools with two actions and small gaps.
 
-    The gaps are 0.5, 16 and 32 over sqrt(T).
+    The gaps, the differences of the mean losses, are 0.5, 16 and 32 over √T. A switch costs 1. SerflingElimination and
+    the elimination of the paper are tested, k = 2.
 
     Fields, which faults replace: learners (learners under test, by name), order (order of the rows), bound (limit of
     the mean of regret plus switches, by T and k), price (cost of a switch, in losses).
@@ -173,11 +174,12 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     Meaning: Each change of action (another model, another tool) costs as much as a loss of 1. Playing in long blocks
         keeps switches few. The printed radius is too wide to drop any action at usual horizons; radii for finite
         lists are valid too, and drop actions early.
-    Limits: from the theorem: the bound of Serfling elimination at δ = 1/T, which is more than ten times the regret, so
-        the verdict rests on its formula, on twins of both eliminations in every round, on the exact switches, and on
-        the corollary on gaps: 12 L T/c² plays at most of an action with gap c/√T, so regret of order √T L; the best
-        action dropped, or the other one too late, with probability 1/T at most (binomial); the exact regret of the
-        faithful one (Student, two sides), and its exact plays where it drops an action
+    Limits: Passes if the mean regret plus switches of SerflingElimination at δ = 1/T is at most its bound (t-test), its
+        switches at most theirs, and the bound equals its formula. It is more than ten times the regret, so more is
+        required: in a share of at most 1/T of the plays the best action is dropped, or the other one later than its
+        confidence radius allows (binomial test). Both eliminations choose the same actions as a second, naive
+        implementation in every round. The elimination of the paper has its exact regret (two-sided t-test) and its
+        exact number of switches and plays.
     """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)

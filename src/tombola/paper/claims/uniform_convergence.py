@@ -101,19 +101,23 @@ class UniformConvergence(
 ):
     """Largest error of estimated error rates, against three confidence radii.
 
+    Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows; the radii are the printed one,
+    the one of the corrected proof, and one derived directly for finite lists.
+
     Fields, which faults replace: order (order of the rows), radii (functions of rows seen, rows of the pool, VC
     dimension and error probability, by name).
 
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)
-    Statement: After n of T shuffled rows, the error rates of all hypotheses are known at once, up to ½(√(8v
-        ln(2en/v)/n) + √(8 ln(2/δ)/n)).
+    Statement: After n of T shuffled rows, with probability 1 − δ, the error rates of all hypotheses of a class with VC
+        dimension v are known at once, up to ½(√(8v ln(2en/v)/n) + √(8 ln(2/δ)/n)).
     Meaning: After a part of a shuffled list the error rates of all rules are known, not only that of one chosen
         beforehand. The printed radius fails if the dimension is several times the number of rows seen; the corrected
         one holds, and a direct argument for finite lists gives a far smaller one.
-    Limits: from the lemma: each radius is missed in 5 % of the plays at most (binomial), and the corrected ones never
-        by all labellings; misses are far rarer than that, so each radius is also compared with its formula; on 7 of 14
-        rows the shares of plays are those of all 3,432 subsets (binomial, two sides)
+    Limits: Passes if the largest error exceeds each radius in at most 5 % of the plays (binomial test); if the
+        corrected and the direct radius cover the error over all labellings of the points, where v = T; if each radius
+        equals its formula, since misses are far rarer than 5 %; and if, on 7 of 14 rows, the shares of the plays are
+        those of all 3,432 subsets (two-sided binomial test).
     """
 
     order: OrderLike = "random"

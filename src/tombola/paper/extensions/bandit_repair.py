@@ -68,18 +68,21 @@ def _differs_from_twin(T: int, seed: Seed) -> bool:
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
 
+    The birthday test plays action 0 until one of its losses repeats, then UCB1.
+
     Fields, which faults replace: direct, learner (learners for horizon T, played directly and simulated), order (order
     of the rows), bound (limit of the mean regret as a function of T).
 
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
-    Statement: OptimisticSimulation(base) has, on every pool in random order, regret at most Σ R(2^i) + O(√(kT)),
-        where R(h) bounds the regret of the base on h i.i.d. rounds; the birthday test alone has T/2.
+    Statement: OptimisticSimulation(base) has, on every pool of T rows and k actions in random order, regret at most Σ
+        R(2^i) + O(√(kT)), where R(h) bounds the regret of the base on h i.i.d. rounds; the birthday test alone has T/2.
     Meaning: A learner for i.i.d. data may fail on a shuffled list. It can be used there even under bandit feedback:
         train it on draws from the losses seen, with optimistic values for uncertain ones.
-    Limits: directly exactly (T + 1)/2 in every play; simulated the bound of the theorem, and less than a third of the
-        direct play, which the bound implies from T = 2^17 on; UCB1 simulated on noisy losses against a twin, in every
-        round
+    Limits: Passes if the birthday test, played directly, has regret (T + 1)/2 in every play; if its mean regret when
+        simulated is at most the bound of the theorem and at most a third of that (t-test), which the bound implies from
+        T = 2^17 on; and if UCB1, simulated on noisy losses, chooses the same actions as a second, naive implementation
+        in every round.
     """
 
     direct: Callable[[int], Learner] = _birthday_test

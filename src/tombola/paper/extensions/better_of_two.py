@@ -60,7 +60,8 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         order is more than 1.2 times that of the better one of follow the leader and tuned Hedge.
     Meaning: No learner is nearly best both on lists with a clear winner and on lists without one. AdaHedge,
         measured within 1.36 on 17 real tables, leaves little room for improvement except near exact ties.
-    Limits: 1.2, against the exact value of a linear program over all learners
+    Limits: Passes if the smallest factor, the value of a linear program over all learners, exceeds 1.2 at each of the
+        three horizons.
     """
 
     rivals: _Rivals = _smaller_regret

@@ -58,6 +58,8 @@ def one_early(delay: int) -> int:
 class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted_delay",)):
     """Regret with delay against the shifted sum of the rounds without delay.
 
+    All orders of three pools of 4 to 6 rows and 3 actions are played, with every delay up to the number of rows.
+
     Fields, which faults replace: learners (learners under test, by name), orders (function from the number of rows to
     the orders to average over), played_delay (delay of the plays as a function of d), counted_delay (delay in the bound
     as a function of d).
@@ -69,7 +71,8 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
         1/k).
     Meaning: With delayed feedback on a shuffled list, use the same learner as without delay, and do not tune it to the
         delay. The delay costs d times the regret of the first round, once.
-    Limits: the identity to 1e-9, and the bounds of the theorem
+    Limits: Passes if the expected regret with delay d equals the shifted sum within 1e-9, and is at most the bound of
+        the learner.
     """
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)

@@ -63,13 +63,14 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
 
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)
-    Statement: In random order, with probability 1 − δ, EmpiricalLP loses at most O(√(T log)/ρ + log/ρ²) of T
-        OPT, in sampled and in fluid play, and never overspends.
+    Statement: In random order, with probability 1 − δ, EmpiricalLP loses at most O(√(T log T)/ρ + log T/ρ²) of T OPT,
+        in sampled and in fluid play, and never overspends; ρ is the budget per round, OPT the reward per round of the
+        best fixed mix.
     Meaning: Solve the linear program of the rows seen with the budget left, again and again, without a reserve. On a
         shuffled list this is safe until close to the end, and collects nearly everything.
-    Limits: from the theorem: its bound, below T OPT, is missed by at most 5 % of the plays (binomial); it is some
-        30 times the largest regret, so the verdict rests on the comparison with a twin in every round; no play
-        overspends
+    Limits: Passes if no play overspends; if at most 5 % of the plays have a regret above the bound (binomial test), and
+        the bound is below T OPT; and if fluid play spends the same as a second, naive implementation in every round.
+        This last check is the decisive one, as the bound is some 30 times the largest regret.
     """
 
     learner: BudgetedLearner = field(default_factory=lambda: EmpiricalLP(growth=_GROWTH))

@@ -68,6 +68,9 @@ def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
 class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs and number of switches against their bounds.
 
+    Pools of T = 4,096 and 16,384 rows with k = 2 and 5 actions and four gaps between the best and the other mean
+    losses. A switch costs 1.
+
     Fields, which faults replace: learner (the learner for horizon T), order (order of the rows), bound (function of the
     proved bound that returns the limit of the verdict).
 
@@ -77,8 +80,9 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         ln T), without the logarithm under the root that the paper has to the power 3.
     Meaning: If switching has a price, this learner switches a few dozen times in a hundred thousand rows, and still
         finds the best action at the optimal rate, up to a constant.
-    Limits: the bounds of the theorem, as computed; they are more than ten times the regret, so every round is also
-        compared with a twin: the index by bisection, the price and the blocks from their formulas
+    Limits: Passes if the mean regret is at most the bound of the theorem (t-test), and the switches are at most their
+        bound in every play. The bound is more than ten times the regret, so FrugalUCB must also choose the same action
+        as a second, naive implementation in every round of 512.
     """
 
     learner: Callable[[int], Learner] = _frugal_ucb_learner

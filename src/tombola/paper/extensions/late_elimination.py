@@ -62,12 +62,13 @@ class LateElimination(
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)
-    Statement: Successive elimination in random order with delay d has the bound without delay and d (1/2 + .. +
-        1/k) more, each round of it weighed with the gap.
+    Statement: Successive elimination of k actions in random order with delay d has the bound without delay plus d (1/2
+        + .. + 1/k) rounds, each weighted with the gap (the excess mean loss of the action played).
     Meaning: With delayed losses, play the remaining candidates in turn: they share the wasted rounds, and with two
         candidates a delay of d rounds costs d/2, once.
-    Limits: the bound, and its formula; for the cost of the delay, gap × (d (H_k − 1) + 3 (k − 1)), measured in pairs;
-        every round with and without delay against a twin
+    Limits: Passes if the mean regret is at most the bound, and the bound equals its formula; if the delay adds at most
+        gap × (d (1/2 + .. + 1/k) + 3 (k − 1)) to the mean regret, measured on pairs of plays in the same order
+        (t-tests); and if a second, naive implementation chooses the same action in every round, with and without delay.
     """
 
     order: str = "random"

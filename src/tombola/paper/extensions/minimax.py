@@ -64,7 +64,8 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         bounds.
     Meaning: Random order does not lower the minimax regret of two equal actions. The bounds of Hedge and similar
         learners cannot be improved by more than a small factor.
-    Limits: Cover's formula to 1e-6, and the proved bounds
+    Limits: Passes if the value of the linear program equals Cover's formula (in the statement) within 1e-6, and the
+        exact worst regret of each learner is at least that value and at most the proved bound of the learner.
     """
 
     pools: Callable[[int], range] = all_pools

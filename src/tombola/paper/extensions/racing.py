@@ -149,12 +149,18 @@ class _RaceClaim(Extension):
 class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     """Error probability and expected wealth of the race for the best candidate.
 
+    All orders of three lists of 5 and 6 rows with three candidates, five levels.
+
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
+    length that the rule assumes, as a function of the true one), read (change of the table that the rule sees).
+
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
     Statement: In random order the wealth against a best candidate has expectation at most 1, so it is ever dropped with
         probability at most the level, for any number of candidates and of looks.
     Meaning: Stop evaluating a candidate as soon as its wealth reaches 1/level.
-    Limits: error at most the level, expected wealth at most 1 + 1e-9; all orders
+    Limits: Passes if, on every list and at every level, the error probability is at most the level, and the expected
+        wealth of the bets against a best candidate is at most 1 + 1e-9. Nothing is sampled.
     """
 
     def rule(self, rows: int, level: float) -> Elimination:
@@ -171,12 +177,17 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     """Error probability of the race for a candidate within a tolerance of the best.
 
+    All orders of three lists of 5 and 6 rows with three candidates, five levels. The tolerance is a mean loss of 0.1.
+
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
+    length that the rule assumes, as a function of the true one), read (change of the table that the rule sees).
+
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
     Statement: In random order the answer is worse than the best candidate by more than the tolerance with
         probability at most the level.
     Meaning: Near ties end the race early, without a further assumption.
-    Limits: error at most the level; all orders
+    Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
     def rule(self, rows: int, level: float) -> Elimination:
@@ -187,11 +198,16 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
 class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     """Error probability of the race for the best two of three candidates.
 
+    All orders of three lists of 5 and 6 rows with three candidates, five levels.
+
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
+    length that the rule assumes, as a function of the true one), read (change of the table that the rule sees).
+
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
     Statement: In random order a member of a set of best m candidates is dropped with probability at most the level.
     Meaning: A short list can be found without a ranking of its members.
-    Limits: error at most the level; all orders
+    Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
     def rule(self, rows: int, level: float) -> Elimination:
@@ -209,12 +225,17 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
 class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     """Error probability of the comparison of two candidates with a baseline.
 
+    All orders of three lists of 5 and 6 rows with three candidates, five levels.
+
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
+    length that the rule assumes, as a function of the true one), read (change of the table that the rule sees).
+
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
     Statement: In random order a false statement "better than the baseline", or its false negation, is proved with
         probability at most the level, over all candidates together.
     Meaning: A release test with a known error probability.
-    Limits: error at most the level; all orders
+    Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
     def rule(self, rows: int, level: float) -> Elimination:
@@ -225,6 +246,9 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of the bets against the true mean, after every row.
 
+    All orders of three lists of 5 and 6 losses; the bets are those of `EProcess` on "mean at most" and "mean at least"
+    the true mean.
+
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
     length that the bets assume, as a function of the true one).
 
@@ -233,7 +257,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     Statement: In random order the wealth against a true hypothesis about the mean of the list has expectation at most 1
         after every number of rows, so an interval that leaves out refuted means holds at all times.
     Meaning: Look after every row, and stop whenever the interval is short enough.
-    Limits: expected wealth at most 1 + 1e-9; all orders
+    Limits: Passes if the expected wealth is at most 1 + 1e-9 after every row. Nothing is sampled.
     """
 
     orders: Orders = all_orders
@@ -340,6 +364,9 @@ def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
 class KnownAnswers(Extension, name="known", expected="holds"):
     """Error probability and wealth of a race with answers on file and history.
 
+    All orders of two lists of 5 rows with three candidates; the answers of two rows, or of one candidate, are known
+    beforehand.
+
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), before (hook
     that runs before each row; a fault changes the state of the race there).
 
@@ -348,7 +375,8 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     Statement: With known cells and predictions from history, fixed before the order is drawn, the wealth against a best
         candidate has expectation at most 1, and the error is at most the level.
     Meaning: Known answers cost no call, and old results make the evidence sharper, without any assumption on them.
-    Limits: error at most the level, expected wealth at most 1 + 1e-9; all orders
+    Limits: Passes if the error probability is at most the level, at two levels, and the expected wealth of the bets
+        against a best candidate is at most 1 + 1e-9. Nothing is sampled.
     """
 
     orders: Orders = all_orders

@@ -233,12 +233,14 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
-    Statement: Claims "a before b" at wealth k (k − 1) / 2 / level, closed transitively, contradict the order by mean
-        loss, ties in file order, at any time with probability at most the level. So do one-sided tests at level /
-        (k (k − 1) / 2) for rows that are a sample.
+    Statement: k candidates are ordered by mean loss, ties in file order. "a before b" is claimed when the wealth of the
+        bets against its negation reaches k (k − 1) / 2 / level, and follows from other claims. At any time some claim
+        is wrong with probability at most the level. The same holds for one-sided tests at level / (k (k − 1) / 2) if
+        the rows are a sample.
     Meaning: A leaderboard may be looked at after every row, and all its rank sets hold at one level. On the list and
         beyond the list are different questions.
-    Limits: the level, exactly; every pool on the grid and every order of it, or every sample
+    Limits: Passes if the probability of a wrong claim is at most the level, computed exactly over every order of every
+        pool with losses 0 and 1, or in thirds, up to a small number of rows, and over every small sample.
     """
 
     rule: Callable[..., Ranks] = Ranks

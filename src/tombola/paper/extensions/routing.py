@@ -54,10 +54,12 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
-    Statement: In random order, the policy trained on the first n(t) rows loses E ℓ = Σ c(n(t)) for every training
-        method and every fixed schedule, where c(n) is its loss on a new row after n random rows; a delay shifts n(t).
+    Statement: In random order, the policy of round t, trained on the first n(t) rows, has expected total loss Σ c(n(t))
+        for every training method and every fixed schedule n, where c(n) is the expected loss on a new row after
+        training on n random rows; a delay shifts n(t).
     Meaning: One pass over the list measures the learning curve without a test set.
-    Limits: the identity to 1e-9
+    Limits: Passes if the expected total loss equals Σ c(n(t)) within 1e-9, for three random pools of five rows and
+        delays of 0 to 2 rounds. Nothing is sampled.
     """
 
     orders: Orders = all_orders
@@ -173,11 +175,13 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)
-    Statement: Played with probability p = min(1, r C), capital C = ε plus the winnings so far, a router costs at most
-        ε rows more than the safe learner, averaged over the guard's draws, at every time and on every order.
+    Statement: A guard plays the router with probability p = min(1, r C), r being its rate of betting and C = ε plus the
+        winnings so far, else the safe learner. The router then costs at most ε rows more than the safe learner,
+        averaged over the draws of the guard, at every time and on every order.
     Meaning: Routing by features can be tried without a test set. If the features are useless, the price is ε rows on
         average over the guard's draws.
-    Limits: the bound of the theorem, to 1e-9
+    Limits: Passes if, in every play, at every round and for risks ε of 0.5, 1 and 3, the expected loss above that of
+        the safe learner is at most ε + 1e-9.
     """
 
     stakes: _Stakes = _guard_stakes

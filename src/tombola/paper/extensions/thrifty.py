@@ -92,11 +92,13 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
 
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)
-    Statement: On every pool in random order Thrifty has regret with switches of at most 2 B + O(price k ln T), where
-        its exploration budget B is of order √(kT); in every order it loses at most B against the indices.
+    Statement: On every pool of T rows and k actions in random order Thrifty has regret with switches of at most 2 B +
+        O(price k ln T), where its exploration budget B is of order √(kT); in every order it loses at most B against the
+        actions that FrugalUCB's indices prefer.
     Meaning: Explore only actions that can pay off in the remaining rows, by a prior for untried actions. The prior can
         be wrong, so the total cost of relying on it is limited beforehand.
-    Limits: the bounds of the theorem; no play with more switches or more loss against the indices
+    Limits: Passes if the mean regret is at most the bound (t-test), on pools with gaps 0, 0.4 and 1 and on one without
+        noise, and no play exceeds the bound on switches or the exploration budget B.
     """
 
     learner: Callable[[float], Learner] = Thrifty
