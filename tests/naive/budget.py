@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from naive.prior import beliefs
+from naive.prior import beta_beliefs
 from naive.reductions import kinds_of_rounds
 from tombola._types import RngState
 from tombola.rng import integers
@@ -277,7 +277,7 @@ class OptimisticLP(PlannedBandit):
 
 
 class ThriftyLP(PlannedBandit):
-    """Posterior means plus .4 sqrt(d) ln(R/(k n)); mean costs with one play at the usual cost; trials that pay."""
+    """Posterior means plus .4 sqrt(d) ln(R/(k n)); mean costs with .7 plays at the usual cost; trials that pay."""
 
     def __init__(self, k: int, m: int, T: int, budget: Any) -> None:
         super().__init__(k, m, T, budget)
@@ -305,7 +305,7 @@ class ThriftyLP(PlannedBandit):
 
     def program(self, left: list[float]) -> tuple[list[float], list[list[float]]]:
         """Return posterior rewards with a bonus, and shrunk costs; a new action worth a trial costs nothing."""
-        prior, usual = beliefs([self.losses(a) for a in range(self.k)]), self.usual()
+        prior, usual = beta_beliefs([self.losses(a) for a in range(self.k)]), self.usual()
         rest = self.T - sum(len(plays) for plays in self.plays)
         R = min([float(rest), *[amount / u for amount, u in zip(left, usual, strict=True) if u > 0]])
         rewards, costs = [], []
@@ -315,7 +315,7 @@ class ThriftyLP(PlannedBandit):
             bonus = 0.4 * math.sqrt(doubt * max(1, seen) / n) * math.log(max(1.0, R / (self.k * n)))
             rewards.append(min(1.0, 1 - float(prior.guess[a]) + bonus))
             own = self.mean_costs(a) if seen else [0.0] * self.m
-            costs.append([(seen * own[j] + usual[j]) / (seen + 1) for j in range(self.m)])
+            costs.append([(seen * own[j] + 0.7 * usual[j]) / (seen + 0.7) for j in range(self.m)])
         costs[self.null] = [0.0] * self.m
         rewards[self.null] = 0.0 if self.added else rewards[self.null]
         new = [a for a in range(self.k) if not self.plays[a] and self.chosen[a] < 1]

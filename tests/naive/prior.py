@@ -18,10 +18,13 @@ class Beliefs(NamedTuple):
     noise: Any
 
 
-def beliefs(losses: Sequence[Sequence[float]], first: float = 1 / 3, least: float = 1 / 3) -> Beliefs:
+def beliefs(
+    losses: Sequence[Sequence[float]], first: float = 1 / 3, least: float = 1 / 3, sided: float = math.inf
+) -> Beliefs:
     """Estimate the prior from the losses of every action, and the posterior of every action.
 
-    `first` is the first spread and `least` the least variance of the prior of an action tried, over c0 (1 - c0).
+    `first` is the first spread and `least` the least variance of the prior of an action tried, over c0 (1 - c0). With
+    `sided` actions tried or more, the spread of the others is that of the actions below the centre.
     """
     k, tried = len(losses), [a for a, seen in enumerate(losses) if seen]
     n = np.array([len(losses[a]) for a in tried], dtype=float)
@@ -45,6 +48,25 @@ def beliefs(losses: Sequence[Sequence[float]], first: float = 1 / 3, least: floa
         vague = 1 / (spread + 1 / 12)
         centre = float(((w * m).sum() + vague / 2) / (w.sum() + vague))
     kept = max(prior_variance, spread) / (max(prior_variance, spread) + error)
+    if len(tried) >= sided and (m < centre).any():
+        w, off = 1 / (spread + error), m < centre
+        own = 1 / (spread + error.mean())
+        surplus = max(0.0, float((w * ((m - centre) ** 2 - error))[off].sum()))
+        spread = min(spread, max(1e-8, float((surplus + own * widest) / (w[off].sum() + own))))
     guess, doubt = np.full(k, centre), np.full(k, spread)
     guess[tried], doubt[tried] = centre + kept * (m - centre), kept * error
     return Beliefs(centre, spread, len(tried), guess, doubt, noise)
+
+
+def beta_beliefs(losses: Sequence[Sequence[float]], least: float = 0.2) -> Beliefs:
+    """Return the posterior of a beta prior with the centre and the spread of `beliefs`, straight from all losses."""
+    found = beliefs(losses)
+    means = [math.fsum(seen) / len(seen) if seen else found.centre for seen in losses]
+    within = math.fsum((x - mean) ** 2 for seen, mean in zip(losses, means, strict=True) for x in seen)
+    coins = math.fsum(len(seen) * mean * (1 - mean) for seen, mean in zip(losses, means, strict=True))
+    share, coin = min(1.0, (within + 1) / (coins + 1)), found.centre * (1 - found.centre)
+    plays = share * min(1 / least, coin / found.spread)
+    guess = [(plays * found.centre + math.fsum(seen)) / (plays + len(seen)) for seen in losses]
+    noise = [share * mean * (1 - mean) for mean in guess]
+    doubt = [x / (plays + len(seen)) if seen else found.spread for x, seen in zip(noise, losses, strict=True)]
+    return found._replace(guess=guess, doubt=doubt, noise=noise)

@@ -221,7 +221,9 @@ class Thrifty(FrugalUCB):
 
     def believe(self) -> None:
         """Estimate the beliefs from all answers."""
-        found = beliefs([self.losses(a) for a in range(self.k)], 0.15 / (1 + 0.4 * self.price), 0.07)
+        found = beliefs(
+            [self.losses(a) for a in range(self.k)], 0.15 / (1 + 0.4 * self.price), 0.07, 3 / max(1.0, self.price)
+        )
         self.tried, self.guess, self.doubt, self.noise = found.tried, found.guess, found.doubt, found.noise
 
     def saving(self, a: int, plays: float, bar: float) -> float:

@@ -27,9 +27,10 @@ from tombola.learners.budgeted.means import (
 )
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM_VARIANCE, add_loss, update_posterior
 
-# Multiple of the bonus sqrt(d) ln(R/(k n)), and least spread of the means of actions never tried over the variance of a
-# coin, for the value of a trial: chosen on two tables (docs/theory/budget_bandit.md).
-_BONUS, _LEAST_SPREAD = 0.4, 0.15
+# Multiple of the bonus sqrt(d) ln(R/(k n)); least spread of the means of actions never tried, and least prior variance
+# of an action tried, over the variance of a coin; plays at the usual cost that are added to each mean cost. Chosen on
+# two tables (docs/theory/budget_bandit.md).
+_BONUS, _LEAST_SPREAD, _LEAST_PRIOR, _COST_PLAYS = 0.4, 0.15, 0.2, 0.7
 
 
 class _State(NamedTuple):
@@ -76,7 +77,7 @@ class ThriftyLP(BudgetedBanditLearner):
 
     Mean losses are shrunk to those of the other actions, as far as these are alike, and an action chosen n times is
     taken to earn .4 sqrt(d) ln(R/(k n)) more, where d is its posterior variance and R the number of plays that rounds
-    and money are left for. Costs are means, with one play at the mean of all actions. An action never chosen is offered
+    and money are left for. Costs are means, with .7 plays at the mean of all actions. An action never chosen is offered
     to the program at no cost as long as a trial is expected to pay: its knowledge gradient, net of the dual price of
     money, is positive. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
 
@@ -129,11 +130,13 @@ class ThriftyLP(BudgetedBanditLearner):
     def needs_plan(state: _State, fits: Floats) -> bool:
         if not plan_is_due(state, state.answered[0], fits):
             return False
-        update_posterior(state, UNIFORM_VARIANCE, UNIFORM_VARIANCE)  # in this kernel, because kernels are compiled
+        # In this kernel, because kernels are compiled.
+        update_posterior(state, UNIFORM_VARIANCE, UNIFORM_VARIANCE, math.inf)
         return True
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         remaining = schedule_next_plan(state, fits)
+        _write_beta_posterior(state)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
         costs, mean_cost = _expected_costs(state)
         plays = min(remaining, _affordable_plays(left, mean_cost))
@@ -150,15 +153,30 @@ class ThriftyLP(BudgetedBanditLearner):
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
 
+def _write_beta_posterior(state: _State) -> None:
+    """Write posterior means and variances, and the noise of one loss, of a beta prior.
+
+    The prior has the centre and spread of `update_posterior`. A loss is as noisy as a coin of the posterior mean, so
+    that an action which lost as most others do is in less doubt than one which won.
+    """
+    centre, spread = state.prior[CENTRE], state.prior[SPREAD]
+    coin, possible = centre * (1.0 - centre), 1.0 + float(state.seen @ (state.means * (1.0 - state.means)))
+    share = min(1.0, (state.within[0] + 1.0) / possible)
+    pseudo = share * coin / max(_LEAST_PRIOR * coin, spread)  # losses at the centre that the prior counts for
+    state.posterior_mean[:] = (pseudo * centre + state.seen * state.means) / (pseudo + state.seen)
+    state.noise_var[:] = share * state.posterior_mean * (1.0 - state.posterior_mean)
+    state.posterior_var[:] = np.where(state.seen > 0.0, state.noise_var / (pseudo + state.seen), spread)
+
+
 def _expected_costs(state: _State) -> tuple[Floats, Floats]:
     """Return the expected costs of every action, and the average costs of those tried.
 
-    Shapes are (k, m) and (m,). A known price is the cost; else one play at the average is added to the mean.
+    Shapes are (k, m) and (m,). A known price is the cost; else .7 plays at the average are added to the mean.
     """
     tried = state.seen > 0.0
     mean_cost = state.costs[tried].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
     answers = state.seen[:, None]
-    costs = (answers * state.costs + mean_cost) / (answers + 1.0)
+    costs = (answers * state.costs + _COST_PLAYS * mean_cost) / (answers + _COST_PLAYS)
     return np.where(np.isnan(state.prices), costs, state.prices), mean_cost
 
 

@@ -34,7 +34,7 @@ def add_loss(state: Any, action: int, loss: float) -> None:
     state.within[0] += off * (loss - state.means[action])
 
 
-def update_posterior(state: Any, initial_spread: float, least_spread: float) -> None:
+def update_posterior(state: Any, initial_spread: float, least_spread: float, sided: float) -> None:
     """Estimate the prior, and the posterior mean and variance of every action.
 
     A kernel. It writes `prior` (centre, spread, actions tried), `noise_var`, `errors`, `posterior_mean` and
@@ -44,6 +44,7 @@ def update_posterior(state: Any, initial_spread: float, least_spread: float) -> 
     initial_spread: variance of the means before differences are seen.
     least_spread: least prior variance of an action with feedback: shrinking it by the spread of the others would hide
         the one that is unlike them.
+    sided: actions tried from which on only those better than the centre count for the spread of the others.
     """
     _estimate_noises(state)
     prior = state.prior
@@ -53,6 +54,8 @@ def update_posterior(state: Any, initial_spread: float, least_spread: float) -> 
         for _ in range(_PASSES):
             _estimate_spread(state, initial_spread * coin)
     wide = max(least_spread * coin, prior[SPREAD])
+    if prior[TRIED] >= sided:
+        _narrow_spread(state, initial_spread * coin)
     for action in range(state.seen.size):
         state.posterior_mean[action], state.posterior_var[action] = prior[CENTRE], prior[SPREAD]
         if state.seen[action] > 0.0:
@@ -127,3 +130,26 @@ def _estimate_spread(state: Any, widest: float) -> None:
     vague = 1.0 / (spread + 1.0 / 12.0)
     state.prior[SPREAD] = spread
     state.prior[CENTRE] = (total + 0.5 * vague) / (weights + vague)
+
+
+def _narrow_spread(state: Any, widest: float) -> None:
+    """Lower the spread to that of the actions better than the centre; a kernel.
+
+    A few bad actions say nothing about how good a new one may be.
+
+    state: of a learner with the fields of `thrifty._State` for answers, prior and posterior; changed in place.
+    widest: spread that is taken in as one action with the mean error.
+    """
+    spread, tried = state.prior[SPREAD], state.prior[TRIED]
+    weights, surplus, errors = 0.0, 0.0, 0.0
+    for action in range(state.seen.size):
+        if state.seen[action] > 0.0:
+            errors += state.errors[action]
+            off = state.means[action] - state.prior[CENTRE]
+            if off < 0.0:
+                weight = 1.0 / (spread + state.errors[action])
+                weights += weight
+                surplus += weight * (off * off - state.errors[action])
+    if weights > 0.0:
+        own = 1.0 / (spread + errors / tried)
+        state.prior[SPREAD] = min(spread, max(_LEAST, (max(0.0, surplus) + own * widest) / (weights + own)))

@@ -29,6 +29,8 @@ _VISIT_PRICES = 12.0
 _PRIOR_ACTIONS = 4.0
 # Variances of the prior over that of a coin, chosen on nine tables (docs/theory/thrifty.md, section 4).
 FIRST_SPREAD, TRIED_SPREAD, SPREAD_BY_PRICE = 0.15, 0.07, 0.4
+# Actions tried, times max(1, price), from which on only the better ones tell how good a new one may be.
+ONE_SIDED_FROM = 3.0
 # Two actions: scale of the index that checks the worse one, answers of each before it does, and longest horizon. With
 # more rounds the value of information is as careful by itself.
 PAIR, PAIR_SCALE, PAIR_PLAYS, PAIR_HORIZON = 2, 1.15, 20.0, 5000.0
@@ -146,7 +148,8 @@ def _most_valuable(state: _State) -> int:
     A visit goes on as long as staying is better than leaving at once for the action of smallest posterior mean. The
     state is changed in place.
     """
-    update_posterior(state, FIRST_SPREAD / (1.0 + SPREAD_BY_PRICE * state.price), TRIED_SPREAD)
+    first = FIRST_SPREAD / (1.0 + SPREAD_BY_PRICE * state.price)
+    update_posterior(state, first, TRIED_SPREAD, ONE_SIDED_FROM / max(1.0, state.price))
     remaining, current = state.horizon - state.acted[0], int(state.current[0])
     fresh, first = least_tried_action(state.seen, state.chosen), argmin(state.posterior_mean)
     second = 1 if first == 0 else 0
@@ -226,10 +229,10 @@ class Thrifty(Learner):
     With R rounds left, a visit of n = 1, 2, 4, .. rounds to action a, and then going on with it or with the best other
     b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are the
     posterior means, and M is the future mean of a. The cheapest visit is begun. Posterior means use a prior with the
-    centre and spread of the actions tried so far; of an action never tried nothing else is known. A visit is not broken
-    off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's index
-    with scale .7 asks for another action, losses and switch come from the exploration budget; once it is empty that
-    decides. So for every pool in random order without delay its regret, with the price of its switches, is at most
+    centre and spread of the actions tried so far, for an action never tried that of the better ones. A visit is not
+    broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
+    index with scale .7 asks for another action, losses and switch come from the exploration budget; once it is empty
+    that decides. So for every pool in random order without delay its regret, with the price of its switches, is at most
     `bounds.thrifty`, of order sqrt(k T) + price k ln T. The bound is T, and says nothing, below about T = 500 for two
     actions, 1,700 for five and 3,400 for ten. With two actions and at most 5,000 rounds that index with scale 1.15
     (1.03 at a price of 1 or more) decides once each has 20 losses seen, so that the unlucky one is not given up too
