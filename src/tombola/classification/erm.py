@@ -44,6 +44,7 @@ class ERM(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ERMPredictor":
+        """Return a new predictor over the class, with no label seen."""
         return _ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
 
     @property
@@ -52,6 +53,7 @@ class ERM(LabelLearner):
         return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:
+        """Return a regret bound in mistakes; None if the VC dimension is unknown."""
         vc = self.hypotheses.vc
         return None if vc is None else bounds.erm(horizon, vc)
 

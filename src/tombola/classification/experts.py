@@ -39,11 +39,13 @@ class Experts(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ExpertsPredictor":
+        """Return a new predictor: the base learner with one action per hypothesis."""
         return _ExpertsPredictor(
             self.hypotheses, FullFeedback(self.hypotheses.size, horizon).step_runner(self.base, rng)
         )
 
     def bound(self, horizon: int) -> float | None:
+        """Return the regret bound of the base learner, in mistakes; None without one."""
         return self.base.bound(self.hypotheses.size, horizon)
 
 

@@ -28,6 +28,7 @@ class Halving(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_HalvingPredictor":
+        """Return a new predictor, for which all hypotheses are still consistent."""
         return _HalvingPredictor(self.hypotheses)
 
 

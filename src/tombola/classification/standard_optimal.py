@@ -32,6 +32,7 @@ class StandardOptimal(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_OptimalPredictor":
+        """Return a new predictor, for which all hypotheses are still consistent."""
         return _OptimalPredictor(self.hypotheses)
 
 

@@ -189,10 +189,12 @@ class Betting(Confidence):
     anytime_valid: ClassVar[bool] = True
 
     def init(self) -> BettingGrid:
+        """Return the first state: for each action a grid of means with wealth 1."""
         return new_grid(self.population, self.level, self.actions)
 
     @staticmethod
     def update_state(state: BettingGrid, action: int, value: float) -> None:
+        """Bet on one value in [0, 1] of an action; drop refuted means from its grid."""
         update_grid(state, action, value)
 
 

@@ -90,6 +90,7 @@ class EProcess(OnlineStatistic):
         self._start(population, actions)
 
     def init(self) -> _EProcessState:
+        """Return the first state: wealth 1, no value seen."""
         empty = np.zeros(self.actions)
         return _EProcessState(
             counts=empty,
@@ -106,6 +107,7 @@ class EProcess(OnlineStatistic):
 
     @staticmethod
     def update_state(state: _EProcessState, action: int, value: float) -> None:
+        """Bet on one value in [0, 1] of an action, and multiply its wealth."""
         n, total = state.counts[action], state.total[action]
         variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
         if state.mirrored > 0.0:

@@ -148,6 +148,7 @@ class Hoeffding(_FixedCount):
 
     @staticmethod
     def update_state(state: _Moments, action: int, value: float) -> None:
+        """Add one value in [0, 1] of an action, and set its interval, in `state`."""
         _add_value(state, action, value)
         _set_interval(state, action, hoeffding_radius(state.counts[action], state.level))
 
@@ -168,6 +169,7 @@ class Serfling(_FixedCount):
 
     @staticmethod
     def update_state(state: _Moments, action: int, value: float) -> None:
+        """Add one value in [0, 1] of an action, and set its interval, in `state`."""
         _add_value(state, action, value)
         _set_interval(state, action, serfling_radius(state.counts[action], state.population, state.level))
 
@@ -188,6 +190,7 @@ class EmpiricalBernsteinSerfling(_FixedCount):
 
     @staticmethod
     def update_state(state: _Moments, action: int, value: float) -> None:
+        """Add one value in [0, 1] of an action, and set its interval, in `state`."""
         _add_value(state, action, value)
         variance = state.squares[action] / state.counts[action]
         radius = bernstein_serfling_radius(state.counts[action], state.population, variance, state.level)

@@ -134,6 +134,7 @@ class Thresholds(LineClass):
 
     @property
     def switches(self) -> int:
+        """Return 1: labels along the line change once, from 0 to 1."""
         return 1
 
     def littlestone(self, points: int | None = None) -> float | None:
@@ -150,6 +151,7 @@ class Intervals(LineClass):
 
     @property
     def switches(self) -> int:
+        """Return 2: labels along the line change at a and at b."""
         return 2
 
 
@@ -169,4 +171,5 @@ class Unions(LineClass):
 
     @property
     def switches(self) -> int:
+        """Return 2 * intervals: labels change at both ends of each interval."""
         return 2 * self.intervals

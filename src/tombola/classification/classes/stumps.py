@@ -31,6 +31,7 @@ class Stumps(LineClass):
 
     @property
     def switches(self) -> int:
+        """Return 1: labels along a feature change once."""
         return 1
 
     @property

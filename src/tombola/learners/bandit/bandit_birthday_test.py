@@ -60,11 +60,13 @@ class BanditBirthdayTest(Learner):
             _validate.integer("BanditBirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: no loss on the grid seen, and UCB1 at its start."""
         grid = horizon if self.grid is None else self.grid
         return _State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return action 0 until a loss has repeated, then that of UCB1; probability 1."""
         if state.fired[0] == 0.0:
             return 0, 1.0
         action, probability = _act_ucb1(state, rng)
@@ -72,6 +74,7 @@ class BanditBirthdayTest(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Mark the loss on the grid in `state`; after a repetition, update UCB1."""
         if state.fired[0] > 0.0:
             _observe_ucb1(state, action, probability, loss)
         elif fires(state.points, state.grid, loss):

@@ -57,10 +57,12 @@ class EpsilonGreedy(MixedLearner):
         _validate.real("EpsilonGreedy", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: no round played, no loss seen, all means 0."""
         return _State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write e / k for every action into `mix`, and 1 - e more for the best mean."""
         state.acted[0] += 1.0
         best = _best_mean_action(state)
         share = 1.0 if best < 0 else min(1.0, state.c * mix.size / state.acted[0])
@@ -71,4 +73,5 @@ class EpsilonGreedy(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
         update_mean(state.seen, state.means, action, loss)

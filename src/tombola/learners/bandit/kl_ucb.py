@@ -100,11 +100,13 @@ class KLUCB(Learner):
         _validate.real("KLUCB", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: no loss seen, and all indices -infinity."""
         chosen, seen, means, levels, slopes = np.zeros((5, actions))
         return _State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the action with the smallest index, untried ones first; probability 1."""
         best = least_tried_action(state.seen, state.chosen)
         if best < 0:
             level = math.log(state.answered[0] + 1.0)
@@ -115,6 +117,7 @@ class KLUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] to the mean of its action; mark its index as stale."""
         update_mean(state.seen, state.means, action, loss)
         state.indices[action], state.slopes[action] = -math.inf, 0.0
         state.answered[0] += 1.0

@@ -32,10 +32,12 @@ class RandomFixedAction(Learner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: the number of actions, and none drawn yet."""
         return _State(float(actions), np.full(1, -1.0))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the action drawn in round 1; its probability is 1/k then, later 1."""
         if state.drawn[0] >= 0.0:
             return int(state.drawn[0]), 1.0
         state.drawn[0] = integers(rng, int(state.actions))

@@ -66,12 +66,14 @@ class SuccessiveElimination(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: all actions active, and no loss seen."""
         width = math.sqrt(2 * math.log(horizon))
         everyone = np.arange(actions, dtype=np.float64)
         return _State(width, np.zeros(1), np.full(1, float(actions)), everyone, np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the next active action in turn, and probability 1."""
         if state.turn[0] == state.left[0]:
             if state.left[0] > 1.0:
                 _eliminate(state)
@@ -82,7 +84,9 @@ class SuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Return a bound on the expected regret in random order, at any delay."""
         return bounds.successive_elimination(horizon, actions, delay)

@@ -37,10 +37,12 @@ class ThompsonSampling(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: Beta(1, 1) posteriors, no loss seen."""
         return _State(losses=np.zeros(actions), spared=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the action with the smallest draw; its probability has no formula: NaN."""
         best, least = 0, math.inf
         for action in range(state.losses.size):
             lost = gamma(rng, 1.0 + state.losses[action])
@@ -52,5 +54,6 @@ class ThompsonSampling(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add loss and 1 - loss to the Beta posterior of the action played."""
         state.losses[action] += loss
         state.spared[action] += 1.0 - loss

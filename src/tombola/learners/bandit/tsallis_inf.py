@@ -75,10 +75,12 @@ class TsallisInf(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: all estimated total losses 0."""
         return _State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write the Tsallis-INF probabilities of the estimated totals into `mix`."""
         half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
         smallest = state.totals[argmin(state.totals)]
         for action in range(mix.size):
@@ -87,8 +89,10 @@ class TsallisInf(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add loss / probability to the total of the action played, in `state`."""
         state.totals[action] += loss / probability
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return `bounds.tsallis_inf` on the expected regret; None with a delay."""
         return None if delay > 0 else bounds.tsallis_inf(horizon, actions)

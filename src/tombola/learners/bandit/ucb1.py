@@ -54,11 +54,13 @@ class UCB1(Learner):
         _validate.real("UCB1", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: no loss seen, all means 0."""
         zeros = np.zeros((4, actions))
         return _State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the action with the smallest index, untried ones first; probability 1."""
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)
@@ -73,6 +75,7 @@ class UCB1(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0
         update_mean(state.seen, state.means, action, loss)
@@ -80,4 +83,5 @@ class UCB1(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return `bounds.ucb1` on the expected regret; None with a delay or other scale."""
         return bounds.ucb1(horizon, actions) if self.scale == _DEFAULT_SCALE and delay == 0 else None

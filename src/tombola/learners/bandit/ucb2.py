@@ -103,10 +103,12 @@ class UCB2(Learner):
         _validate.real("UCB2", "alpha", self.alpha, least=MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
+        """Return the first state: no loss seen, no block begun."""
         return first_state(self.alpha, math.inf, actions)
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
+        """Return the action of the current block, and probability 1."""
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -121,8 +123,10 @@ class UCB2(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return `bounds.ucb2` on the expected regret; None with a delay."""
         return bounds.ucb2(horizon, actions, self.alpha) if delay == 0 else None

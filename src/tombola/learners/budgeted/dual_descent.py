@@ -60,6 +60,7 @@ class DualDescent(BudgetedLearner):
             _validate.real("DualDescent", "step", self.step, above=0)
 
     def init(self, terms: BudgetTerms) -> _State:
+        """Return the first state: the step size, no row seen, all prices 0."""
         k, m = terms.actions, terms.resources
         tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))
         return _State(
@@ -74,6 +75,7 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write probability 1 for the least mean loss plus priced cost into `mix`."""
         best, least = int(state.null), math.inf
         for action in range(mix.size):
             mix[action] = 0.0
@@ -86,6 +88,7 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Add the row to the means; raise prices of resources used above the rate."""
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):
             state.prices[j] = max(0.0, state.prices[j] + state.step * (resource_use(played, costs, j) - state.rate))

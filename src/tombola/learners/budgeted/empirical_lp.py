@@ -79,6 +79,7 @@ class EmpiricalLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
+        """Return the first state: no row seen; the plan is the null action."""
         return _State(
             growth=float(self.growth),
             **target_fields(terms),
@@ -91,15 +92,18 @@ class EmpiricalLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Add a row (losses, costs of all actions) to the sums, and the loss suffered."""
         for action in range(losses.size):
             state.lost[0] += played[action] * losses[action]
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
+        """Return whether rows have grown by `growth`, or an action became too dear."""
         return plan_is_due(state, state.seen[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
+        """Solve the LP of the mean rows seen with the budget left per round left."""
         seen = float(state.seen[0])
         state.fitted[:] = fits
         state.following[0] = next_solve(int(seen), int(state.horizon), state.growth)
@@ -111,4 +115,5 @@ class EmpiricalLP(BudgetedLearner):
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
+        """Return the regret bound that holds with probability 1 - delta."""
         return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)

@@ -82,6 +82,7 @@ class OptimisticLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
+        """Return the first state: no play answered; the plan is the null action."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -94,14 +95,17 @@ class OptimisticLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+        """Add loss and costs of the action played to its means, in `state`."""
         update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
+        """Return whether answers have grown by `growth`, or an action became too dear."""
         return plan_is_due(state, state.answered[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
+        """Solve the LP of optimistic rewards and costs with the budget left per round."""
         rates = left / schedule_next_plan(state, fits)
         lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
         rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])
@@ -110,6 +114,7 @@ class OptimisticLP(BudgetedBanditLearner):
         share_unseen(state, rewards, costs)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
+        """Return the bound with probability 1 - delta; None if delta < self.delta."""
         if delta < self.delta:
             return None
         k, m = terms.actions, terms.resources

@@ -52,6 +52,7 @@ class PrimalDual(BudgetedLearner):
     """
 
     def init(self, terms: BudgetTerms) -> _State:
+        """Return the first state: both learning rates, all totals and prices 0."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         rate = max(terms.rate, 1e-9)  # a budget of next to nothing never exceeds it
         state = _State(
@@ -68,10 +69,12 @@ class PrimalDual(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write exponential weights of the totals, losses plus priced costs, into `mix`."""
         write_exponential_weights(state.totals, state.primal_rate, mix)
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Add loss plus priced cost of every action to its total; update the prices."""
         resources = state.prices.size
         for action in range(losses.size):
             charge = losses[action]

@@ -64,6 +64,7 @@ class SerflingLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
+        """Return the first state: no row seen; the plan is the null action."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -79,13 +80,16 @@ class SerflingLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Add a row (losses, costs of all actions) to the sums, in `state`."""
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
+        """Return whether the rows seen have grown by `growth` since the last plan."""
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
+        """Solve the LP of the mean rows with the rate minus a margin, or play null."""
         seen, horizon = int(state.seen[0]), int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
         state.following[0] = following
@@ -114,6 +118,7 @@ class SerflingLP(BudgetedLearner):
         return f"{about} it plays nothing but null before round {first}."
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
+        """Return the bound with probability 1 - delta; None if delta < self.delta."""
         if delta < self.delta:
             return None
         return serfling_lp(terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth)

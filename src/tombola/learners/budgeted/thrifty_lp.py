@@ -97,6 +97,7 @@ class ThriftyLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
+        """Return the first state: no play answered; the plan is the null action."""
         k = terms.actions
         return _State(
             growth=float(self.growth),
@@ -115,6 +116,7 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write the planned mix; ask for a new plan when an action reaches its limit."""
         write_planned_mix(state, mix)
         for action in range(mix.size):
             state.chosen[action] += mix[action]
@@ -123,11 +125,13 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+        """Add loss and costs of the action played to its means, in `state`."""
         add_loss(state, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
+        """Return whether a plan is due; if so, update the posterior in `state`."""
         if not plan_is_due(state, state.answered[0], fits):
             return False
         # In this kernel, because kernels are compiled.
@@ -135,6 +139,7 @@ class ThriftyLP(BudgetedBanditLearner):
         return True
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
+        """Solve the LP of posterior means with bonuses for actions worth exploring."""
         remaining = schedule_next_plan(state, fits)
         _write_beta_posterior(state)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)

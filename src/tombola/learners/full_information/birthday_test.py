@@ -75,15 +75,18 @@ class BirthdayTest(Learner):
             _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: no loss on the grid seen, all totals 0."""
         grid = horizon if self.grid is None else self.grid
         return _State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return action 0 until a loss has repeated, then the leader; probability 1."""
         return leader(state.totals), 1.0
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
+        """Mark the loss of action 0 on the grid; after a repetition, add all losses."""
         if state.fired[0] > 0.0:
             add_losses(state.totals, losses)
         elif fires(state.seen, state.grid, losses[0]):

@@ -35,6 +35,7 @@ class FixedAction(Learner):
         _validate.integer("FixedAction", "action", self.action, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the state: the action; ParameterError if there is no such action."""
         if self.action >= actions:
             raise ParameterError(
                 f"FixedAction: action must be one of the {actions} actions 0..{actions - 1}, got {self.action}; "
@@ -44,6 +45,7 @@ class FixedAction(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the fixed action, and probability 1."""
         return int(state.action), 1.0
 
     @staticmethod

@@ -62,6 +62,7 @@ class FlipFlop(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: regime "flip", all totals 0, uniform mix."""
         return _State(
             relative_losses=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
@@ -73,11 +74,13 @@ class FlipFlop(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write the weights of the totals at the rate of the regime into `mix`."""
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
+        """Add the losses of all actions to the totals; switch regimes if one ends."""
         regime = int(state.regime[0])
         state.gaps[regime] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         if _regime_ends(state.gaps, regime):
@@ -87,4 +90,5 @@ class FlipFlop(MixedLearner):
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Return a bound on the expected regret in random order, at any delay."""
         return bounds.flip_flop(horizon, actions, delay)

@@ -77,10 +77,12 @@ class FollowTheLeader(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: the rule for ties, and all totals 0."""
         return _State(random=float(self.ties == "random"), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the leader; its probability is 1 / number of leaders if ties are random."""
         action, count = leader(state.totals), 1
         if state.random > 0.0:
             count = _count_leaders(state.totals, action)
@@ -95,7 +97,9 @@ class FollowTheLeader(Learner):
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
+        """Add the losses of all actions, shape (k,), to the totals."""
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Return a bound on the expected regret in random order, at any delay."""
         return bounds.follow_the_leader(horizon, actions, delay)

@@ -89,18 +89,22 @@ class Hedge(MixedLearner):
             _validate.real("Hedge", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: the rate, tuned to horizon and delay; totals 0."""
         tuned = math.sqrt(8 * math.log(actions) / (horizon * (1 + 2 * self.delay)))
         return _State(rate=tuned if self.rate is None else self.rate, totals=np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write probabilities proportional to exp(-rate * total loss) into `mix`."""
         write_exponential_weights(state.totals, state.rate, mix)
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
+        """Add the losses of all actions, shape (k,), to the totals."""
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Return a bound on the expected regret in the order it is tuned to."""
         if self.order == "random":
             return bounds.hedge(horizon, actions, self.rate, delay)
         rate = self.init(actions, horizon).rate if actions > 1 else None

@@ -36,17 +36,21 @@ class HedgeAnytime(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: no row seen, all totals 0."""
         return _State(seen=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write exponential weights at the rate of the rows seen into `mix`."""
         rate = 2.0 * math.sqrt(math.log(mix.size) / (1.0 + state.seen[0]))
         write_exponential_weights(state.totals, rate, mix)
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
+        """Count the row, and add the losses of all actions to the totals."""
         state.seen[0] += 1.0
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Return a bound on the expected regret in random order, at any delay."""
         return bounds.hedge_anytime(horizon, actions, delay)

@@ -26,10 +26,12 @@ class Uniform(MixedLearner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the state: the probability 1/k."""
         return _State(probability=1 / actions)
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write 1/k for every action into `mix`."""
         for action in range(mix.size):
             mix[action] = state.probability
 

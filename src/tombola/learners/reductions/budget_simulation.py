@@ -89,6 +89,7 @@ class BudgetSimulation(BudgetedLearner):
             )
 
     def init(self, terms: BudgetTerms) -> _State:
+        """Return the first state; warn if the horizon is too short for any play."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         first = budget_first_play(T, k, m, max(terms.rate, 1e-9), self.delta, self.margin)
         if first > T:
@@ -113,10 +114,12 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
+        """Return whether the next round begins a block."""
         following = int(state.counters[BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
+        """Train `base` at the rate minus its margin; keep its average mix for the block."""
         state.counters[BLOCK] += 1.0
         block, kept, k = int(state.counters[BLOCK]), int(state.counters[N_KEPT]), state.played.size
         m = state.costs.shape[1] // k
@@ -129,6 +132,7 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write the mix of the block into `mix`; between blocks the null action."""
         state.counters[N_ACTED] += 1.0
         within = in_block(state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED])
         for action in range(mix.size):
@@ -138,6 +142,7 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        """Store the row if its round is in a block; other rows are not trained on."""
         if not in_any_block(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
             return
         row = int(state.counters[N_KEPT])

@@ -57,6 +57,7 @@ class Interleaved(Learner):
         return self.base.mixes
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: d + 1 initial states of the base learner."""
         count = min(self.delay + 1, horizon)
         memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
         return _State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
@@ -89,6 +90,7 @@ class Interleaved(Learner):
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return (d + 1) times the bound of the base; None for a longer delay."""
         count = min(self.delay + 1, horizon)
         share = bound_of(self.base, actions=actions, horizon=-(-horizon // count))
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)

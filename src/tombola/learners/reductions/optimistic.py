@@ -191,6 +191,7 @@ class OptimisticSimulation(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: no play answered, no action planned."""
         chosen, seen, means, known, levels, played, due_at = np.zeros((7, actions))
         return _State(
             horizon=float(horizon),
@@ -208,14 +209,17 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
+        """Return whether the next action must be simulated: all were tried."""
         return bool(state.planned[0] < 0.0 and least_tried_action(state.seen, state.chosen) < 0)
 
     def plan(self, state: _State, rng: RngState) -> None:
+        """Simulate the base on draws from past losses; keep the action of its last round."""
         rounds = _simulation_length(state)
         state.planned[0], _ = _simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return an untried action (probability 1) or the simulated one (NaN: unknown)."""
         action, probability = int(state.planned[0]), math.nan
         if action < 0:
             action, probability = least_tried_action(state.seen, state.chosen), 1.0
@@ -226,9 +230,11 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Store the loss in [0, 1] of the action played for later simulations."""
         _store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return a bound from those of the base; None with a delay or without one."""
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
@@ -252,6 +258,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
+        """Return whether rounds have doubled or an action's losses grown by half."""
         if least_tried_action(state.seen, state.chosen) >= 0:
             return False
         late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
@@ -260,6 +267,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return bool(late)
 
     def plan(self, state: _State, rng: RngState) -> None:
+        """Simulate the base on past losses; keep its frequencies of the actions."""
         rounds = _simulation_length(state)
         _, plays = _simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
@@ -268,6 +276,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return a draw from the simulated frequencies, with its probability."""
         action, probability = least_tried_action(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)
@@ -277,4 +286,5 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return action, probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return None: no bound is proved."""
         return None

@@ -97,6 +97,7 @@ class Simulation(MixedLearner):
                 )
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: the blocks of the horizon, and no row kept."""
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "
@@ -119,12 +120,14 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
+        """Return whether the next round begins a block, or the rows kept have grown."""
         if state.by_blocks == 0.0:
             return bool(state.counters[N_KEPT] >= state.counters[NEXT])
         following = int(state.counters[BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: _State, rng: RngState) -> None:
+        """Train `base` on draws from the rows kept; its frequencies are the next mix."""
         past = state.past[: int(state.counters[N_KEPT])]
         rounds = _begin_training(state)
         if past.shape[0] > 0:
@@ -135,6 +138,7 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
+        """Write the trained frequencies into `mix`; while waiting the free action."""
         state.counters[N_ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
             state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED]
@@ -148,6 +152,7 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, losses: Floats) -> None:
+        """Keep the losses of all actions for training; drop rows outside blocks."""
         if state.discards == 1.0 and not in_any_block(
             state.starts, state.lengths, int(state.counters[BLOCK]), float(round)
         ):

@@ -28,6 +28,7 @@ class BernsteinElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
+        """Return the smaller of Serfling's and the variance-based radius of a mean."""
         seen, level = state.seen[action], 0.5 * state.level
         variance = state.squares[action] / max(seen, 1.0)
         return min(
@@ -36,6 +37,7 @@ class BernsteinElimination(StagedElimination):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return a bound on expected regret plus switches; None with a delay."""
         delta = 1 / horizon if self.delta is None else self.delta
         bound = switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
         most = horizon + self.price * switching.elimination_switches(horizon, actions, delta / 2)

@@ -72,6 +72,7 @@ class BettingElimination(Learner):
             _validate.real("BettingElimination", "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> Any:
+        """Return the first state: all actions active, and no bet made."""
         first = float(elimination_counts(horizon, actions, self.delta)[0])
         delta = 1 / horizon if self.delta is None else self.delta
         lengths, left, everyone = (
@@ -84,6 +85,7 @@ class BettingElimination(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
+        """Drop refuted actions; return the next active action, and probability 1."""
         if state.left[0] > 1.0:
             _drop_inferior(state)
         if is_stage_over(state):
@@ -92,5 +94,6 @@ class BettingElimination(Learner):
 
     @staticmethod
     def observe(state: Any, action: int, probability: float, loss: float) -> None:
+        """Update the bets against the means of the action by its loss in [0, 1]."""
         if state.left[0] > 1.0:
             update_grid(state, action, loss)

@@ -101,11 +101,13 @@ class BlockUCB(Learner):
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: the blocks of each frame, and no loss seen."""
         blocks = np.array(_blocks_per_frame(horizon), dtype=np.float64)
         return _State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the action of the current block, and probability 1."""
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -120,5 +122,6 @@ class BlockUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

@@ -108,12 +108,14 @@ class FrugalUCB(Learner):
         _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: the shortest block, and no loss seen."""
         shortest = float(frugal_block(horizon, actions, self.price))
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
         return _State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the action of the current block, and probability 1."""
         if state.left[0] == 0.0:
             action = most_promising(state, FRUGAL_TOLL, state.scale)
             state.current[0] = action
@@ -126,7 +128,9 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return a bound on expected regret plus switches; None with a delay."""
         return frugal_ucb(horizon, actions, self.price, self.scale) if delay == 0 else None

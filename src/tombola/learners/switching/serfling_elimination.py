@@ -30,7 +30,9 @@ class SerflingElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
+        """Return Serfling's radius of the mean loss of an action, from its plays."""
         return serfling_radius(state.seen[action], state.population, state.level)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return a bound on expected regret plus switches; None with a delay."""
         return None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)

@@ -74,6 +74,7 @@ class SimulationSuccessiveElimination(Learner):
         _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: all actions active, and no loss seen."""
         width = math.sqrt(10 * actions) * math.pow(math.log(horizon), 1.5)
         first = float(1 << (actions - 1).bit_length())
         everyone = np.arange(actions, dtype=np.float64)
@@ -82,6 +83,7 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the active action of this part of the block, and probability 1."""
         acted, first = int(state.acted[0]), int(state.first)
         state.acted[0] += 1.0
         if acted < first:
@@ -94,6 +96,7 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] of the action played to its mean."""
         update_mean(state.seen, state.means, action, loss)
 
     def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:
@@ -113,4 +116,5 @@ class SimulationSuccessiveElimination(Learner):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return a bound on expected regret plus switches; None with a delay."""
         return None if delay > 0 else switching.simulation_elimination(horizon, actions, self.price)

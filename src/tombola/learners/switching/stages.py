@@ -92,6 +92,7 @@ class StagedElimination(Learner):
             _validate.real(name, "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
+        """Return the first state: the stages of the horizon, all actions active."""
         return first_state(actions, horizon, self.delta)
 
     @staticmethod
@@ -113,6 +114,7 @@ class StagedElimination(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] to mean and variance of the action played."""
         before = state.means[action]
         update_mean(state.seen, state.means, action, loss)
         state.squares[action] += (loss - before) * (loss - state.means[action])

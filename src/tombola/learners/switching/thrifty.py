@@ -254,6 +254,7 @@ class Thrifty(Learner):
         _validate.real("Thrifty", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: the whole exploration budget, and no loss seen."""
         chosen, seen, means, posterior_mean, posterior_var, noise_var, errors = np.zeros((7, actions))
         return _State(
             horizon=float(horizon),
@@ -279,6 +280,7 @@ class Thrifty(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the action of the current visit, and probability 1."""
         if state.left[0] == 0.0:
             action = _next_action(state) if state.seen.size > 1 else 0
             state.current[0] = action
@@ -293,8 +295,10 @@ class Thrifty(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add the loss in [0, 1] to its action's mean; charge it if it was exploration."""
         add_loss(state, action, loss)
         state.exploration_budget[0] -= state.exploring[0] * loss
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return a bound on expected regret plus switches; None with a delay."""
         return thrifty(horizon, actions, self.price) if delay == 0 else None

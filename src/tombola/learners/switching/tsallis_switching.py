@@ -63,14 +63,17 @@ class TsallisSwitching(Learner):
         _validate.real("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state: no block begun, all estimated total losses 0."""
         place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
         return _State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
+        """Return whether the current block has ended."""
         return bool(state.left[0] == 0.0)
 
     def plan(self, state: _State, rng: RngState) -> None:
+        """Draw the action of the next block by the Tsallis-INF probabilities."""
         state.blocks[0] += 1.0
         length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
         half_eta = math.sqrt(2.0 / state.blocks[0]) / length
@@ -82,12 +85,15 @@ class TsallisSwitching(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the action of the block, and the probability of its draw."""
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add loss / probability to the total of the action played, in `state`."""
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return a bound on expected regret plus switches; None with a delay."""
         return None if delay > 0 else switching.tsallis_switching(horizon, actions, self.price)

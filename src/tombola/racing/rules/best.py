@@ -40,6 +40,7 @@ class Best(Elimination):
     supports_predictions = True
 
     def init(self) -> Any:
+        """Return the first state: one bettor per candidate; drop at wealth 1 / level."""
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)
 
     def open_questions(self) -> list[OpenQuestion]:
@@ -48,6 +49,7 @@ class Best(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
+        """Bet on one row of losses, shape (candidates,); drop refuted candidates."""
         bet_and_drop(state, losses)
         finish(state, 1.0)
 

@@ -45,6 +45,7 @@ class Gate(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
+        """Return the first state: two bettors per candidate, for better and not better."""
         k, threshold = self.candidates, (self.candidates - 1) / self.level
         return self.initial_state(
             bettors=2 * k,
@@ -65,6 +66,7 @@ class Gate(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
+        """Bet on one row of losses, shape (candidates,); decide on proved candidates."""
         base = int(state.baseline)
         for c in range(losses.size):
             if c != base and state.active[c] > 0.0:

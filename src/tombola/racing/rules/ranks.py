@@ -43,6 +43,7 @@ class Ranks(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
+        """Return the first state: one bettor per ordered pair of candidates."""
         k, threshold = self.candidates, n_pairs(self.candidates) / self.level
         state = self.initial_state(
             bettors=k * k,
@@ -88,6 +89,7 @@ class Ranks(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
+        """Bet on all pairs with one row of losses, shape (candidates,); claim orders."""
         _bet_on_pairs(state, losses)
         count_row(state, losses)
         _settle_certain(state)
@@ -222,6 +224,7 @@ class Blocks(Ranks):
     """
 
     def init(self) -> Any:
+        """Return the first state of `Ranks`, with the threshold (k - 1) / level."""
         threshold = max(1, self.candidates - 1) / self.level
         return super().init()._replace(threshold=threshold, goal_share=share_of_goal(threshold))
 
@@ -231,6 +234,7 @@ class Blocks(Ranks):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
+        """Bet on all pairs with one row of losses; separate groups of candidates."""
         k, news = losses.size, 0
         for a in range(k):
             for b in range(k):
@@ -308,6 +312,7 @@ class Place(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
+        """Return the first state: two bettors per rival, for before and after it."""
         k, threshold = self.candidates, 2.0 / self.level
         state = self.initial_state(
             bettors=2 * k,
@@ -341,6 +346,7 @@ class Place(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
+        """Bet against every rival with one row of losses; narrow the range of the rank."""
         k, a = losses.size, int(state.candidate)
         for b in range(k):
             if b != a and state.active[b] > 0.0:

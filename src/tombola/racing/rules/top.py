@@ -62,6 +62,7 @@ class Top(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
+        """Return the first state: one bettor per set of `top` candidates, or per pair."""
         k, sets = self.candidates, math.comb(self.candidates, self.top)
         uses_pairs = sets > _MAX_SETS
         sets = min(sets, _MAX_SETS)
@@ -99,6 +100,7 @@ class Top(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
+        """Bet against every set with one row of losses; drop candidates in no set left."""
         if state.n_sets[0] == 0.0:
             _list_sets(state)
         uses_pairs = state.wealth.shape[0] > state.members.shape[0]

@@ -65,6 +65,7 @@ class Within(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
+        """Return the first state: bettors to drop candidates, and to settle near ties."""
         k, drops = self.candidates, _drop_share(self.within, self.rows)
         share = 1.0 / max(k - 1, 1)
         state = self.initial_state(
@@ -91,6 +92,7 @@ class Within(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
+        """Bet on one row of losses, shape (candidates,); drop or settle candidates."""
         _update_accounts(state, losses)
         bet_and_drop(state, losses)
         _close_accounts(state)
