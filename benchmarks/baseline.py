@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola._types import Floats, Order, RngState, Rounds, Rows
+from tombola._types import Floats, Integers, Order, RngState, Rows
 
 SOURCE = Path(__file__).with_name("baseline.c")
 OPTIONS = ["-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
@@ -61,7 +61,7 @@ def compiled() -> ctypes.CDLL | str:
 
 
 def run(
-    function: Any, losses: Rows, order: Order, best: int, marks: Rounds, rng: RngState, parameter: float
+    function: Any, losses: Rows, order: Order, best: int, marks: Integers, rng: RngState, parameter: float
 ) -> tuple[Floats, Floats, Floats]:
     """Play one loop, and return its sums, plays and curve."""
     rounds, k = order.size, losses.shape[1]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from tombola import _validate
 from tombola._formatting import option_text
 from tombola._play import action_names, log_spaced, resolve_budget, run_learner, workload_of
-from tombola._types import AnyLearner, Rounds, Seed
+from tombola._types import AnyLearner, Integers, Seed
 from tombola.budget.budget import Budget, BudgetRun, Stop
 from tombola.budget.target import TargetRegret, target_regret
 from tombola.classification.pool import LabelledPool
@@ -236,11 +236,11 @@ def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price
     return bound_of(learner, actions=actions, horizon=horizon, delay=delay)
 
 
-def _marks(marks: Sequence[int] | None, horizon: int) -> Rounds:
+def _marks(marks: Sequence[int] | None, horizon: int) -> Integers:
     return log_spaced(horizon) if marks is None else np.array([mark for mark in marks if mark <= horizon], np.int64)
 
 
-def _columns(pool: _AnyPool, streams: RngStreams, *, relabel: bool) -> Rounds:
+def _columns(pool: _AnyPool, streams: RngStreams, *, relabel: bool) -> Integers:
     """Return the column of each action of the learner; labels are not permuted."""
     if isinstance(pool, Pool):
         return random_order(pool.k, streams.labels()).astype(np.int64) if relabel else np.arange(pool.k)

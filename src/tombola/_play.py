@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tombola import _validate
-from tombola._types import AnyLearner, Floats, Order, Rounds, Seed
+from tombola._types import AnyLearner, Floats, Integers, Order, Seed
 from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop, n_resources
 from tombola.budget.optimum import optimum
 from tombola.classification.learner import LabelLearner
@@ -131,12 +131,12 @@ def run_learner(
     learner: AnyLearner,
     pool: "Pool | LabelledPool",
     rows: Order,
-    labels: Rounds | None,
+    labels: Integers | None,
     delay: DelayLike | RowDelays,
     streams: RngStreams,
     budget_run: BudgetRun | None = None,
     *,
-    marks: Rounds,
+    marks: Integers,
     per_round: bool,
 ) -> tuple[Accumulators, Balance]:
     """Play a learner over rows; return the accumulators and the balance.
@@ -217,7 +217,7 @@ def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = 
     return Workload.of_rounds(rounds, actions if budget is None else 3 * actions)
 
 
-def log_spaced(horizon: int) -> Rounds:
+def log_spaced(horizon: int) -> Integers:
     """Return about twelve rounds per power of ten, including the first and the last.
 
     Rounds count from 1 and increase.

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 # Table of losses or costs: axis 0 has the rows of a pool, axis 1 the actions.
 Rows: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
-# Integers: rounds, actions or counts.
-Rounds: TypeAlias = NDArray[np.int64]
+# Array of int64: actions, labels, indices, rounds or counts.
+Integers: TypeAlias = NDArray[np.int64]
 # Row index of each round.
 Order: TypeAlias = NDArray[np.uint32]
 # State of a random generator: four 64-bit words, changed in place by each draw (`tombola.rng`).

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tombola._formatting import assignment_text, option_text
-from tombola._types import Rounds, Seed
+from tombola._types import Integers, Seed
 from tombola.errors import ParameterError
 
 
@@ -62,7 +62,7 @@ def real(
     return float(value)
 
 
-def integer_array(owner: str, name: str, values: Any) -> Rounds:
+def integer_array(owner: str, name: str, values: Any) -> Integers:
     """Return `values` as a flat array of integers; fractions are rejected.
 
     owner, name: of the parameter, for the message.

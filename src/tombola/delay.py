@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola import _validate
-from tombola._types import Order, Rounds
+from tombola._types import Integers, Order
 from tombola.errors import DelayError, ParameterError
 
 # Delay of feedback in rounds: one for all rounds, one per round, or a function of the round (from 1).
@@ -28,7 +28,7 @@ class RowDelays:
     values: NDArray[Any]
 
 
-def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
+def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Integers:
     """Return the delays of the rounds of an order: one number, or one per round.
 
     One number if `delay` is one. Delays are cut at the number of rounds: such feedback never arrives.
@@ -50,7 +50,7 @@ def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Rounds:
     return resolve_delays(values[order], order.size)
 
 
-def rounds_due(delays: int | Rounds, horizon: int) -> list[list[int]]:
+def rounds_due(delays: int | Integers, horizon: int) -> list[list[int]]:
     """Return for every round the earlier rounds with feedback arriving at its start.
 
     Rounds count from 0; feedback that arrives after the last round is left out.
@@ -68,7 +68,7 @@ def rounds_due(delays: int | Rounds, horizon: int) -> list[list[int]]:
     return due
 
 
-def resolve_delays(delay: DelayLike, horizon: int) -> int | Rounds:
+def resolve_delays(delay: DelayLike, horizon: int) -> int | Integers:
     """Return one delay for all rounds, or an array with the delay of every round.
 
     Raises DelayError unless delays are integers of 0 or more.
@@ -99,5 +99,5 @@ def resolve_delays(delay: DelayLike, horizon: int) -> int | Rounds:
             f"delay must be 0 or more, got {int(array.min())} in round {int(np.argmin(array)) + 1}; "
             "write 0 for feedback at once."
         )
-    capped: Rounds = np.minimum(array, horizon).astype(np.int64)
+    capped: Integers = np.minimum(array, horizon).astype(np.int64)
     return capped

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, Rounds, Seed
+from tombola._types import Floats, Integers, Seed
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
@@ -301,7 +301,7 @@ def _generator(owner: str, seed: Seed) -> np.random.Generator:
     return np.random.default_rng(_validate.seed_sequence(owner, seed))
 
 
-def _columns(rows: int, ones: Rounds) -> Floats:
+def _columns(rows: int, ones: Integers) -> Floats:
     """Return columns of 0/1 losses with these numbers of ones, first."""
     return (np.arange(rows)[:, None] < ones).astype(np.float64)
 

@@ -67,6 +67,7 @@ class RandomOrder(OrderModel):
     exchangeable: ClassVar[bool] = True
 
     def arrange(self, rows: int, rng: RngState) -> Order:
+        """Return all row indices, shuffled uniformly by `rng`."""
         return random_order(rows, rng)
 
 

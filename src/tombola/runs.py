@@ -20,7 +20,7 @@ from tombola._formatting import (
     to_frame,
 )
 from tombola._statistics import Estimate
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.budget.target import TargetRegret
 from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, SPENT, SWITCHES
 from tombola.errors import ParameterError, TombolaWarning
@@ -54,7 +54,7 @@ class Cell(NamedTuple):
     `shares` has shape (marks, actions): plays up to each mark, averaged over the repetitions.
     """
 
-    rounds: Rounds
+    rounds: Integers
     sums: Floats
     plays: Floats
     shares: Floats
@@ -119,7 +119,7 @@ class Runs:
 
     def curve(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
-    ) -> tuple[Rounds, Floats]:
+    ) -> tuple[Integers, Floats]:
         """Return the recorded rounds, and the regret after each of them.
 
         Shapes are (marks,) and (repetitions, marks).
@@ -174,7 +174,7 @@ class Runs:
         """
         return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
-    def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
+    def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Integers, Floats]:
         """Return recorded rounds, and cumulative costs (repetitions, rounds, resources).
 
         learner: name of the learner.
@@ -183,7 +183,7 @@ class Runs:
         cell = self.cell(learner, order, horizon)
         return cell.rounds, cell.sums[:, :, SPENT:]
 
-    def shares(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Rounds, Floats]:
+    def shares(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Integers, Floats]:
         """Return the last round of each time slice, and action shares per slice.
 
         Shapes are (slices,) and (slices, actions); slices have equal length.
@@ -390,7 +390,7 @@ class Runs:
         return "\n".join(lines)
 
 
-def slice_ends(horizon: int) -> Rounds:
+def slice_ends(horizon: int) -> Integers:
     """Return the last rounds, from 1, of 40 time slices of equal length.
 
     There are as many slices as rounds if there are fewer rounds.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tombola._formatting import HtmlTable, format_number, html_block, short_learner, short_repr, to_frame
-from tombola._types import AnyLearner, Floats, Order, Rounds
+from tombola._types import AnyLearner, Floats, Integers, Order
 from tombola.budget.budget import NO_BALANCE, Balance
 from tombola.order import OrderModel
 from tombola.pool import Pool
@@ -52,7 +52,7 @@ class Trace:
     learner: AnyLearner
     order_model: OrderModel
     order: Order
-    actions: Rounds
+    actions: Integers
     probabilities: Floats
     losses: Floats
     expected_losses: Floats
@@ -64,7 +64,7 @@ class Trace:
     balance: Balance = NO_BALANCE
     mixed: bool = False
     full_feedback: bool = False
-    labels: Rounds = field(default_factory=lambda: np.zeros(0, np.int64))
+    labels: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     names: tuple[str, ...] = ()
     ids: tuple[Any, ...] | None = None
 

@@ -16,7 +16,7 @@ import pytest
 from conftest import SOURCE, Run
 from tombola import Pool, play, trace
 from tombola import order as order_module
-from tombola._types import Rounds
+from tombola._types import Integers
 from tombola.engine import runner
 from tombola.engine.compiler import compile_loop
 from tombola.engine.loop import ROUND
@@ -66,7 +66,7 @@ def test_shuffle_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert order_module.random_order(0, rng).tolist() == []
 
 
-def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Rounds], object]) -> None:
+def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Integers], object]) -> None:
     """Have this function called with the places of the accumulators, each time before the loop is."""
     step = Runner.step
 
@@ -93,9 +93,9 @@ def test_stride_adapts_to_call_time(breath: float, strides: list[int], monkeypat
 
 def test_signal_stops_play_in_middle(monkeypatch: pytest.MonkeyPatch) -> None:
     """The timer runs from the first call of the loop, and the whole play takes some twenty times as long."""
-    places: list[Rounds] = []
+    places: list[Integers] = []
 
-    def before(place: Rounds) -> None:
+    def before(place: Integers) -> None:
         if not places:
             signal.setitimer(signal.ITIMER_REAL, 0.005)
         places.append(place)

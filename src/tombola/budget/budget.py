@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, Rounds, Rows
+from tombola._types import Floats, Integers, Rows
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
@@ -248,7 +248,7 @@ class ResolvedBudget(NamedTuple):
     prices: Floats
     target: float = math.inf
 
-    def relabelled(self, columns: Rounds) -> "ResolvedBudget":
+    def relabelled(self, columns: Integers) -> "ResolvedBudget":
         """Return the budget with the actions in another order.
 
         columns: old index of each action, shape (actions,); an added null action is not listed and stays last.

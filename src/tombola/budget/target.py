@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import optimum
 
@@ -26,7 +26,7 @@ class TargetRegret(NamedTuple):
     cost: float
     price: float
 
-    def regret(self, rounds: Rounds, losses: Floats, spent: Floats) -> Floats:
+    def regret(self, rounds: Integers, losses: Floats, spent: Floats) -> Floats:
         """Return the regret after some rounds, in units of cost, shape (..., rounds).
 
         It is the excess spending, plus twice the price of each loss above the target. Both are

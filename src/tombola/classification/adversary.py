@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Rounds, Seed
+from tombola._types import Integers, Seed
 from tombola.classification.classes.finite import FiniteClass
 from tombola.classification.dimension import MistakeTrees
 from tombola.classification.learner import LabelLearner, Predictor
@@ -26,7 +26,7 @@ class Attack:
     """
 
     pool: LabelledPool
-    predictions: Rounds
+    predictions: Integers
 
     @property
     def mistakes(self) -> int:

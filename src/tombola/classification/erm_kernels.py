@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._types import Floats, Order, RngState, Rounds
+from tombola._types import Floats, Integers, Order, RngState
 from tombola.classification.label_vectors import Words, switch_dp_view, tree_view
 from tombola.classification.segment_tree import Tree, add_row, bits_of, charge_leaf, combine_all
 from tombola.classification.switch_dp import MIDDLE, STALE, SwitchDP, label_of, update_minimiser
@@ -28,12 +28,12 @@ class Labelled(NamedTuple):
 
     features: Floats
     keys: NDArray[np.uint64]
-    labels: Rounds
+    labels: Integers
     weights: Floats
 
 
 def predict_all(
-    tree: Tree, dp: SwitchDP, rng: RngState, rows: Labelled, order: Order, arrivals: ArrivalSchedule, labels: Rounds
+    tree: Tree, dp: SwitchDP, rng: RngState, rows: Labelled, order: Order, arrivals: ArrivalSchedule, labels: Integers
 ) -> None:
     """Predict the label of every round by ERM; learn labels when they arrive.
 
@@ -113,7 +113,7 @@ def learn_all(tree: Tree, dp: SwitchDP, rows: Labelled, rng: RngState) -> None:
     update_minimiser(tree, dp, rng)
 
 
-def learn_one(whole: Rounds, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
+def learn_one(whole: Integers, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
     """Learn the true label of one row, in a tree that grows; for sessions.
 
     whole, floats, words: rows seen and minimiser, as returned by `label_vectors.new_vectors`; changed in place.
@@ -127,7 +127,7 @@ def learn_one(whole: Rounds, floats: Floats, words: Words, row: Floats, label: i
         add_row(tree, feature, bits_of(row, feature), row[feature], label, weight)
 
 
-def predict_one(whole: Rounds, floats: Floats, words: Words, rng: RngState, row: Floats) -> int:
+def predict_one(whole: Integers, floats: Floats, words: Words, rng: RngState, row: Floats) -> int:
     """Return the predicted label, 0 or 1, of one row; for sessions.
 
     whole, floats, words: rows seen and minimiser, as returned by `label_vectors.new_vectors`; the minimiser is

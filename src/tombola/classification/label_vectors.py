@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.classification.segment_tree import MAX_DEPTH, NO_NODE, ROOT, Tree
 from tombola.classification.switch_dp import INITIAL_PLACE, SwitchDP
 
@@ -24,7 +24,7 @@ _PLACE = 5
 _HEADS = _PLACE + INITIAL_PLACE.size
 
 
-def new_vectors(rule: int, entries: int, switches: int, features: int, values: int) -> tuple[Rounds, Floats, Words]:
+def new_vectors(rule: int, entries: int, switches: int, features: int, values: int) -> tuple[Integers, Floats, Words]:
     """Return empty trees and their minimiser as vectors of integers, floats and keys.
 
     rule: code of a tie rule, a value of `switch_dp.RULES`.
@@ -47,7 +47,7 @@ def new_vectors(rule: int, entries: int, switches: int, features: int, values: i
     return vectors
 
 
-def tree_view(whole: Rounds, floats: Floats, words: Words) -> Tree:
+def tree_view(whole: Integers, floats: Floats, words: Words) -> Tree:
     """Return the trees of the rows seen that the vectors hold, as views.
 
     whole, floats, words: integers, floats and keys, as returned by `new_vectors`.
@@ -73,7 +73,7 @@ def tree_view(whole: Rounds, floats: Floats, words: Words) -> Tree:
     )
 
 
-def switch_dp_view(whole: Rounds, floats: Floats, words: Words) -> SwitchDP:
+def switch_dp_view(whole: Integers, floats: Floats, words: Words) -> SwitchDP:
     """Return the current minimiser that the vectors hold, as views.
 
     whole, floats, words: integers, floats and keys, as returned by `new_vectors`.

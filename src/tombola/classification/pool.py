@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._formatting import plural
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.classification.segment_tree import ranks_of
 from tombola.errors import PoolError
 
@@ -29,7 +29,7 @@ class LabelledPool:
 
     def __init__(self, features: Any, labels: Any, weights: Any = None) -> None:
         self.features: Floats = _frozen(_features(features))
-        self.labels: Rounds = _frozen(_labels(labels, self.rows))
+        self.labels: Integers = _frozen(_labels(labels, self.rows))
         self.weights: Floats = _frozen(_weights(weights, self.rows))
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ def _features(values: Any) -> Floats:
     return np.ascontiguousarray(table + 0.0)
 
 
-def _labels(values: Any, rows: int) -> Rounds:
+def _labels(values: Any, rows: int) -> Integers:
     array = _numbers("labels", values)
     if array.shape != (rows,):
         raise PoolError(

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola._types import Floats, Order, RngState, Rounds
+from tombola._types import Floats, Integers, Order, RngState
 from tombola.classification.classes.line import LineClass
 from tombola.classification.erm import ERM
 from tombola.classification.learner import LabelLearner, comparator
@@ -20,7 +20,7 @@ def predict_all(
     rows: Order,
     arrivals: ArrivalSchedule,
     rng: RngState,
-    marks: Rounds,
+    marks: Integers,
     *,
     per_round: bool,
 ) -> Accumulators:
@@ -66,13 +66,13 @@ def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Float
 
     rows: row of each round.
     """
-    best: Floats = (comparator(learner).best(pool) != pool.labels) * pool.weights
+    best: Floats = (comparator(learner).best_labels(pool) != pool.labels) * pool.weights
     return best[rows]
 
 
 def _predictions(
     learner: LabelLearner, pool: LabelledPool, rows: Order, arrivals: ArrivalSchedule, rng: RngState
-) -> tuple[Rounds, Floats]:
+) -> tuple[Integers, Floats]:
     """Return labels and probabilities, from the compiled loop where there is one."""
     if isinstance(learner, ERM) and isinstance(learner.hypotheses, LineClass):
         predicted = learner.hypotheses.play(learner.ties, pool, rows, arrivals, rng)

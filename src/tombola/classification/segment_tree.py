@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.engine.intrinsics import no_inline
 
 # Largest number of nodes from the root of a tree to a leaf: one for each of the 64 bits of a key, the root and a leaf.
@@ -51,12 +51,12 @@ class Tree(NamedTuple):
     leaves: int
     nodes: Floats
     tops: Floats
-    children: Rounds
+    children: Integers
     bits: NDArray[np.uint64]
     keys: NDArray[np.uint64]
-    heads: Rounds
-    path: Rounds
-    sides: Rounds
+    heads: Integers
+    path: Integers
+    sides: Integers
     context: Floats
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola._types import Floats, RngState, Rounds
+from tombola._types import Floats, Integers, RngState
 from tombola.classification.segment_tree import NO_NODE, ROOT, Tree, child, combine, is_leaf, reset_node
 from tombola.engine.intrinsics import no_inline
 from tombola.rng import uniform
@@ -44,7 +44,7 @@ class SwitchDP(NamedTuple):
 
     rule: int
     entries: int
-    place: Rounds
+    place: Integers
     cuts: Floats
 
 

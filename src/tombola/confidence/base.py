@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.engine.compiler import Kernel, Workload, compile_loop
 from tombola.engine.state_vector import flatten, unflattener
 from tombola.errors import ParameterError
@@ -120,7 +120,7 @@ class OnlineStatistic(ABC):
         self._counts = [int(count) for count in self._state.counts]
 
     @property
-    def counts(self) -> Rounds:
+    def counts(self) -> Integers:
         """The number of values of every action, shape (actions,)."""
         return np.array(self._counts, np.int64)
 
@@ -141,7 +141,7 @@ class OnlineStatistic(ABC):
         if self._counts[action] >= self.population:
             self._reject_surplus(int(action))
 
-    def _check_all(self, actions: Rounds, values: Floats) -> None:
+    def _check_all(self, actions: Integers, values: Floats) -> None:
         if actions.size != values.size:
             self._reject("actions", f"one for each of the {values.size} values", str(actions.size), "give as many")
         if actions.size and not (0 <= int(actions.min()) and int(actions.max()) < self.actions):
@@ -218,7 +218,7 @@ def _update_one(memory: Floats, action: int, value: float) -> None:
     update_state(view(memory), action, value)  # noqa: F821
 
 
-def _update_many(memory: Floats, actions: Rounds, values: Floats) -> None:
+def _update_many(memory: Floats, actions: Integers, values: Floats) -> None:
     """Update a state vector in place with `values[i]` of `actions[i]`. Compiled."""
     state = view(memory)  # noqa: F821
     for i in range(values.size):

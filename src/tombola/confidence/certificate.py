@@ -14,7 +14,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._formatting import HtmlTable, html_block, plural, short_repr
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.confidence.base import Interval
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Certificate:
     rounds: int
     answered: int
     loss: float
-    counts: Rounds
+    counts: Integers
     means: Floats
     lows: Floats
     highs: Floats

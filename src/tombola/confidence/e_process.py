@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.confidence.base import OnlineStatistic
 from tombola.confidence.betting import (
     N_STRATEGIES,
@@ -139,7 +139,7 @@ class EProcess(OnlineStatistic):
         return np.array(self._state.refuted_at > 0)
 
     @property
-    def rows(self) -> Rounds:
+    def rows(self) -> Integers:
         """Per action, the number of values at the refutation; 0 if not refuted."""
         return np.array(self._state.refuted_at, np.int64)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola._types import Rounds
+from tombola._types import Integers
 
 
 class ArrivalSchedule(NamedTuple):
@@ -18,8 +18,8 @@ class ArrivalSchedule(NamedTuple):
     """
 
     delay: int
-    rounds: Rounds
-    arrivals: Rounds
+    rounds: Integers
+    arrivals: Integers
 
 
 def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
@@ -43,7 +43,7 @@ def next_round(arrivals: ArrivalSchedule, revealed: int) -> int:
     return int(revealed) if arrivals.delay >= 0 else int(arrivals.rounds[revealed])
 
 
-def from_delays(delay: int | Rounds) -> ArrivalSchedule:
+def from_delays(delay: int | Integers) -> ArrivalSchedule:
     """Return the arrival schedule for one delay, or for one delay per round.
 
     delay: rounds between a play and its feedback, 0 or more; an array has shape (rounds,).

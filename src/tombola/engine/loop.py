@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola._types import Floats, Order, RngState, Rounds, Rows
+from tombola._types import Floats, Integers, Order, RngState, Rows
 from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.compiler import Kernel
 from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
@@ -38,7 +38,7 @@ class RowStream(NamedTuple):
 
     losses: Rows
     costs: Rows
-    labels: Rounds
+    labels: Integers
     order: Order
     best: int
 
@@ -54,13 +54,13 @@ class Accumulators(NamedTuple):
     expects: whether to compute expected losses, over the learner's own randomness.
     """
 
-    cursor: Rounds
+    cursor: Integers
     sums: Floats
     plays: Floats
-    marks: Rounds
+    marks: Integers
     curve: Floats
     shares: Floats
-    actions: Rounds
+    actions: Integers
     probabilities: Floats
     losses: Floats
     expected: Floats
@@ -181,7 +181,7 @@ def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float
 
 
 def new_accumulators(
-    actions: int, rounds: int, marks: Rounds, *, resources: int, per_round: bool, expects: bool
+    actions: int, rounds: int, marks: Integers, *, resources: int, per_round: bool, expects: bool
 ) -> Accumulators:
     """Return the accumulators of a play before its first round, all zeros.
 

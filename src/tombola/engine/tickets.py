@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.errors import FeedbackError
 
 ROUNDS, ANSWERED = 0, 1  # columns of row 0
@@ -205,7 +205,7 @@ class TicketTable:
         answer_index, *outcome = self.cells[round, ANSWER_INDEX : OUTCOME_START + self.outcome_width].tolist()
         return tuple(outcome) if answer_index else None
 
-    def columns(self) -> dict[str, Floats | Rounds]:
+    def columns(self) -> dict[str, Floats | Integers]:
         """Return all tickets as flat arrays by name, to be saved.
 
         actions, probabilities: of each round.
@@ -229,7 +229,7 @@ class TicketTable:
         }
 
     @property
-    def actions(self) -> Rounds:
+    def actions(self) -> Integers:
         """The actions of all rounds so far, shape (rounds,)."""
         return self.cells[1 : len(self) + 1, ACTION].astype(np.int64)
 

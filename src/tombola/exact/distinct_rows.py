@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import optimum
 from tombola.classification.learner import LabelLearner, comparator
@@ -41,8 +41,8 @@ class DistinctRows(ABC):
     """
 
     values: Floats
-    indices: Rounds
-    counts: Rounds
+    indices: Integers
+    counts: Integers
 
     def __len__(self) -> int:
         return len(self.values)
@@ -55,7 +55,7 @@ class DistinctRows(ABC):
         """
 
     @abstractmethod
-    def best(self, counts: Sequence[int], horizon: int) -> float:
+    def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
         """Return the total loss of the comparator in `horizon` rounds.
 
         The comparator is the best action, the best mix within the budget, or the best hypothesis, on these rows.
@@ -78,12 +78,14 @@ class LossRows(DistinctRows):
     budget: Budget | None
 
     def pool(self, rows: Sequence[int]) -> Pool:
+        """Return the pool of distinct rows with these indices, in this order."""
         indices, costs = list(rows), self.distinct_pool.costs
         return Pool(
             np.asarray(self.distinct_pool.losses)[indices], costs=None if costs is None else np.asarray(costs)[indices]
         )
 
-    def best(self, counts: Sequence[int], horizon: int) -> float:
+    def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
+        """Return the total loss of the best action or mix, scaled to `horizon` rounds."""
         share = horizon / sum(counts)
         if self.budget is None:
             return float((np.array(counts) @ self.distinct_pool.losses).min()) * share
@@ -106,12 +108,14 @@ class LabelRows(DistinctRows):
     learner: LabelLearner
 
     def pool(self, rows: Sequence[int]) -> LabelledPool:
+        """Return the pool of distinct rows with these indices, in this order."""
         indices, pool = list(rows), self.distinct_pool
         return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
 
-    def best(self, counts: Sequence[int], horizon: int) -> float:
+    def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
+        """Return the weighted errors of the best hypothesis, scaled to `horizon` rounds."""
         pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
-        wrong = comparator(self.learner).best(pool) != pool.labels
+        wrong = comparator(self.learner).best_labels(pool) != pool.labels
         return float(pool.weights[wrong].sum()) * (horizon / sum(counts))
 
 
@@ -148,7 +152,7 @@ def distinct_rows(owner: str, learner: Any, rows: Input, budget: Budget | None) 
     return LossRows(values, indices, counts, Pool(losses[first], costs=None if costs is None else costs[first]), budget)
 
 
-def _distinct(table: Floats) -> tuple[Floats, Rounds, Rounds, Rounds]:
+def _distinct(table: Floats) -> tuple[Floats, Integers, Integers, Integers]:
     """Return distinct rows, first positions, index of every row, and counts."""
     values, first, indices, counts = np.unique(
         table, axis=0, return_index=True, return_inverse=True, return_counts=True

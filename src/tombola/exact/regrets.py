@@ -116,7 +116,7 @@ def random_order(
     tree = _Tree("random_order", learner, distinct, sum(counts), _Options(delay, budget, stop, limit))
     tree.check_size(math.lgamma(sum(counts) + 1) - sum(math.lgamma(count + 1) for count in counts))
     losses = [loss for _, loss in tree.leaves(_unused_rows(counts))]
-    return math.fsum(losses) / len(losses) - distinct.best(counts, sum(counts))
+    return math.fsum(losses) / len(losses) - distinct.comparator_loss(counts, sum(counts))
 
 
 def worst_pool(
@@ -217,7 +217,9 @@ class _AllSequences(NamedTuple):
 
     def worst_pool(self) -> tuple[float, Path]:
         """Return the largest regret in random order, and the counts of its rows."""
-        return max((mean - self.distinct.best(counts, self.horizon), counts) for counts, mean in self.means.items())
+        return max(
+            (mean - self.distinct.comparator_loss(counts, self.horizon), counts) for counts, mean in self.means.items()
+        )
 
     def worst_iid(self, grid: int) -> tuple[float, list[float]]:
         """Return the largest i.i.d. regret on the grid.
@@ -230,7 +232,7 @@ class _AllSequences(NamedTuple):
         for parts in _compositions(grid, len(self.distinct)):
             probabilities = np.array(parts) / grid
             loss = float(np.sum(ways * np.prod(probabilities**counts, axis=1) * losses))
-            regret = loss - self.distinct.best(parts, self.horizon)
+            regret = loss - self.distinct.comparator_loss(parts, self.horizon)
             if regret > worst:
                 worst, at = regret, probabilities.tolist()
         return worst, at
@@ -249,7 +251,7 @@ def _walk_all(owner: str, learner: Any, distinct: DistinctRows, horizon: int, op
         counts = tuple(leaf.count(kind) for kind in range(len(distinct)))
         losses[counts].append(loss)
         if counts not in best:
-            best[counts] = distinct.best(counts, T)
+            best[counts] = distinct.comparator_loss(counts, T)
         if loss - best[counts] > adversarial:
             adversarial, path = loss - best[counts], leaf
     means = {counts: math.fsum(same) / len(same) for counts, same in losses.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola._types import Floats, RngState, Rounds
+from tombola._types import Floats, Integers, RngState
 from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
 from tombola.engine.loop import (
@@ -47,7 +47,7 @@ class _Workspace(NamedTuple):
     """
 
     row: Floats
-    actions: Rounds
+    actions: Integers
     probabilities: Floats
     losses: Floats
 
@@ -58,12 +58,15 @@ class BanditFeedback(FeedbackModel):
 
     @property
     def outcome_width(self) -> int:
+        """The number of floats of an outcome: 1, the loss of the action played."""
         return 1
 
     def workspace(self, ring: int) -> _Workspace:
+        """Return new scratch arrays: a mix, and a ring of `ring` plays in flight."""
         return _Workspace(np.zeros(self.actions), np.zeros(ring, np.int64), np.zeros(ring), np.zeros(ring))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
+        """Return the kernels of the loop for this learner, by the name it calls."""
         kernels = learner.kernels(self.actions, self.horizon)
         choose = make_choose(kernels)
         return {
@@ -96,18 +99,23 @@ class BanditFeedback(FeedbackModel):
         return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
+        """Return (loss,) from a loss or reward given; FeedbackError if not valid."""
         return (parse_loss(*loss_or_reward(round, given)),)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
+        """Return {"loss": loss}, the arguments of `Session.observe`."""
         return {"loss": outcome[0]}
 
     def decode(self, outcome: EncodedOutcome) -> float:
+        """Return the loss of the action played, in [0, 1]."""
         return outcome[0]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
+        """Return the loss in [0, 1], the only float of the outcome."""
         return outcome[0]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+        """Return {"loss": loss of the action played} for a row of losses, shape (k,)."""
         return {"loss": float(losses[action])}
 
 

@@ -211,7 +211,7 @@ class FeedbackModel(ABC):
         """
         return ()
 
-    def parse_costs(self, owner: str, action: int, cost: Any) -> EncodedOutcome:
+    def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
         """Return the costs of an outcome as they are encoded; empty without a budget.
 
         One float per resource, of the action played or, with full feedback, of each listed action in turn. Raises
@@ -302,17 +302,17 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss of the action played.
+        """Return the loss in [0, 1] of the action played.
 
-        action: the action played.
-        outcome: encoded.
+        action: the action played, from 0.
+        outcome: the encoded outcome of the round.
         """
 
-    def costs(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
+    def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
         """Return the cost of the action played, per resource; empty without a budget.
 
-        action: the action played.
-        outcome: encoded.
+        action: the action played, from 0.
+        outcome: the encoded outcome of the round, which contains the costs.
         """
         return ()
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from tombola._formatting import plural
-from tombola._types import Floats, RngState, Rounds
+from tombola._types import Floats, Integers, RngState
 from tombola.budget.budget import Balance, BudgetRun, BudgetTerms, ResolvedBudget
 from tombola.budget.tracker import (
     CLOSED,
@@ -87,7 +87,7 @@ class Workspace(NamedTuple):
 
     tracker: BudgetTracker
     played: Floats
-    actions: Rounds
+    actions: Integers
     probabilities: Floats
     reserved: Floats
     row: Floats
@@ -126,10 +126,12 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def n_listed_actions(self) -> int:
+        """The number of actions without an added null action."""
         return self.actions - self.limits.added
 
     @property
     def outcome_width(self) -> int:
+        """The number of floats of an outcome: loss and costs of each listed action."""
         return self.n_listed_actions * (1 + self.resources)
 
     @property
@@ -151,6 +153,7 @@ class BudgetedFeedback(FeedbackModel):
         return learner.init(self.terms)
 
     def workspace(self, ring: int) -> Workspace:
+        """Return a new budget tracker and scratch arrays, for `ring` plays in flight."""
         k, m = self.actions, self.resources
         tracker, _ = new_tracker(self.budget_run, self.horizon)
         return Workspace(
@@ -169,6 +172,7 @@ class BudgetedFeedback(FeedbackModel):
         )
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
+        """Return the kernels of the loop for this learner, by the name it calls."""
         kernels = learner.kernels(self.actions, self.horizon)
         decide, observe_round = _make_decide(kernels.mix), self.make_observe(kernels.observe)
         return {
@@ -206,12 +210,15 @@ class BudgetedFeedback(FeedbackModel):
         return observe_round
 
     def budget_arrays(self, workspace: Workspace) -> tuple[Floats, ...]:
+        """Return the arrays spent, reserved, fits and flags of the tracker."""
         return workspace.tracker.spent, workspace.tracker.reserved, workspace.tracker.fits, workspace.tracker.flags
 
     def balance(self, workspace: Workspace) -> Balance:
+        """Return the amounts spent, reserved and left, per resource."""
         return balance_of(workspace.tracker, self.limits.amounts)
 
     def plan(self, learner: Any, state: Any, workspace: Workspace, rng: RngState) -> None:
+        """Call the learner's `plan` with the budget left and the affordable actions."""
         learner.plan(state=state, left=remaining(workspace.tracker), fits=workspace.tracker.fits.copy(), rng=rng)
 
     @classmethod
@@ -225,6 +232,7 @@ class BudgetedFeedback(FeedbackModel):
         return cls(actions + budget_run.limits.added, horizon, budget_run)
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
+        """Return the kernels of a new play that act and observe round by round."""
         runner = Runner(learner, self, rng)
         memory, workspace, prices = runner.memory, runner.workspace, self.limits.prices
         hand = memory, rng, workspace.tracker, workspace.affordable, workspace.played[0], workspace.reserved[0]
@@ -255,10 +263,12 @@ class BudgetedFeedback(FeedbackModel):
         )
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
+        """Return losses, then costs, of all listed actions; FeedbackError if not valid."""
         losses = parse_row(self.n_listed_actions, *loss_or_reward(round, given, "cost"))
         return (*losses.tolist(), *self.parse_costs("Session.observe", action, given.get("cost")))
 
-    def parse_costs(self, owner: str, action: int, cost: Any) -> EncodedOutcome:
+    def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
+        """Return the costs of all listed actions as floats, action by action."""
         return self._parse_cost_table(owner, cost, slice(0, self.n_listed_actions))
 
     def _parse_cost_table(self, owner: str, cost: Any, which: slice) -> EncodedOutcome:
@@ -295,22 +305,27 @@ class BudgetedFeedback(FeedbackModel):
         return tuple(table.ravel().tolist())
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
+        """Return {"loss": (k,), "cost": (k, resources)} for `Session.observe`."""
         return {
             "loss": outcome[: self.n_listed_actions],
             "cost": np.reshape(outcome[self.n_listed_actions :], (self.n_listed_actions, -1)),
         }
 
-    def decode(self, outcome: EncodedOutcome) -> tuple[Any, EncodedOutcome]:
+    def decode(self, outcome: EncodedOutcome) -> tuple[Any, tuple[float, ...]]:
+        """Return the losses and the costs of all listed actions, two tuples of floats."""
         return outcome[: self.n_listed_actions], outcome[self.n_listed_actions :]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
+        """Return the loss in [0, 1] of the action; 1 for an added null action."""
         return outcome[action] if action < self.n_listed_actions else 1.0
 
-    def costs(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
+    def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
+        """Return the cost of the action per resource; 0 for an added null action."""
         first = self.n_listed_actions + action * self.resources
         return outcome[first : first + self.resources] if action < self.n_listed_actions else (0.0,) * self.resources
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+        """Return {"loss": losses, "cost": costs}, those of all actions of the row."""
         return {"loss": losses, "cost": costs}
 
 

@@ -24,6 +24,7 @@ class BudgetedBanditFeedback(BudgetedFeedback):
 
     @property
     def outcome_width(self) -> int:
+        """The number of floats of an outcome: a loss, and a cost per resource."""
         return 1 + self.resources
 
     @classmethod
@@ -39,6 +40,7 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return super().for_learner(learner, horizon, actions=actions, budget_run=budget_run, features=features)
 
     def make_observe(self, observe: Kernel) -> Kernel:
+        """Return a kernel that observes loss and costs of the action played only."""
 
         def observe_round(state: Any, round: int, workspace: Workspace, slot: int) -> None:
             action = workspace.actions[slot]
@@ -56,6 +58,7 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return _unpack_action_outcome
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
+        """Return loss and costs of the action played; FeedbackError if not valid."""
         costs = self.parse_costs("Session.observe", action, given.get("cost"))
         if action < self.n_listed_actions:
             return (parse_loss(*loss_or_reward(round, given, "cost")), *costs)
@@ -69,22 +72,28 @@ class BudgetedBanditFeedback(BudgetedFeedback):
             )
         return (1.0, *costs)
 
-    def parse_costs(self, owner: str, action: int, cost: Any) -> EncodedOutcome:
+    def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
+        """Return the costs of the action played, one float per resource."""
         return self._parse_cost_table(owner, cost, slice(action, action + 1))
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
+        """Return {"loss": loss, "cost": costs} for `Session.observe`."""
         return {"loss": outcome[0], "cost": outcome[1:]}
 
-    def decode(self, outcome: EncodedOutcome) -> tuple[Any, EncodedOutcome]:
+    def decode(self, outcome: EncodedOutcome) -> tuple[Any, tuple[float, ...]]:
+        """Return the loss, and the costs per resource, of the action played."""
         return outcome[0], outcome[1:]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
+        """Return the loss in [0, 1] of the action played, the first float."""
         return outcome[0]
 
-    def costs(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
+    def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
+        """Return the costs of the action played, one float per resource."""
         return outcome[1:]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+        """Return loss and cost of the action played; {} for an added null action."""
         return {"loss": float(losses[action]), "cost": costs[action]} if action < self.n_listed_actions else {}
 
 

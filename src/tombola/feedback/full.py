@@ -58,12 +58,15 @@ class FullFeedback(FeedbackModel):
 
     @property
     def outcome_width(self) -> int:
+        """The number of floats of an outcome: the loss of every action."""
         return self.actions
 
     def workspace(self, ring: int) -> _Workspace:
+        """Return new scratch arrays: the losses of one row; `ring` is not needed."""
         return _Workspace(np.zeros(self.actions))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
+        """Return the kernels of the loop for this learner, by the name it calls."""
         kernels = learner.kernels(self.actions, self.horizon)
         choose, observe = make_choose(kernels), kernels.observe
         return {
@@ -93,18 +96,23 @@ class FullFeedback(FeedbackModel):
         return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
+        """Return the losses of all actions as floats; FeedbackError if not valid."""
         return tuple(parse_row(self.actions, *loss_or_reward(round, given)).tolist())
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
+        """Return {"loss": losses of all actions}, for `Session.observe`."""
         return {"loss": outcome}
 
     def decode(self, outcome: EncodedOutcome) -> EncodedOutcome:
+        """Return the losses of all actions, a tuple of floats in [0, 1]."""
         return outcome
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
+        """Return the loss in [0, 1] of the action played, from all losses."""
         return outcome[action]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+        """Return {"loss": losses}, the losses of all actions of the row."""
         return {"loss": losses}
 
 

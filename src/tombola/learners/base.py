@@ -190,9 +190,11 @@ class MixedLearner(Learner):
 
     @property
     def mixes(self) -> bool:
+        """True: the learner returns a mix."""
         return True
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
+        """Return the kernels to compile, with `mix` in place of `act`."""
         return super().kernels(actions, horizon)._replace(act=None, mix=kernel_by_name(self, "mix"))
 
 

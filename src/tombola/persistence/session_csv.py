@@ -13,7 +13,7 @@ import numpy as np
 
 from tombola._files import atomic_writer, check_output_path, write_atomic
 from tombola._formatting import csv_cell_matches, csv_text, join_names
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.session_events import Outcome
@@ -257,7 +257,7 @@ def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
         deque(ids, maxlen=0)
 
 
-def _known_values(column: Floats, index: Rounds) -> list[float | None]:
+def _known_values(column: Floats, index: Integers) -> list[float | None]:
     found: list[float | None] = [None] * len(index)
     for at, number in zip(np.flatnonzero(index >= 0).tolist(), column[index[index >= 0]].tolist(), strict=True):
         found[at] = number

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tombola._formatting import plural
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.errors import ParameterError
 from tombola.readers.units import UNIT_LOSSES, Units
 from tombola.report.chart import Band, Chart
@@ -174,6 +174,6 @@ def _loss_chart(view: "TicketView", units: Units) -> Chart:
     return Chart(title, "round", name, (band,), log_x=False, log_y=False, alt=title)
 
 
-def _chart_points(count: int) -> Rounds:
+def _chart_points(count: int) -> Integers:
     """Return at most CHART_POINTS numbers from 1 to count."""
     return np.unique(np.linspace(1, count, _CHART_POINTS).astype(np.int64))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola._formatting import plural
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.budget.budget import Balance
 from tombola.confidence.certificate import Certificate
 from tombola.confidence.monitors import RowMonitor, certify
@@ -61,7 +61,7 @@ class TicketView:
         return int(np.count_nonzero(self._answered))
 
     @property
-    def actions(self) -> Rounds:
+    def actions(self) -> Integers:
         """The actions of all tickets as indices, shape (tickets,)."""
         return self._cells[:, ACTION].astype(np.int64)
 
@@ -86,7 +86,7 @@ class TicketView:
         return [losses if known else None for losses, known in zip(found, self._answered.tolist(), strict=True)]
 
     @property
-    def answered_rounds(self) -> Rounds:
+    def answered_rounds(self) -> Integers:
         """The numbers of the tickets with an outcome, ascending."""
         return np.flatnonzero(self._answered) + 1
 
@@ -95,7 +95,7 @@ class TicketView:
         """The losses of the tickets with an outcome, in the order of rounds."""
         return self.losses_of(self.answered_rounds)
 
-    def losses_of(self, rounds: Rounds) -> Floats:
+    def losses_of(self, rounds: Integers) -> Floats:
         """Return the losses of tickets that have an outcome, shape of `rounds`.
 
         rounds: numbers of the tickets.
@@ -137,7 +137,7 @@ class TicketView:
         actions = self.actions
         return int((actions[1:] != actions[:-1]).sum())
 
-    def _until_unanswered(self, rounds: Rounds) -> Rounds:
+    def _until_unanswered(self, rounds: Integers) -> Integers:
         """Return the ticket numbers before the first one without an outcome."""
         missing = np.flatnonzero(~self._answered[rounds - 1])
         return rounds[: missing[0]] if missing.size else rounds
@@ -146,7 +146,7 @@ class TicketView:
     def _row_width(self) -> int:
         return self.n_actions if self.feedback_model.full_feedback else 1
 
-    def _per_action(self, rounds: Rounds, pick: Callable[[int, Any], Sequence[Any]]) -> Floats:
+    def _per_action(self, rounds: Integers, pick: Callable[[int, Any], Sequence[Any]]) -> Floats:
         """Apply `pick(action, outcome)` to the outcomes of each action, as columns."""
         actions = self.actions[rounds - 1]
         found = np.empty((len(pick(0, np.zeros(self.feedback_model.outcome_width))), len(rounds)))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tombola._formatting import plural
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.confidence import Betting
 from tombola.engine.tickets import ANSWER_INDEX, OUTCOME_START
 
@@ -58,7 +58,7 @@ class RouterCertificate:
 
 
 def certify_rows(
-    losses: Floats, choices: Rounds, *, population: int, block: int, level: float = 0.05
+    losses: Floats, choices: Integers, *, population: int, block: int, level: float = 0.05
 ) -> RouterCertificate:
     """Return the certificate of a policy that was fixed before these rows.
 

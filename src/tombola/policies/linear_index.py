@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, Order, RngState, Rounds, Seed
+from tombola._types import Floats, Integers, Order, RngState, Seed
 from tombola.confidence import Betting
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import Workload, compile_step
@@ -157,7 +157,7 @@ class IndexTrace:
 
     order: Order
     losses: Floats
-    actions: Rounds
+    actions: Integers
     own: "np.typing.NDArray[np.bool_]"
 
     @property

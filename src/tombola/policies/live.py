@@ -139,9 +139,11 @@ class RoutedFeedback(FeatureRows, FullFeedback):
 
     @property
     def n_decision(self) -> int:
+        """The number of cells that record a decision of the router."""
         return DECISION_WIDTH
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
+        """Return the kernels of a new `LiveRouter`, for one round at a time."""
         router = LiveRouter(learner, self, rng)
         return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
 

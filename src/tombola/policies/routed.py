@@ -17,7 +17,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._play import play
-from tombola._types import Floats, Order, RngState, Rounds, Seed
+from tombola._types import Floats, Integers, Order, RngState, Seed
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.engine.tickets import ACTION, OUTCOME_START
@@ -144,7 +144,7 @@ class Routed:
         return RoutedTrace(rows, losses, late_safe, played, stakes, draws < stakes.probabilities, blocks)
 
     def _play_late(
-        self, order: Order, losses: Floats, features: Floats, delays: Rounds, streams: RngStreams
+        self, order: Order, losses: Floats, features: Floats, delays: Integers, streams: RngStreams
     ) -> "RoutedTrace":
         """Play rows with delays of their own, by the router of sessions."""
         rounds, k = losses.shape
@@ -172,8 +172,8 @@ class Routed:
         return block_starts(rounds, self.growth)
 
     def _route(
-        self, losses: Floats, features: Floats, safe: Rounds, delay: int
-    ) -> tuple[Rounds, Rounds, "tuple[Block, ...]"]:
+        self, losses: Floats, features: Floats, safe: Integers, delay: int
+    ) -> tuple[Integers, Integers, "tuple[Block, ...]"]:
         """Return the router's actions: on row n + 1 after n answers, and as played."""
         rounds = len(losses)
         late_safe = safe[np.maximum(np.arange(rounds) - delay, 0)]
@@ -223,8 +223,8 @@ class RoutedTrace:
 
     order: Order
     losses: Floats
-    safe_actions: Rounds
-    router_actions: Rounds
+    safe_actions: Integers
+    router_actions: Integers
     stakes: Stakes
     routed: "np.typing.NDArray[np.bool_]"
     blocks: tuple[Block, ...]
@@ -261,7 +261,7 @@ class RoutedTrace:
         return float(np.where(self.routed, self.router_losses, self.safe_losses).sum())
 
     @property
-    def actions(self) -> Rounds:
+    def actions(self) -> Integers:
         """The actions really played, shape (rounds,)."""
         return np.asarray(np.where(self.routed, self.router_actions, self.safe_actions), np.int64)
 

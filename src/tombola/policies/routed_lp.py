@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, Order, RngState, Rounds, Seed
+from tombola._types import Floats, Integers, Order, RngState, Seed
 from tombola.bounds.empirical_lp import next_solve
 from tombola.budget.budget import Balance, Budget, BudgetRun, ResolvedBudget, n_resources
 from tombola.budget.optimum import UnreachableError, best_mix, best_mix_one_resource, target_as_budget
@@ -137,7 +137,7 @@ class RoutedLP:
 
     def _columns(
         self, run: "_Run", models: list[Fitted], seen: int, end: int, rates: "Rates", fits: Floats
-    ) -> tuple[Rounds, Floats]:
+    ) -> tuple[Integers, Floats]:
         """Return the action of every column in rounds seen..end, and the mix."""
         k = run.losses.shape[1]
         fixed = np.tile(np.arange(k), (end - seen, 1))
@@ -178,7 +178,7 @@ def _fit_with_costs(
     return with_mean([model.fit(features, np.concatenate([losses, costs], axis=1), seed) for model in models])
 
 
-def _route(predictions: Floats, price: float, fits: Floats) -> Rounds:
+def _route(predictions: Floats, price: float, fits: Floats) -> Integers:
     """Return the action of each row: argmin of loss + price x cost over fitting ones.
 
     predictions: losses first, then costs, shape (rows, 2k).
@@ -273,7 +273,7 @@ class _Run:
         update_affordable(self.tracker)
         return np.array(self.tracker.fits)
 
-    def play(self, start: int, end: int, fits: Floats, columns: Rounds, mix: Floats) -> int:
+    def play(self, start: int, end: int, fits: Floats, columns: Integers, mix: Floats) -> int:
         """Draw a column per round and play its action; return the last round."""
         work = (np.zeros(self.losses.shape[1]), np.zeros(self.losses.shape[1]), np.zeros(1))
         table = (columns, mix, self.costs[start:end], self.actions[start:end])
@@ -283,7 +283,7 @@ class _Run:
 
 
 def _play_columns(
-    tracker: Any, rng: RngState, fits: Floats, columns: Rounds, mix: Floats, costs: Floats, actions: Rounds,
+    tracker: Any, rng: RngState, fits: Floats, columns: Integers, mix: Floats, costs: Floats, actions: Integers,
     one_hot: Floats, played: Floats, reserved: Floats,
 ) -> int:  # fmt: skip
     """Play rounds of one block; return the number of rounds played.
@@ -330,7 +330,7 @@ class BudgetedRoutedTrace:
     order: Order
     losses: Floats
     costs: Floats
-    actions: Rounds
+    actions: Integers
     balance: Balance
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.engine.compiler import Workload, compile_loop
 
 # Child of a leaf, in the fields left and right of `_Nodes`.
@@ -28,10 +28,10 @@ class _Nodes(NamedTuple):
     value: of a leaf, nodes x outputs.
     """
 
-    roots: Rounds
-    left: Rounds
-    right: Rounds
-    feature: Rounds
+    roots: Integers
+    left: Integers
+    right: Integers
+    feature: Integers
     threshold: Floats
     value: Floats
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola._formatting import join_names, option_text, truncate
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.input_checks import check_memory
 from tombola.readers.names import matching
@@ -90,7 +90,7 @@ class Columns:
 
     source: str
     columns: Sequence[Column]
-    lines: Rounds | None = None
+    lines: Integers | None = None
     notes: tuple[str, ...] = ()
     decimal: str | None = None
 

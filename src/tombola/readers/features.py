@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola._formatting import join_names, option_text, plural
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.columns import MISSING, Column, Columns, columns_from_rows
 from tombola.readers.names import classify_name, is_group_name, is_id_name, matching
@@ -73,7 +73,7 @@ def feature_columns(
 
 
 def add_features(
-    parsed: ParsedTable, table: Columns, plain: Sequence[Column], texts: Sequence[Column], lines: Rounds | None
+    parsed: ParsedTable, table: Columns, plain: Sequence[Column], texts: Sequence[Column], lines: Integers | None
 ) -> ParsedTable:
     """Encode feature columns and add them, with their notes, to a parsed table.
 
@@ -229,7 +229,7 @@ def _encode_text(table: Columns, column: Column) -> _Encoded:
     return _Encoded(np.column_stack([reduced, length]), names, [f"{note}, and the logarithm of its length"])
 
 
-def one_per_row(table: Columns, column: Column, lines: Rounds) -> Column:
+def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
     """Return the column with one cell for each row of a long table.
 
     Raises TableError if the lines of a row differ.

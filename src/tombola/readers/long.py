@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tombola._formatting import join_names, option_text, plural
-from tombola._types import Floats, Rounds
+from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, notation_notes
 from tombola.readers.names import (
@@ -95,7 +95,7 @@ def read_long(table: Columns, options: ReadOptions, action: Column, *, average: 
     )
 
 
-def rows_of_lines(table: Columns, options: ReadOptions) -> Rounds:
+def rows_of_lines(table: Columns, options: ReadOptions) -> Integers:
     """Return the number of the row that each line of a long table belongs to.
 
     The numbers are from 0, in the order of the rows of `read_long`, which must have accepted the table.
@@ -111,7 +111,7 @@ def _named(table: Columns, names: Sequence[str]) -> Column | None:
     return next((column for column in table.columns if column.name.lower() in names), None)
 
 
-def _encode(table: Columns, column: Column) -> tuple[Rounds, list[str]]:
+def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
     """Return the index of each line's label, and the labels in order of appearance."""
     index: dict[str, int] = {}
     labels = column.labels
@@ -167,7 +167,9 @@ def _cost_columns(table: Columns, options: ReadOptions) -> list[Column]:
     return [] if column is None else [column]
 
 
-def _pivot(table: Columns, column: Column, cells: tuple[Rounds, Rounds, tuple[int, int]], *, average: bool) -> Floats:
+def _pivot(
+    table: Columns, column: Column, cells: tuple[Integers, Integers, tuple[int, int]], *, average: bool
+) -> Floats:
     """Return the numbers of a column as rows x actions, NaN where there is no line."""
     rows, actions, shape = cells
     numbers = table.numeric(column).numbers
@@ -185,7 +187,7 @@ def _pivot(table: Columns, column: Column, cells: tuple[Rounds, Rounds, tuple[in
     return reshaped
 
 
-def _delays(table: Columns, delay: Column | None, rows: Rounds, count: int) -> Floats | None:
+def _delays(table: Columns, delay: Column | None, rows: Integers, count: int) -> Floats | None:
     if delay is None:
         return None
     numbers = table.numeric(delay).numbers

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._formatting import join_names, option_text, plural
-from tombola._types import Rounds
+from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
 from tombola.readers.columns import TIMEOUT_NOTE
@@ -39,7 +39,7 @@ class Table(NamedTuple):
     """
 
     pool: Pool
-    delays: Rounds | None
+    delays: Integers | None
     notes: list[str]
     kind: Kind = "losses"
     unit: str = ""
@@ -289,7 +289,7 @@ def _losses(parsed: ParsedTable, kind: Kind, low: float, high: float) -> NDArray
     return np.clip(scaled, dtype(0), dtype(1))
 
 
-def _delays(parsed: ParsedTable) -> Rounds | None:
+def _delays(parsed: ParsedTable) -> Integers | None:
     delays = parsed.delays
     if delays is None:
         return None

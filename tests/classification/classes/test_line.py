@@ -91,7 +91,7 @@ def test_best_hypothesis_is_brute_force_minimum(name: str, data: st.DataObject) 
     for row, label in zip(pool.features.tolist(), pool.labels.tolist(), strict=True):
         twin.learn(row, label, 1.0)
     expected = [twin.predict(row) for row in pool.features.tolist()]
-    assert hypotheses.best(pool).tolist() == expected
+    assert hypotheses.best_labels(pool).tolist() == expected
 
 
 @pytest.mark.parametrize("ties", TIES)

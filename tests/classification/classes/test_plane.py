@@ -19,8 +19,8 @@ def test_growth_in_plane_bounds_what_is_found() -> None:
         table = np.array([[x, x * x] for x in range(points)], float)
         boxes, planes = set(), set()
         for labels in itertools.product((0, 1), repeat=points):
-            boxes.add(tuple(Rectangles().best(LabelledPool(table, labels)).tolist()))
-            planes.add(tuple(Halfplanes().best(LabelledPool(table, labels)).tolist()))
+            boxes.add(tuple(Rectangles().best_labels(LabelledPool(table, labels)).tolist()))
+            planes.add(tuple(Halfplanes().best_labels(LabelledPool(table, labels)).tolist()))
         assert len(boxes) <= (Rectangles().growth(points) or 0)
         assert len(planes) == Halfplanes().growth(points)
 
@@ -36,7 +36,7 @@ def test_plane_finds_least_error(plain_class: str) -> None:
         pool = LabelledPool(table, labels, weights)
         truth = naive.rectangle_error if plain_class == "rectangles" else naive.halfplane_error
         expected = truth(table.tolist(), labels.tolist(), weights.tolist())
-        got = naive.error_of(hypotheses.best(pool).tolist(), labels.tolist(), weights.tolist())
+        got = naive.error_of(hypotheses.best_labels(pool).tolist(), labels.tolist(), weights.tolist())
         assert got == expected, trial
 
 

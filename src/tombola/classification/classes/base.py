@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 import numpy as np
 
 from tombola._formatting import plural
-from tombola._types import Floats, RngState, Rounds
+from tombola._types import Floats, Integers, RngState
 from tombola.classification.pool import LabelledPool
 from tombola.errors import PoolError
 from tombola.rng import new_rng
@@ -96,7 +96,7 @@ class HypothesisClass(ABC):
                 f"got {dimensions}; choose the columns first, or write Stumps({dimensions})."
             )
 
-    def best(self, pool: LabelledPool) -> Rounds:
+    def best_labels(self, pool: LabelledPool) -> Integers:
         """Return the labels of all rows by the best hypothesis, shape (rows,).
 
         The best one has the smallest total weight of errors on the pool.

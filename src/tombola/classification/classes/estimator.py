@@ -37,9 +37,11 @@ class Estimator(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
+        """The VC dimension that the user stated; None if unknown."""
         return self.dimension
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_EstimatorERM":
+        """Return an ERM that trains the model again as rows grow; the rest is ignored."""
         return _EstimatorERM(self.model, self.growth_factor, horizon, dimensions)
 
 

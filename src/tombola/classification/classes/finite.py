@@ -45,6 +45,7 @@ class FiniteClass(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
+        """Return 1: the only feature of a row is the index of its point."""
         return 1
 
     @property
@@ -59,12 +60,15 @@ class FiniteClass(HypothesisClass):
 
     @cached_property
     def vc(self) -> int | None:
+        """The VC dimension of the matrix, computed exactly."""
         return vc_dimension(self.array)
 
     def growth(self, points: int) -> int | None:
+        """Return an upper bound on the number of labellings of n points."""
         return min(self.size, sauer_shelah(points, self.vc or 0))
 
     def littlestone(self, points: int | None = None) -> float | None:
+        """Return the Littlestone dimension of the matrix, exact; `points` is ignored."""
         return littlestone_dimension(self.array)
 
     def point_of(self, row: Floats) -> int:
@@ -81,6 +85,7 @@ class FiniteClass(HypothesisClass):
         return int(value)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_FiniteERM":
+        """Return a new ERM that counts the errors of every hypothesis."""
         return _FiniteERM(self, ties)
 
 
@@ -130,15 +135,19 @@ class AllLabellings(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
+        """The number of points: every labelling of them is possible."""
         return self.points
 
     def growth(self, points: int) -> int | None:
+        """Return 2^n for n points, at most 2^(points of the class)."""
         return sauer_shelah(min(points, self.points), self.points)
 
     def littlestone(self, points: int | None = None) -> float | None:
+        """Return the number of points, or the limit `points` if that is smaller."""
         return self.points if points is None else min(points, self.points)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_MajorityERM":
+        """Return a new ERM that predicts the majority label of each point."""
         return _MajorityERM(otherwise=int(ties == "last"))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola import _validate
-from tombola._types import Floats, Order, RngState, Rounds
+from tombola._types import Floats, Integers, Order, RngState
 from tombola.classification.classes.base import HypothesisClass, Ties, sauer_shelah
 from tombola.classification.dimension import littlestone_dimension
 from tombola.classification.erm_kernels import Labelled, learn_all, learn_one, predict_all, predict_one
@@ -35,6 +35,7 @@ class LineClass(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
+        """Return 1: a row has one feature."""
         return 1
 
     @property
@@ -44,12 +45,15 @@ class LineClass(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
+        """The VC dimension: the number of switches."""
         return self.switches
 
     def growth(self, points: int) -> int | None:
+        """Return the number of labellings of n points with so many switches."""
         return sauer_shelah(points, self.switches)
 
     def littlestone(self, points: int | None = None) -> float | None:
+        """Return infinity, or the exact value on `points` different numbers."""
         if points is None:
             return math.inf
         return littlestone_dimension(self.on_points(points)) if points else 0
@@ -70,9 +74,10 @@ class LineClass(HypothesisClass):
         return np.array(rows, np.int64)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_LineERM":
+        """Return a new ERM by dynamic programming over switches."""
         return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
-    def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Rounds:
+    def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Integers:
         """Play ERM over an order, compiled; return the predicted labels, (rounds,).
 
         ties: which of several hypotheses of smallest error predicts.
@@ -89,7 +94,8 @@ class LineClass(HypothesisClass):
         compile_loop(predict_all, arguments)(*arguments)
         return labels
 
-    def best(self, pool: LabelledPool) -> Rounds:
+    def best_labels(self, pool: LabelledPool) -> Integers:
+        """Return the labels, shape (rows,), of a labelling with smallest weighted error."""
         self.check(pool.dimensions)
         keys, values = pool.ranks
         rows = Labelled(pool.features, keys, pool.labels, pool.weights)
@@ -99,7 +105,7 @@ class LineClass(HypothesisClass):
         compile_loop(learn_all, arguments)(*arguments)
         cuts = dp.cuts[: dp.place[COUNT]]
         passed = np.searchsorted(cuts, pool.features[:, dp.place[FEATURE]], side="right")
-        labels: Rounds = (dp.place[LABEL] + passed) % 2
+        labels: Integers = (dp.place[LABEL] + passed) % 2
         return labels
 
 
@@ -109,7 +115,7 @@ class _LineERM:
     vectors: empty trees, as returned by `label_vectors.new_vectors`.
     """
 
-    def __init__(self, vectors: tuple[Rounds, Floats, Words]) -> None:
+    def __init__(self, vectors: tuple[Integers, Floats, Words]) -> None:
         self._vectors = vectors
         row, rng = np.zeros(vectors[0][FEATURES]), new_rng(np.random.SeedSequence(0))
         self._learn = compile_step(learn_one, (*vectors, row, 0, 1.0))
@@ -138,6 +144,7 @@ class Thresholds(LineClass):
         return 1
 
     def littlestone(self, points: int | None = None) -> float | None:
+        """Return infinity, or floor(log2(points + 1)) on `points` different numbers."""
         return math.inf if points is None else (points + 1).bit_length() - 1
 
 

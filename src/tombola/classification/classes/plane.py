@@ -55,16 +55,20 @@ class Rectangles(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
+        """Return 2: the coordinates in the plane."""
         return 2
 
     @property
     def vc(self) -> int | None:
+        """The VC dimension, 4."""
         return 4
 
     def littlestone(self, points: int | None = None) -> float | None:
+        """Return infinity; None (unknown) for a limited number of points."""
         return np.inf if points is None else None
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
+        """Return a new ERM that searches all rectangles; the parameters are ignored."""
         return _PlaneERM(_find_rectangle, _in_rectangle)
 
 
@@ -134,19 +138,24 @@ class Halfplanes(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
+        """Return 2: the coordinates in the plane."""
         return 2
 
     @property
     def vc(self) -> int | None:
+        """The VC dimension, 3."""
         return 3
 
     def growth(self, points: int) -> int | None:
+        """Return n^2 - n + 2, the number of labellings of n points by lines."""
         return points * points - points + 2 if points else 1
 
     def littlestone(self, points: int | None = None) -> float | None:
+        """Return infinity; None (unknown) for a limited number of points."""
         return np.inf if points is None else None
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
+        """Return a new ERM that searches all lines; the parameters are ignored."""
         return _PlaneERM(_find_halfplane, _in_halfplane)
 
 

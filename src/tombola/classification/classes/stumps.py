@@ -27,6 +27,7 @@ class Stumps(LineClass):
 
     @property
     def dimensions(self) -> int | None:
+        """The number of features of a row."""
         return self.features
 
     @property
@@ -36,13 +37,16 @@ class Stumps(LineClass):
 
     @property
     def vc(self) -> int | None:
+        """The VC dimension, by its formula for stumps on so many features."""
         size = 1
         while comb(size + 1, (size + 1) // 2) <= 2 * self.features:
             size += 1
         return size
 
     def growth(self, points: int) -> int | None:
+        """Return the largest number of labellings of n points by stumps."""
         return sum(min(comb(points, size), 2 * self.features) for size in range(points + 1))
 
     def littlestone(self, points: int | None = None) -> float | None:
+        """Return infinity; None (unknown) for a limited number of points."""
         return inf if points is None else None

@@ -54,6 +54,7 @@ class Interleaved(Learner):
 
     @property
     def mixes(self) -> bool:
+        """Whether the base learner returns a mix."""
         return self.base.mixes
 
     def init(self, actions: int, horizon: int) -> _State:
@@ -63,6 +64,7 @@ class Interleaved(Learner):
         return _State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
+        """Return kernels that call those of the copy whose turn it is."""
         base = self.base.kernels(actions, horizon)
         view = unflattener(self.base.init(actions=actions, horizon=horizon))
         base_act, base_mix, base_observe = base.act, base.mix, base.observe

@@ -105,6 +105,7 @@ class StagedElimination(Learner):
         """
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
+        """Return the kernels to compile; `act` uses the radius of the subclass."""
         return super().kernels(actions, horizon)._replace(act=_make_act(self.radius))
 
     @staticmethod

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola._types import Floats, Rounds, Seed
+from tombola._types import Floats, Integers, Seed
 from tombola.bounds.policies import erm_policies, training_rows
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
@@ -84,7 +84,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
             for order in (generator.permutation(T) for _ in range(unit["orders"]))
         ]
 
-    def _regret(self, features: Rounds, labels: Rounds) -> float:
+    def _regret(self, features: Integers, labels: Integers) -> float:
         T, lost = len(labels), 0.0
         # mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
         mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tombola import bounds
 from tombola._play import play
-from tombola._types import Floats, Rounds, Seed
+from tombola._types import Floats, Integers, Seed
 from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, blocks_begun
 from tombola.learners import Exp3, ExploreThenCommit, Thrifty
 from tombola.learners.base import Learner
@@ -41,7 +41,7 @@ def _pool_of(name: str, T: int, k: int) -> Pool:
     return trap_pool(T, k, _GAPS[name], best=k - 1 if name == "constant" else 0)
 
 
-def _exploration_loss(actions: Rounds, losses: Floats, k: int, price: float) -> float:
+def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -> float:
     """Return losses and switching costs of plays without the smallest index.
 
     They are counted by stretches. A stretch has an eighth of the earlier plays of its action, rounded up; indices are

@@ -44,6 +44,7 @@ class Best(Elimination):
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)
 
     def open_questions(self) -> list[OpenQuestion]:
+        """Return one comparison per rival: whether it is worse than the leader."""
         best, threshold = self.leader, self.state.threshold
         return [OpenQuestion(self.gap(best, b), self.variance(b), threshold) for b in self.active if b != best]
 

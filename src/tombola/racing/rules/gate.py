@@ -57,6 +57,7 @@ class Gate(Elimination):
         )
 
     def open_questions(self) -> list[OpenQuestion]:
+        """Return one comparison with the baseline per undecided candidate."""
         threshold = self.state.threshold
         return [
             OpenQuestion(abs(self.gap(c, self.baseline) + self.margin), self.variance(c), threshold)

@@ -340,6 +340,7 @@ class Place(Elimination):
         return first > last
 
     def open_questions(self) -> list[OpenQuestion]:
+        """Return one comparison with the candidate per undecided rival."""
         a, threshold, evidence = self.candidate, self.state.threshold, self.state.e_values.max(axis=0)
         undecided = [b for b in self.active if b != a and evidence[b] < threshold]
         return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in undecided]

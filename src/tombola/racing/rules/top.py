@@ -80,6 +80,7 @@ class Top(Elimination):
         return state
 
     def open_questions(self) -> list[OpenQuestion]:
+        """Return one comparison per set left: its worst member with the best other."""
         state, k, loss = self.state, self.candidates, self.state.total_loss
         if state.n_sets[0] == 0.0:
             ranked, pairs = sorted(self.active, key=lambda a: float(loss[a])), len(state.wealth) - k * k

@@ -81,6 +81,7 @@ class Within(Elimination):
         return state
 
     def open_questions(self) -> list[OpenQuestion]:
+        """Return one comparison of the leader, minus the tolerance, per rival."""
         best, k = self.leader, self.candidates
         others = [b for b in self.active if b != best]
         threshold = self.state.settling_wealth * len(others)
