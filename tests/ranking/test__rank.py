@@ -112,6 +112,16 @@ def test_too_few_clusters_are_refused() -> None:
         rank(losses, kind="losses", clusters=[0, 1] * 30, reading="beyond this list")
 
 
+def test_intervals_of_a_sorted_file_contain_the_means() -> None:
+    """In file order the bets follow the sorting, and nearly all intervals miss their means."""
+    losses = np.random.default_rng(0).random((400, 4)) ** [1, 2, 3, 4]
+    found = rank(losses[np.argsort(losses.sum(axis=1))], kind="losses")
+    for a, mean in enumerate(losses.mean(axis=0)):
+        low, high = found.interval(a, "beyond this list")
+        assert low < mean < high
+        assert 0.05 < high - low < 0.2
+
+
 def test_cluster_intervals_are_in_units_of_rows() -> None:
     losses = right_or_wrong(120, [0.3, 0.6], seed=7)
     found = rank(losses, kind="losses", clusters=np.repeat(np.arange(40), 3), reading="this list")

@@ -311,7 +311,8 @@ def _beyond(rows: Floats, level: float, seed: int) -> Reading:
     n, k = rows.shape
     before = close_transitively(pair_pvalues(rows, level=level, seed=seed).T <= level / n_pairs(k))
     contradiction = bool((before & before.T).any())
-    low, high = _intervals(rows, math.inf, level)
+    # A file is often sorted by a column that matters; in its order the bets would follow the sorting.
+    low, high = _intervals(rows[np.random.default_rng(seed).permutation(n)], math.inf, level)
     ranks = rank_sets(before & ~before.T)
     goal = n_pairs(k) / level
     return Reading(
@@ -332,6 +333,7 @@ def _intervals(rows: Floats, population: float, level: float, *, every_look: boo
         low = np.where(wrong > 0, beta.ppf(level / 2, np.maximum(wrong, 1), n - wrong + 1), 0.0)
         high = np.where(wrong < n, beta.ppf(1 - level / 2, wrong + 1, np.maximum(n - wrong, 1)), 1.0)
         return np.asarray(low), np.asarray(high)
-    statistic = Betting(population, level, k)
+    statistic, means = Betting(population, level, k), rows.mean(axis=0)
     statistic.extend(rows)
-    return statistic.lows, statistic.highs
+    # The interval may lie beside the mean of the rows seen. A larger one is valid too, and does not surprise.
+    return np.minimum(statistic.lows, means), np.maximum(statistic.highs, means)
