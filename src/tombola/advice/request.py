@@ -27,7 +27,7 @@ class CompareRequest:
     - `learners`: learners as text; the default learners of the conditions if empty.
     - `orders`: input models: "random", "iid" or "given".
     - `amounts`: budget of each resource; empty for none.
-    - `repetitions`, `seed`: as in `compare`.
+    - `repetitions`, `seed`: plays per learner and input model, and the seed of all randomness.
     - `target`: mean loss to reach at the least cost; None for none.
     """
 

@@ -193,10 +193,10 @@ def _check_actions(tracker: BudgetTracker) -> None:
 
 
 def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
-    """Move the shares of unaffordable actions to the null action, in place.
+    """Move the shares of unaffordable actions to the null action, in place; a kernel.
 
-    tracker: balance and limits.
-    mix: probability of each action.
+    tracker: balance and limits; `tracker.fits` marks the affordable actions.
+    mix: probability of each action, shape (actions,).
     """
     if tracker.flags[AMPLE] == 1.0:
         return
@@ -244,15 +244,14 @@ def draw_and_reserve(
 ) -> tuple[int, float]:
     """Draw an action and reserve its worst cost; return it with its probability.
 
-    In fluid play nothing is drawn, and the whole mix is played.
+    A kernel. In fluid play nothing is drawn, the whole mix is played, and (null action, NaN) is returned. A mix that is
+    not a distribution, or whose worst cost exceeds the budget left, is replaced by the null action.
 
-    The last check before a play: a mix that is not a distribution or does not fit is replaced by the null action.
-
-    tracker: the reservation is added to it.
-    mix: probability of each action.
-    rng: of the learner.
-    played: output, share of each action in this play.
-    reserved: output, ticks reserved per resource.
+    tracker: balance of every resource; the reservation is added to it.
+    mix: probability of each action, shape (actions,).
+    rng: random generator of the learner.
+    played: output, share of each action in this play, shape (actions,).
+    reserved: output, ticks (smallest units of cost) reserved per resource.
     """
     action, probability = tracker.null, math.nan
     if not tracker.fluid:
@@ -286,11 +285,12 @@ def _is_distribution(mix: Floats) -> bool:
 
 
 def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
-    """Charge the cost of a play and release its reservation.
+    """Charge the cost of a play to the tracker, and release its reservation; a kernel.
 
-    played, reserved: as written by `draw_and_reserve`.
-    costs: of the row, shape (actions, resources).
-    tracker: changed in place.
+    tracker: balance of every resource, changed in place.
+    played: share of each action in the play; a single 1, unless play is fluid.
+    reserved: ticks that were reserved for the play, per resource.
+    costs: of the row, in cost units, shape (actions, resources).
     """
     for j in range(reserved.size):
         tracker.spent[j] += _cost_in_ticks(tracker, played, costs, j)

@@ -58,9 +58,10 @@ def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
 
 
 def label_of(dp: SwitchDP, row: Floats) -> int:
-    """Return the label, 0 or 1, of a row by the current minimiser.
+    """Return the label, 0 or 1, that the current hypothesis gives to a row; a kernel.
 
-    dp: the minimiser.
+    dp: the dynamic program, with its hypothesis of smallest error: a feature, a first label, and the cuts at which the
+        label changes.
     row: features, shape (d,).
     """
     label, value = dp.place[LABEL], row[dp.place[FEATURE]]

@@ -78,12 +78,13 @@ def loop(
 ) -> None:
     """Play from round cursor[ROUND] to cursor[UNTIL], or until the learner must plan.
 
-    A kernel; both are in `accumulators.cursor`, where the next call resumes.
+    A kernel. Both rounds are in `accumulators.cursor`, where the next call resumes. The learner is not a parameter:
+    `compile_loop` binds its kernels to the global names `view`, `reveal`, `pauses` and `turn` that this body calls.
 
-    memory: state vector of the learner.
+    memory: state of the learner as a flat array, read and changed through `view`.
     rng: random generator of the learner.
-    table: rows in their order.
-    arrivals: arrival schedule of feedback.
+    table: losses, costs and order of the rows.
+    arrivals: rounds at which the feedback of earlier rounds arrives.
     workspace: scratch arrays of the feedback model.
     accumulators: results; its cursor is the position of the loop.
     """
@@ -103,9 +104,9 @@ def loop(
 def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t: int) -> bool:
     """Return whether there is no delay; if so, count round t as revealed. A kernel.
 
-    The turn of round t then reveals its feedback itself.
+    If True, the caller must pass the feedback of round t to the learner at once; else the loop does so when it arrives.
 
-    arrivals: arrival schedule.
+    arrivals: its delay, 0 or more rounds, or -1 for a list of arrival times.
     accumulators: its cursor counts the rounds revealed; changed in place.
     t: round, from 0.
     """
@@ -145,6 +146,7 @@ def record_action(accumulators: Accumulators, t: int, action: int, probability: 
 
     It counts the play and, if the action differs from the last one, a switch.
 
+    accumulators: counts, and actions per round if these are recorded.
     t, action, probability: round and action, from 0, and the probability of the action.
     """
     # The first action is not a switch.
@@ -161,8 +163,9 @@ def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float
 
     It is the last record of a round. At a marked round all totals are copied to `curve` and `shares`.
 
+    accumulators: totals, and losses per round if these are recorded.
     t: round, from 0.
-    loss, expected: of the learner, and its expectation over the learner's randomness.
+    loss, expected: loss in [0, 1] of the learner, and its expectation over the learner's randomness.
     comparator: loss of the comparator in this round.
     """
     sums = accumulators.sums

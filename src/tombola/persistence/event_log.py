@@ -245,7 +245,9 @@ class EventLog:
 
         Only inside `writing`; SessionError while events are unread.
 
-        kind, key, value: as in `LogEvent`.
+        kind: such as "ticket" or "outcome".
+        key: number of the ticket it belongs to.
+        value: plain data, as JSON has it.
         """
         if self._position != self._end:
             raise SessionError(f"{self.owner}: events must be read before one is appended; exhaust unread() first.")

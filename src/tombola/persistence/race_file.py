@@ -45,7 +45,9 @@ class RaceFile(ProcessBound):
     Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. The function
     `tombola.race` uses it as its event log.
 
-    path, settings, rows, evaluator_config, side, strata: as in `start`.
+    path, settings, rows: the file, settings of the race, and names of the rows.
+    evaluator_config: how calls are made, as plain data, or None.
+    side, strata: answers on file with history, and groups of the rows; None without.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -141,7 +143,9 @@ class RaceFile(ProcessBound):
 
         Settings without a seed accept the seed of the file.
 
-        path, settings, rows, evaluator_config, side, strata: as in `start`.
+        path, settings, rows: the file, settings of the race, and names of the rows.
+        evaluator_config: how calls are made, as plain data, or None.
+        side, strata: answers on file with history, and groups of the rows; None without.
         """
         if not Path(path).exists():
             return cls.start(path, settings, rows, evaluator_config, side, strata)

@@ -330,7 +330,9 @@ class SessionFile(ProcessBound):
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Record many outcomes, all or none; return how many are new.
 
-        Errors as in `record`.
+        Raises ConflictError if a ticket has another outcome or was cancelled, FeedbackError if one is malformed.
+
+        outcomes: each with round, loss or reward, and cost.
         """
         with self._writing() as session:
             return sum([self._record_from(session, outcome) for outcome in outcomes])

@@ -180,8 +180,8 @@ def plan(
     pool      the table of losses; its costs are the costs of the calls
     seed      seed of the shuffles
     levels    error probabilities to compare
-    within, top, baseline, question, candidate   the question, as in `RaceSettings`
-    max_cost  cap on the total cost, as in `RaceSettings`, with one call at a time; None: no cap
+    within, top, baseline, question, candidate   the question; see `RaceSettings`
+    max_cost  cap on the total cost of all calls, made one at a time; None: no cap
     max_call_cost   largest cost of a call; in a table without costs, the cost of every call
     shuffles  number of simulated races per level
     workers   threads

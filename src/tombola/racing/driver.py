@@ -80,9 +80,9 @@ def race(
     log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
                  answers to are not made again. None: in memory
     progress     show a progress line on a terminal or in a notebook
-    known        answers on file, as in `Race`; they cost no call. None: nothing is known
-    history      numbers known of every row, (rows, h), as in `Race`; None: no history
-    strata       the group of every row, as in `Race`; `Race.by_group` has the answers. None: no groups
+    known        table (rows, k) of answers on file, NaN where unknown; they cost no call. None: nothing is known
+    history      table (rows, h) of numbers known of every row; None: no history
+    strata       the name of the group of every row; `Race.by_group` has the answers. None: no groups
     options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
 
     Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls

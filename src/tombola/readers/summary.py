@@ -121,11 +121,12 @@ class TableSummary(NamedTuple):
         return header, rows
 
     def next_steps(self, command: str, source: str) -> list[tuple[str, str]]:
-        """Return pairs (purpose, command) of the commands to run next.
+        """Return the commands to run next, as pairs (purpose, command line).
 
-        Both directions are offered if the names state none. A half-finished table is only continued as a race.
+        There is one for losses and one for scores, unless the column names state which. For a table with missing
+        cells it is a race that fills them.
 
-        command: command line of compare on this table; the options it needs and lacks are appended.
+        command: `tombola compare` with the table, as typed; missing options are appended.
         source: path of the table, for the command of a race.
         """
         kinds, directions = self._directions()
@@ -229,7 +230,7 @@ class TableSummary(NamedTuple):
 def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
     """Parse a table and return its summary; missing cells are allowed.
 
-    source: a path, data frame or array, as in `read_table`.
+    source: path of a table, data frame or array.
     options: as given to `read_table`.
 
     >>> summary = summarise_table([[0.0, 30.0], [0.5, 10.0]], ReadOptions())

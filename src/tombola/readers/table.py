@@ -106,7 +106,7 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
 
     Raises TableError if it is malformed.
 
-    source: a path, data frame or array, as in `read_table`.
+    source: path of a table, data frame or array.
     options: as given to `read_table`.
     """
     parsed = _parse(source, options)

@@ -262,7 +262,10 @@ class Client(_SyncConnection):
 class AsyncClient(_AsyncConnection):
     """A session behind `tombola serve`; `Client` for async functions.
 
-    url, token, name, patience, transport: as in `Client`.
+    url: address of the server. token: token of a worker, or "".
+    name: name of the session; may be empty if the server has only one.
+    patience: seconds for which a request is repeated while the server does not reply.
+    transport: transport of httpx, for tests.
 
         async with tombola.AsyncClient("http://127.0.0.1:8787", token) as client:
             for ticket in await client.next(10):
@@ -340,7 +343,10 @@ class AsyncClient(_AsyncConnection):
 class RaceClient(_SyncConnection):
     """A race behind `tombola serve`, with the methods of `RaceFile`.
 
-    url, token, name (of the race), patience, transport: as in `Client`.
+    url: address of the server. token: token of a worker, or "".
+    name: name of the race; may be empty if the server has only one.
+    patience: seconds for which a request is repeated while the server does not reply.
+    transport: transport of httpx, for tests.
 
         with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
             for call in race.calls():
@@ -361,9 +367,10 @@ class RaceClient(_SyncConnection):
         return self.next(count, reissue_after=reissue_after).calls
 
     def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue calls as `calls` does; return them, and whether the race is done.
+        """Issue the next calls; return them, and whether the race is done.
 
-        count, reissue_after: as in `calls`.
+        count: number of calls; None for all that the next row needs.
+        reissue_after: first offer calls without an answer after this many seconds; None for never.
         """
         return self._run(api_requests.next_calls(count, reissue_after))
 
@@ -409,7 +416,10 @@ class RaceClient(_SyncConnection):
 class AsyncRaceClient(_AsyncConnection):
     """A race behind `tombola serve`; `RaceClient` for async functions.
 
-    url, token, name (of the race), patience, transport: as in `Client`.
+    url: address of the server. token: token of a worker, or "".
+    name: name of the race; may be empty if the server has only one.
+    patience: seconds for which a request is repeated while the server does not reply.
+    transport: transport of httpx, for tests.
     """
 
     kind = "races"
@@ -426,9 +436,10 @@ class AsyncRaceClient(_AsyncConnection):
         return (await self.next(count, reissue_after=reissue_after)).calls
 
     async def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue calls as `calls` does; return them, and whether the race is done.
+        """Issue the next calls; return them, and whether the race is done.
 
-        count, reissue_after: as in `calls`.
+        count: number of calls; None for all that the next row needs.
+        reissue_after: first offer calls without an answer after this many seconds; None for never.
         """
         return await self._run(api_requests.next_calls(count, reissue_after))
 

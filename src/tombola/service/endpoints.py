@@ -56,19 +56,28 @@ def _finite(value: Any) -> Any:
 
 
 async def health(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return status "ok" and the version of tombola; the process runs."""
+    """Return status "ok" and the version of tombola; the process runs.
+
+    Reply: status and version. Callers: everyone, without a token.
+    """
     return json_reply({"status": "ok", "version": __version__})
 
 
 async def ready(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return status "ready" and the number of files; 503 if one cannot be read."""
+    """Return status "ready" and the number of files; 503 if one cannot be read.
+
+    Reply: status and files. Callers: everyone, without a token.
+    """
     for hosted in service.hosted():
         await hosted.read(lambda file: file.path.stat().st_size, hosted.file)
     return json_reply({"status": "ready", "files": len(service.hosted())})
 
 
 async def overview(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return you (name and role of the caller), sessions and races with settings."""
+    """Return you (name and role of the caller), sessions and races with settings.
+
+    Reply: a JSON object with the keys you, sessions and races. Callers: role reader or above.
+    """
     sessions = [
         {
             "name": name,
@@ -101,7 +110,10 @@ async def overview(service: "Service", request: Request, identity: Identity) -> 
 
 
 async def openapi(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the OpenAPI document of this API."""
+    """Return the OpenAPI document of this API.
+
+    Reply: a JSON object. Callers: everyone, without a token.
+    """
     return json_reply(service.document)
 
 
@@ -109,8 +121,8 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
     """Issue tickets; the same Idempotency-Key gives the same tickets.
 
     A ticket is a row of the list with the action to play. Body: count (default 1) and reissue_after, both optional.
-    Tickets without an outcome that were issued at least reissue_after seconds ago are offered first. Reply: tickets
-    and key.
+    Tickets without an outcome that were issued at least reissue_after seconds ago are offered first. Reply: tickets and
+    key. Callers: role worker or above.
     """
     hosted = service.session(request)
     count, reissue_after, key = await read_lease(request, default=1)
@@ -162,7 +174,8 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
     """Record outcomes of tickets, all or none.
 
     Body: outcomes, a list of objects with ticket, loss or reward, and cost. The same outcome again is ignored, a
-    different one is a conflict (409). Reply: recorded and known, the numbers of new and repeated outcomes.
+    different one is a conflict (409). Reply: recorded and known, the numbers of new and repeated outcomes. Callers:
+    role worker or above.
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["outcomes"])
@@ -174,7 +187,8 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 async def amend(service: "Service", request: Request, identity: Identity) -> Response:
     """Replace a wrong outcome of a ticket.
 
-    Body: ticket, and the right loss or reward. Reply: ticket, and loss_before, the old losses.
+    Body: ticket, and the right loss or reward. Reply: ticket, and loss_before, the old losses. Callers: role worker or
+    above.
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"], optional=["loss", "reward"])
@@ -186,7 +200,7 @@ async def amend(service: "Service", request: Request, identity: Identity) -> Res
 async def cancel(service: "Service", request: Request, identity: Identity) -> Response:
     """Cancel a ticket that will never be answered.
 
-    Body: ticket. Reply: ticket, and new, which is false if it was cancelled before.
+    Body: ticket. Reply: ticket, and new, which is false if it was cancelled before. Callers: role worker or above.
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"])
@@ -195,7 +209,10 @@ async def cancel(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return progress, pending tickets and estimates of a session, and paused."""
+    """Return progress, pending tickets and estimates of a session, and paused.
+
+    Reply: a JSON object with these keys. Callers: role reader or above.
+    """
     hosted = service.session(request)
     now = await hosted.cached("status", hosted.file.status)
     return json_reply({**now.to_json(), "paused": hosted.paused})
@@ -204,7 +221,8 @@ async def status(service: "Service", request: Request, identity: Identity) -> Re
 async def ranking(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the actions by mean loss, the best first, with confidence intervals.
 
-    Actions without an outcome come last.
+    Actions without an outcome come last. Reply: actions, best, within, level and estimate. Callers: role reader or
+    above.
     """
     hosted = service.session(request)
     now = await hosted.cached("status", hosted.file.status)
@@ -215,7 +233,10 @@ async def ranking(service: "Service", request: Request, identity: Identity) -> R
 
 
 async def ticket(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the ticket with the number in the path: row id, action, probability, cells."""
+    """Return the ticket with the number in the path: row id, action, probability, cells.
+
+    Reply: a JSON object. Callers: role reader or above.
+    """
     hosted = service.session(request)
     try:
         number = int(request.path_params["ticket"])
@@ -232,7 +253,7 @@ async def ticket(service: "Service", request: Request, identity: Identity) -> Re
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
     """Return all tickets and outcomes of a session as a CSV or Parquet file.
 
-    The end of the path states which.
+    The end of the path states which. Reply: the file as a download. Callers: role reader or above.
     """
     return await table_reply(service.session(request), request.path_params["kind"], export_tickets)
 
@@ -259,7 +280,10 @@ async def table_reply(hosted: Hosted[Any], kind: str, write: Callable[[Any, Path
 
 
 async def backup(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return a copy of a session or race file, made by SQLite while it is in use."""
+    """Return a copy of a session or race file, made by SQLite while it is in use.
+
+    Reply: the SQLite file as a download. Callers: role admin.
+    """
     hosted = service.hosted_at(request)
     path = _temporary_path(".backup")
     try:
@@ -276,7 +300,7 @@ async def backup(service: "Service", request: Request, identity: Identity) -> Re
 async def events(service: "Service", request: Request, identity: Identity) -> Response:
     """Stream the counts of a session as server-sent events, one at each change.
 
-    Counts: rows, and tickets issued, answered, pending and cancelled.
+    Counts: rows, and tickets issued, answered, pending and cancelled. Callers: role reader or above.
     """
     return event_reply(service, service.session(request), _session_counts)
 
@@ -336,7 +360,7 @@ async def pause(service: "Service", request: Request, identity: Identity) -> Res
     """Pause a session or race, or resume it.
 
     While it is paused, nothing is issued or recorded: 423. A pause ends with the server. Body: paused. Reply: name and
-    paused.
+    paused. Callers: role admin.
     """
     hosted = service.hosted_at(request)
     fields = await parsing.read_json(request, required=["paused"])
@@ -347,14 +371,18 @@ async def pause(service: "Service", request: Request, identity: Identity) -> Res
 
 
 async def tokens(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return tokens: name and role of the owner of each, without the token itself."""
+    """Return tokens: name and role of the owner of each, without the token itself.
+
+    Reply: tokens, a list of objects with name and role. Callers: role admin.
+    """
     return json_reply({"tokens": [found._asdict() for found in service.tokens.owners()]})
 
 
 async def add_token(service: "Service", request: Request, identity: Identity) -> Response:
     """Create a token for a name and a role; it is shown only in this reply.
 
-    Body: name and role ("reader", "worker" or "admin"). Reply: name, role and token, with status 201.
+    Body: name and role ("reader", "worker" or "admin"). Reply: name, role and token, with status 201. Callers: role
+    admin.
     """
     fields = await parsing.read_json(request, required=["name", "role"])
     name = parsing.text("name", fields["name"], MAX_NAME_LENGTH)
@@ -366,7 +394,7 @@ async def add_token(service: "Service", request: Request, identity: Identity) ->
 async def remove_token(service: "Service", request: Request, identity: Identity) -> Response:
     """Remove the token of the owner named in the path; 404 if there is none.
 
-    Reply: name, and removed, which is true.
+    Reply: name, and removed, which is true. Callers: role admin.
     """
     name = parsing.text("name", request.path_params["owner"], MAX_NAME_LENGTH)
     if not await service.call(service.tokens.remove, name):

@@ -22,7 +22,8 @@ async def next_calls(service: "Service", request: Request, identity: Identity) -
     """Issue calls of a race; the same Idempotency-Key gives the same calls.
 
     A call is a candidate to evaluate on a row. Body: count (default: all that the next row needs) and reissue_after,
-    both optional. Reply: calls, key and done. No calls and not done: the race waits for answers.
+    both optional. Reply: calls, key and done. No calls and not done: the race waits for answers. Callers: role worker
+    or above.
     """
     hosted = service.race(request)
     count, reissue_after, key = await read_lease(request, default=None)
@@ -40,6 +41,7 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 
     Body: answers, a list of objects with ticket, loss or failed, and cost. The same answer again is ignored, a
     different one is a conflict (409). Reply: recorded and known (numbers of new and repeated answers), and done.
+    Callers: role worker or above.
     """
     hosted = service.race(request)
     fields = await parsing.read_json(request, required=["answers"])
@@ -53,7 +55,10 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return verdict, standings, pending calls and settings of a race, and paused."""
+    """Return verdict, standings, pending calls and settings of a race, and paused.
+
+    Reply: a JSON object with these keys. Callers: role reader or above.
+    """
     hosted = service.race(request)
     now = await hosted.cached("status", lambda: race_status(hosted.file))
     return json_reply({**now, "paused": hosted.paused})
@@ -62,7 +67,8 @@ async def status(service: "Service", request: Request, identity: Identity) -> Re
 async def verdict(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the answer of a race so far, whether it is proved, and the calls made.
 
-    Reply: verdict, progress, proved, answer, done, active, leader, calls and calls_saved.
+    Reply: verdict, progress, proved, answer, done, active, leader, calls and calls_saved. Callers: role reader or
+    above.
     """
     hosted = service.race(request)
     now = await hosted.cached("status", lambda: race_status(hosted.file))
@@ -73,7 +79,7 @@ async def verdict(service: "Service", request: Request, identity: Identity) -> R
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
     """Return all answers of a race as a CSV or Parquet file.
 
-    The end of the path states which.
+    The end of the path states which. Reply: the file as a download. Callers: role reader or above.
     """
     return await table_reply(service.race(request), request.path_params["kind"], export_answers)
 
@@ -81,7 +87,8 @@ async def export_table(service: "Service", request: Request, identity: Identity)
 async def events(service: "Service", request: Request, identity: Identity) -> Response:
     """Stream the counts of a race as server-sent events, one at each change.
 
-    Counts: rows, rows_counted, calls, answered, saved, active (candidates left) and done.
+    Counts: rows, rows_counted, calls, answered, saved, active (candidates left) and done. Callers: role reader or
+    above.
     """
     return event_reply(service, service.race(request), _race_counts)
 

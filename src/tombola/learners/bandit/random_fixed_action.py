@@ -45,4 +45,4 @@ class RandomFixedAction(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Do nothing: this learner ignores feedback. Parameters as in `Learner.observe`."""
+        """Do nothing: this learner ignores feedback."""

@@ -50,4 +50,4 @@ class FixedAction(Learner):
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Do nothing: this learner ignores feedback. Parameters as in `Learner.observe`."""
+        """Do nothing: this learner ignores feedback."""

@@ -37,4 +37,4 @@ class Uniform(MixedLearner):
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Do nothing: this learner ignores feedback. Parameters as in `Learner.observe`."""
+        """Do nothing: this learner ignores feedback."""

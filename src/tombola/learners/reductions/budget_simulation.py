@@ -60,7 +60,7 @@ class BudgetSimulation(BudgetedLearner):
     delta: error probability of the proof.
     margin: 2 as printed; the proof of zero violation adds up to 3 epsilon_i (erratum 20: the next block differs from
         the past by 2 epsilon_i, not one), so it needs 3. Either way the stop rule keeps the budget.
-    delay: d; blocks wait d rounds for each other, as in `LemmaSchedule(d)`, and play null meanwhile.
+    delay: d, in rounds; each block waits d rounds for its feedback, and plays null meanwhile.
 
     Play it with `stop="strict", mixed=True` to be faithful to the paper.
 

@@ -57,10 +57,12 @@ class Simulation(MixedLearner):
     schedule: `LemmaSchedule(delay)` or `PaperSchedule(delay)` are faithful to the paper. The default,
         `GrowingSchedule()`, is practical: it has no blocks to wait for, keeps every row, and plays the last mix in
         between, for all delays.
-    past: "all" also keeps the rows between blocks.
-    waiting: "last" plays the last mix between blocks, "free" plays `free_action`.
+    past: rows to train on: "blocks", those of past blocks; "all", also those between blocks. The default schedule
+        trains on all rows and ignores it.
+    waiting: play between blocks: "free", `free_action`; "last", the last mix. The default schedule plays the last mix
+        and ignores it.
     trainings: number of runs to average; the variance falls, and the expected regret stays the same.
-    free_action: index of the action that is played where no mix is.
+    free_action: index of the action that is played while waiting.
 
     In random order its regret is at most `bounds.simulation(...)`: that of `base` on i.i.d. rows, plus 4.18 sqrt(T ln
     k), plus d for each of log2 T waits.

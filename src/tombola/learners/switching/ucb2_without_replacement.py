@@ -12,11 +12,10 @@ from tombola.learners.base import Feedback, Learner
 class UCB2WithoutReplacement(Learner):
     """Play as `UCB2` with a smaller radius, for sampling without replacement.
 
-    The radius is sqrt(f (1 + alpha) ln(e n / n(a)) / (2 n(a))), f = 1 - (n(a) - 1) / T.
-
-    f is Serfling's factor (1974): the plays of an action are a share of the pool, and the rest is all that can
-    still differ. It matters late in a pool, and for actions played much. UCB2's bound is for i.i.d. rows and depends on
-    the gaps, so `bound` is None.
+    The radius of action a is sqrt(f (1 + alpha) ln(e n / n(a)) / (2 n(a))), where n(a) of the n losses seen are of
+    action a, T is the horizon, e is Euler's number, and f = 1 - (n(a) - 1) / T is Serfling's factor (1974): rows of the
+    pool that were seen cannot differ any more. It matters late in a pool. UCB2's bound is for i.i.d. rows and depends
+    on the gaps, so `bound` is None.
 
     alpha: growth of the blocks, in (0, 1); a larger one switches less.
 

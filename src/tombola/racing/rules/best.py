@@ -27,7 +27,9 @@ class Best(Elimination):
 
     Feed it rows by `update`, or a whole table by `play`; `active` then has the candidates that may be the best.
 
-    candidates, rows, population, level: as in `Elimination`.
+    candidates, rows: number of candidates, and length of the list.
+    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
+    level: largest probability of a wrong answer.
 
     >>> import numpy as np
     >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)

@@ -97,11 +97,15 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
 
 @no_inline
 def expected_growth(state: Any, b: int, o: int, lead: float, shift: float) -> float:
-    """Estimate the growth of the log wealth on the next row, by a bet on the adjusted difference.
+    """Return the expected growth of log wealth on the next row, for candidate b.
 
-    It compares opponents: validity does not depend on it, because only past rows are used.
+    The bet is on the difference to opponent o, adjusted by predictions. Opponents are chosen by it; validity does not
+    depend on it, because only past rows are used.
 
-    state, b, o, lead, shift: as in `bet`.
+    state: an `EliminationState` with predictions.
+    b, o: numbers of the candidate and of its opponent.
+    lead: sum of loss(b) - loss(o) over the rows so far.
+    shift: bound of the null hypothesis on the mean difference.
     """
     m, low, variance, excess = _outlook(state, b, o, lead, shift)
     n, gain = state.rows_seen[0], state.population / (state.population - state.rows_seen[0])

@@ -19,7 +19,9 @@ from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_ro
 class Gate(Elimination):
     """Rule that compares each candidate with a baseline.
 
-    candidates, rows, population, level: as in `Elimination`.
+    candidates, rows: number of candidates, and length of the list.
+    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
+    level: largest probability of a wrong answer.
     baseline: number of the baseline candidate.
     margin: 0 asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss.
 

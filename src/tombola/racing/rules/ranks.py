@@ -22,7 +22,9 @@ from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_g
 class Ranks(Elimination):
     """Rule for the order of all candidates, or of the `top` first ones.
 
-    candidates, rows, population, level: as in `Elimination`.
+    candidates, rows: number of candidates, and length of the list.
+    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
+    level: largest probability of a wrong answer.
     top: number of first ranks to settle; 0 for all.
 
     A candidate is asked no more when its order against every other candidate is proved. Own fields of the state, beside
@@ -209,7 +211,10 @@ class Blocks(Ranks):
     It needs less wealth per pair than `Ranks`, (k - 1) / level, because only the k - 1 pairs of neighbours in the true
     order must hold. "u before a" is proved once no chain of pairs that are not rejected leads from a to u.
 
-    candidates, rows, population, level, top: as in `Ranks`.
+    candidates, rows: number of candidates, and length of the list.
+    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
+    level: largest probability of a wrong answer.
+    top: number of first ranks to settle; 0 for all.
 
     Own fields of the state, beside those of `Ranks`:
 
@@ -288,7 +293,9 @@ def _prove_blocks(state: Any) -> None:
 class Place(Elimination):
     """Rule for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
 
-    candidates, rows, population, level: as in `Elimination`.
+    candidates, rows: number of candidates, and length of the list.
+    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
+    level: largest probability of a wrong answer.
     candidate: number of the candidate whose rank is asked for.
 
     `rank_set` is the answer. Let E_ab be the wealth of bets against "a is at least as good as b". "The rank of a is

@@ -35,7 +35,9 @@ _PAIR_SHARE = 0.75
 class Top(Elimination):
     """Rule for the best `top` candidates, in any order among themselves.
 
-    candidates, rows, population, level: as in `Elimination`.
+    candidates, rows: number of candidates, and length of the list.
+    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
+    level: largest probability of a wrong answer.
     top: number of candidates to keep, less than k.
 
     Own fields of the state:

@@ -38,7 +38,9 @@ def _drop_share(within: float, rows: int) -> float:
 class Within(Elimination):
     """Rule for a candidate with mean loss at most `within` above the smallest.
 
-    candidates, rows, population, level: as in `Elimination`.
+    candidates, rows: number of candidates, and length of the list.
+    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
+    level: largest probability of a wrong answer.
     within: tolerance in mean loss, above 0.
 
     `chosen` is the answer. Own fields of the state:
