@@ -15,7 +15,9 @@ _TARGET_PENALTY = 2.0
 
 
 class TargetRegret(NamedTuple):
-    """Define the regret under a loss target.
+    """Regret of a play that must reach a mean loss at the least cost.
+
+    The regret is the excess cost, plus twice the price of each loss above the target.
 
     target: mean loss to reach.
     cost: cost per round of the cheapest mix that reaches it.

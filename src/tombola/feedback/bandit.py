@@ -66,7 +66,7 @@ class BanditFeedback(FeedbackModel):
         return _Workspace(np.zeros(self.actions), np.zeros(ring, np.int64), np.zeros(ring), np.zeros(ring))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels of the loop for this learner, by the name it calls."""
+        """Return the kernels that the loop calls to play `learner`, by global name."""
         kernels = learner.kernels(self.actions, self.horizon)
         choose = make_choose(kernels)
         return {

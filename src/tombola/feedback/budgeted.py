@@ -172,7 +172,7 @@ class BudgetedFeedback(FeedbackModel):
         )
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels of the loop for this learner, by the name it calls."""
+        """Return the kernels that the loop calls to play `learner`, by global name."""
         kernels = learner.kernels(self.actions, self.horizon)
         decide, observe_round = _make_decide(kernels.mix), self.make_observe(kernels.observe)
         return {

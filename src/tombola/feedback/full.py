@@ -66,7 +66,7 @@ class FullFeedback(FeedbackModel):
         return _Workspace(np.zeros(self.actions))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels of the loop for this learner, by the name it calls."""
+        """Return the kernels that the loop calls to play `learner`, by global name."""
         kernels = learner.kernels(self.actions, self.horizon)
         choose, observe = make_choose(kernels), kernels.observe
         return {

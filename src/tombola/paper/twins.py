@@ -81,7 +81,7 @@ class Twin(ABC):
 
 
 class SuccessiveEliminationTwin(Twin):
-    """Twin of SuccessiveElimination: play all active actions once, then drop some.
+    """Naive SuccessiveElimination: play all active actions once, then drop some.
 
     An action is dropped if its mean - r exceeds the least mean + r, r = sqrt(2 ln T / n) for n losses (Slivkins 2019).
 
@@ -104,7 +104,7 @@ class SuccessiveEliminationTwin(Twin):
 
 
 class SerflingEliminationTwin(Twin):
-    """Twin of SerflingElimination: stages of plays that grow by half, then drop some.
+    """Naive SerflingElimination: stages of plays that grow by half, then drop some.
 
     An action is dropped if its mean - r exceeds the least mean + r, with r = `radius(n)` for n losses.
 
@@ -145,7 +145,7 @@ class SerflingEliminationTwin(Twin):
 
 
 class SimulationEliminationTwin(Twin):
-    """Twin of SimulationSuccessiveElimination (Theorem 4.9).
+    """Second, naive implementation of SimulationSuccessiveElimination (Theorem 4.9).
 
     The active actions share the 2^i rounds of block i. Then an action is dropped if its mean - e_i exceeds the least
     mean + e_i, e_i = sqrt(10 k (ln T)^3 / 2^i).
@@ -172,7 +172,7 @@ class SimulationEliminationTwin(Twin):
 
 
 class FrugalUCBTwin(Twin):
-    """Twin of FrugalUCB: smallest index plus price of a switch, growing blocks.
+    """Naive FrugalUCB: smallest index plus price of a switch, growing blocks.
 
     The index of an action with n losses of mean m is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)),
     R the rounds left; a switch adds 2 price / R; blocks grow by half.
@@ -212,7 +212,7 @@ class FrugalUCBTwin(Twin):
 
 
 class OptimisticSimulationTwin(Twin):
-    """Twin of OptimisticSimulation: a new base learner is trained in every round.
+    """Naive OptimisticSimulation: a new base learner is trained in every round.
 
     It is trained on draws from the first 1, 2, 3, 5, 8, .. losses of each action, some of them set to 0, so that their
     mean is the index of FrugalUCB.
@@ -289,7 +289,7 @@ def _binary_divergence(p: float, q: float) -> float:
 
 
 def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, seed: Seed = 0) -> int:
-    """Return the number of first rounds in which a learner plays as its twin.
+    """Return the number of first rounds in which learner and twin play the same.
 
     The learner agrees in full if the result is the number of rows.
 
@@ -365,7 +365,7 @@ def budget_simulation_spending(
 
 
 def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: float) -> Floats:
-    """Return the cost of every round of EmpiricalLP, shape (T,), by a twin.
+    """Return the cost of every round of EmpiricalLP, shape (T,), in plain Python.
 
     Whole mixes are played and their expected cost is charged, until less than 1 of the budget is left.
 
@@ -385,7 +385,7 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
 
 
 def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: float) -> Floats:
-    """Return the cost of every round of SerflingLP, growth 2, shape (T,), by a twin.
+    """Return the cost of every round of SerflingLP, growth 2, shape (T,), naively.
 
     Whole mixes are played and their expected cost is charged, until less than 1 of the budget is left. The rate after
     n rounds is (left - 1)/(T - n) minus T/(T - n) Serfling radii of the past and one of the coming block.

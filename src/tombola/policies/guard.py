@@ -74,13 +74,14 @@ class Guard:
         return np.array([self.risk, 0.0, 0.0, np.inf if self.worst is None else self.worst, 0.0])
 
     def stakes(self, settled: Floats, played: Floats, delay: int = 0) -> Stakes:
-        """Return the probability of the router in every round, with the accounts.
+        """Return the probability of playing the router in every round, with the accounts.
 
-        b and a are the losses of the safe learner and of the router.
+        A difference is the loss of the safe learner minus that of the router on the same row, in [-1, 1]. Both arrays
+        have shape (T,), one entry per round, and are equal without delay.
 
-        settled: b - a on row n + 1 with the policies after n rows are known, for n = 0, 1, ...; shape (T,).
-        played: b - a on the row of round t with the policies it was played with; equal to `settled` without delay.
-        delay: the number of rounds after which the losses of a row are known.
+        settled: differences of the policies that know all earlier rows.
+        played: differences of the policies that were played, which know the rows up to `delay` rounds before.
+        delay: number of rounds after which the losses of a row are known.
 
         >>> guard = Guard(risk=2.0)
         >>> lost = np.full(50, -1.0)

@@ -42,7 +42,7 @@ class CellTable(NamedTuple):
 class CellStream(NamedTuple):
     """A table as text whose rows are read one by one.
 
-    source: name in messages.
+    source, names: name of the table in messages, and names of its columns.
     rows: line number, from 1, and cells of each row, as many as `names`; can be read once.
     delimiter: separates the columns of a text table.
     notes: remarks for the user.

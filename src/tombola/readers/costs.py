@@ -92,7 +92,7 @@ def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     resources, patterns such as cost_*, or one column per action. Raises TableError if it mixes single columns with
     resources or patterns, or names an unknown column.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     resources, single = {}, []
     for word in options.resources:
@@ -120,7 +120,7 @@ def detected_costs(
 
     names: of the actions.
     ignored: name of each column that is not used so far -> the reason.
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     if options.costs is not None:
         return _NO_COSTS

@@ -51,7 +51,7 @@ def feature_columns(
     Raises TableError if a column has another role too, such as action or id.
 
     excluded: names of columns to leave out, so that a pattern can be combined with `ignore`.
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     texts = _matching(table, options.text, "text", excluded)
     # A pattern such as * must not encode a text column twice.

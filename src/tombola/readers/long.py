@@ -33,7 +33,7 @@ def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
     It is the one of the option `action`, else one with a usual name, such as action or, beside a column of values,
     model.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     if options.action is not None:
         return table.find(options.action, "action")
@@ -53,7 +53,7 @@ def read_long(table: Columns, options: ReadOptions, action: Column, *, average: 
 
     action: column that names the action.
     average: average repeated lines of a row and action, which otherwise raise TableError.
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     evidence = f"column {action.name!r} names it"
@@ -100,7 +100,7 @@ def rows_of_lines(table: Columns, options: ReadOptions) -> Integers:
 
     The numbers are from 0, in the order of the rows of `read_long`, which must have accepted the table.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     assert ids is not None

@@ -231,7 +231,7 @@ def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
     """Parse a table and return its summary; missing cells are allowed.
 
     source: path of a table, data frame or array.
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
 
     >>> summary = summarise_table([[0.0, 30.0], [0.5, 10.0]], ReadOptions())
     >>> summary.needed_options("scores")

@@ -107,7 +107,7 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     Raises TableError if it is malformed.
 
     source: path of a table, data frame or array.
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):

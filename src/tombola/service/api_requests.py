@@ -211,7 +211,10 @@ def pending_tickets() -> ApiRequest[list[Assignment]]:
 
 
 def ranking() -> ApiRequest[dict[str, Any]]:
-    """Return the request for actions by mean loss; keys as in `Client.ranking`."""
+    """Return the request for the actions by mean loss, the best first.
+
+    Reply: actions (name, plays, mean, low and high of each), best, within, level and estimate (a sentence).
+    """
     return ApiRequest("GET", "ranking", _json)
 
 
@@ -283,7 +286,10 @@ def race_settings() -> ApiRequest[RaceSettings]:
 
 
 def verdict() -> ApiRequest[dict[str, Any]]:
-    """Return the request for the answer so far; keys as in `RaceClient.verdict`."""
+    """Return the request for the answer of a race so far.
+
+    Reply: verdict, progress, proved, answer, done, active, leader, calls and calls_saved.
+    """
     return ApiRequest("GET", "verdict", _json)
 
 

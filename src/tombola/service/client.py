@@ -216,6 +216,8 @@ class Client(_SyncConnection):
         """Record many outcomes, all or none; return how many are new.
 
         A different outcome of an answered ticket raises ConflictError.
+
+        outcomes: each with the ticket number, loss or reward, and cost.
         """
         return self._run(api_requests.record_outcomes(outcomes))
 
@@ -297,6 +299,8 @@ class AsyncClient(_AsyncConnection):
         """Record many outcomes, all or none; return how many are new.
 
         A different outcome of an answered ticket raises ConflictError.
+
+        outcomes: each with the ticket number, loss or reward, and cost.
         """
         return await self._run(api_requests.record_outcomes(outcomes))
 

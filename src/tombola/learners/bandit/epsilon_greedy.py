@@ -62,7 +62,7 @@ class EpsilonGreedy(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write e / k for every action into `mix`, and 1 - e more for the best mean."""
+        """Write e / k, e = min(1, c k / t), for every action, 1 - e more for the best."""
         state.acted[0] += 1.0
         best = _best_mean_action(state)
         share = 1.0 if best < 0 else min(1.0, state.c * mix.size / state.acted[0])
@@ -73,5 +73,5 @@ class EpsilonGreedy(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)

@@ -54,6 +54,6 @@ class ThompsonSampling(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss and 1 - loss to the Beta posterior of the action played."""
+        """Add loss and 1 - loss to the posterior of `action`; ignore `probability`."""
         state.losses[action] += loss
         state.spared[action] += 1.0 - loss

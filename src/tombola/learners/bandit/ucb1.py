@@ -75,7 +75,7 @@ class UCB1(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0
         update_mean(state.seen, state.means, action, loss)

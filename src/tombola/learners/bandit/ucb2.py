@@ -123,7 +123,7 @@ class UCB2(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0
 

@@ -122,6 +122,6 @@ class BlockUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

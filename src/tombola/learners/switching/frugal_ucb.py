@@ -128,7 +128,7 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] of the action played to its mean, in `state`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

@@ -96,7 +96,7 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] of the action played to its mean."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
 
     def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:

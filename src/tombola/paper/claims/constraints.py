@@ -68,10 +68,12 @@ class AlwaysNull(BudgetedLearner):
     """Learner that always plays the null action: a fault that earns nothing."""
 
     def init(self, terms: BudgetTerms) -> _NullState:
+        """Return the state: the index of the null action."""
         return _NullState(float(terms.null))
 
     @staticmethod
     def mix(state: _NullState, mix: Floats) -> None:
+        """Write probability 1 for the null action into `mix`, 0 for the others."""
         for action in range(mix.size):
             mix[action] = 1.0 if action == int(state.null) else 0.0
 

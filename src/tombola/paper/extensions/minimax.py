@@ -49,9 +49,10 @@ def _worst_order_regret(learner: Learner, T: int) -> float:
 
 @dataclass(frozen=True)
 class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound",)):
-    """Value of the game by linear programming and by Cover's formula.
+    """Smallest worst-case regret of any learner, by linear program and formula.
 
-    The regrets of learners are compared with both.
+    The worst-case regrets of our learners are compared with it. In a coin pool each row is a loss of 1 for exactly one
+    of two actions; pool w has w losses of action 1.
 
     Fields, which faults replace: pools (numbers of the coin pools of T rows), worst (worst regret of a learner in T
     rounds), bound (function of the proved bound that returns the limit of the verdict), learners (learners under test,

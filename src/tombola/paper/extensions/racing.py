@@ -164,7 +164,7 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     """
 
     def rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule `Best` for three candidates on a list of `rows` rows."""
+        """Return the rule `Best` for 3 candidates on `rows` rows, at error `level`."""
         return Best(3, rows, self.size(rows), level)
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -192,7 +192,7 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     """
 
     def rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule `Within` for three candidates, with tolerance 0.1."""
+        """Return `Within`, tolerance 0.1, for 3 candidates on `rows` rows, error `level`."""
         return Within(3, rows, self.size(rows), level, within=_TOLERANCE)
 
 
@@ -213,7 +213,7 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     """
 
     def rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule `Top` for the best two of three candidates."""
+        """Return `Top` for the best 2 of 3 candidates on `rows` rows, at error `level`."""
         return Top(3, rows, self.size(rows), level, top=2)
 
     def faults(self) -> dict[str, Overrides]:
@@ -242,7 +242,7 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     """
 
     def rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule `Gate`: two candidates against candidate 0, margin 0."""
+        """Return `Gate`: 2 candidates against candidate 0, `rows` rows, error `level`."""
         return Gate(3, rows, self.size(rows), level, baseline=0, margin=0.0)
 
 

@@ -64,7 +64,7 @@ def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
     Returns `ParsedTable` if the format names its own roles, such as ASlib, else `Columns`. Raises TableError for an
     unknown format.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     if name == "-":
         return _read_standard_input(options)

@@ -31,7 +31,7 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     Optional arrays are `actions`, `ids`, `costs` and `delays`; `features` are named by the caller. Pickled objects are
     rejected: TableError.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     source = str(path)
     try:
@@ -111,7 +111,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
 
     Only the pages that are used are loaded.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -135,7 +135,7 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
     """Read an array in memory, shape (rows, actions).
 
     source: named in messages.
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
         if getattr(options, name):

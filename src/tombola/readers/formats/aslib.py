@@ -36,7 +36,7 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
     Raises TableError if a file of the scenario is malformed.
 
     folder: with algorithm_runs.arff and description.txt.
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     about = _description(folder / "description.txt")
     table = _read_arff(folder / RUNS)

@@ -60,7 +60,7 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
 
     Blank lines are left out. Raises TableError if there is no row.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     header, rows, notes, _ = _with_header(path, text_table(path), options)
     keeps_text = _text_columns(options)

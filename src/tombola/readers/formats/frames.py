@@ -41,7 +41,7 @@ def read_frame(frame: Any, source: str) -> Columns:
 def read_parquet(path: Path, options: ReadOptions) -> Columns:
     """Read a Parquet file; verify page checksums, if any, and row counts.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
 
     def read() -> Any:
@@ -58,7 +58,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Columns:
 def read_ipc(path: Path, options: ReadOptions) -> Columns:
     """Read an Arrow or Feather file, or an Arrow stream, memory-mapped.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
 
     def read() -> Any:

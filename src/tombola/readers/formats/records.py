@@ -34,7 +34,7 @@ def read_json(path: Path, options: ReadOptions) -> Columns:
 
     Keys of nested objects become KEY:NAME.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     lines = _bounded_lines(path)
     first = next((line for line in lines if line.strip()), "")
@@ -60,7 +60,7 @@ def read_sqlite(path: Path, options: ReadOptions) -> Columns:
 
     The option `sheet` names it; needed if there are several.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
@@ -82,7 +82,7 @@ def read_excel(path: Path, options: ReadOptions) -> Columns:
 
     The option `sheet` names it; needed if there are several.
 
-    options: as given to `read_table`.
+    options: kind of the numbers, and roles of columns, that the user stated.
     """
     name, rows = _sheet_rows(path, options.sheet)
     if len(rows) < 2:
