@@ -44,7 +44,11 @@ class ERM(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ERMPredictor":
-        """Return a new predictor over the class, with no label seen."""
+        """Return a new predictor over the class, with no label seen.
+
+        horizon, dimensions: number of rounds, and of features of a row.
+        rng: random generator of the learner.
+        """
         return _ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
 
     @property

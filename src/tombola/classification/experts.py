@@ -39,7 +39,11 @@ class Experts(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ExpertsPredictor":
-        """Return a new predictor: the base learner with one action per hypothesis."""
+        """Return a new predictor: the base learner with one action per hypothesis.
+
+        horizon, dimensions: number of rounds, and of features of a row.
+        rng: random generator of the learner.
+        """
         return _ExpertsPredictor(
             self.hypotheses, FullFeedback(self.hypotheses.size, horizon).step_runner(self.base, rng)
         )

@@ -28,7 +28,11 @@ class Halving(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_HalvingPredictor":
-        """Return a new predictor, for which all hypotheses are still consistent."""
+        """Return a new predictor, for which all hypotheses are still consistent.
+
+        horizon, dimensions: number of rounds, and of features of a row.
+        rng: random generator of the learner.
+        """
         return _HalvingPredictor(self.hypotheses)
 
 

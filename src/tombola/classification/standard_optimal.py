@@ -32,7 +32,11 @@ class StandardOptimal(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_OptimalPredictor":
-        """Return a new predictor, for which all hypotheses are still consistent."""
+        """Return a new predictor, for which all hypotheses are still consistent.
+
+        horizon, dimensions: number of rounds, and of features of a row.
+        rng: random generator of the learner.
+        """
         return _OptimalPredictor(self.hypotheses)
 
 

@@ -85,7 +85,11 @@ class LossRows(DistinctRows):
         )
 
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        """Return the total loss of the best action or mix, scaled to `horizon` rounds."""
+        """Return the total loss of the best action or mix, scaled to `horizon` rounds.
+
+        counts: frequency of each distinct row.
+        horizon: number of rounds.
+        """
         share = horizon / sum(counts)
         if self.budget is None:
             return float((np.array(counts) @ self.distinct_pool.losses).min()) * share
@@ -113,7 +117,11 @@ class LabelRows(DistinctRows):
         return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
 
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        """Return the weighted errors of the best hypothesis, scaled to `horizon` rounds."""
+        """Return the weighted errors of the best hypothesis, scaled to `horizon` rounds.
+
+        counts: frequency of each distinct row.
+        horizon: number of rounds.
+        """
         pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
         wrong = comparator(self.learner).best_labels(pool) != pool.labels
         return float(pool.weights[wrong].sum()) * (horizon / sum(counts))

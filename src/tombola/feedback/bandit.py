@@ -99,7 +99,11 @@ class BanditFeedback(FeedbackModel):
         return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return (loss,) from a loss or reward given; FeedbackError if not valid."""
+        """Return (loss,) from a loss or reward given; FeedbackError if not valid.
+
+        round, action: of the ticket.
+        given: keyword arguments of `Session.observe`; None stands for a missing one.
+        """
         return (parse_loss(*loss_or_reward(round, given)),)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
@@ -115,7 +119,11 @@ class BanditFeedback(FeedbackModel):
         return outcome[0]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return {"loss": loss of the action played} for a row of losses, shape (k,)."""
+        """Return {"loss": loss of the action played} for a row of losses, shape (k,).
+
+        losses, costs: of all actions, shapes (k,) and (k, resources).
+        action: the action played, from 0.
+        """
         return {"loss": float(losses[action])}
 
 

@@ -263,12 +263,21 @@ class BudgetedFeedback(FeedbackModel):
         )
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return losses, then costs, of all listed actions; FeedbackError if not valid."""
+        """Return losses, then costs, of all listed actions; FeedbackError if not valid.
+
+        round, action: of the ticket.
+        given: keyword arguments of `Session.observe`; None stands for a missing one.
+        """
         losses = parse_row(self.n_listed_actions, *loss_or_reward(round, given, "cost"))
         return (*losses.tolist(), *self.parse_costs("Session.observe", action, given.get("cost")))
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        """Return the costs of all listed actions as floats, action by action."""
+        """Return the costs of all listed actions as floats, action by action.
+
+        owner: function of the user, named in the error message.
+        action: the action played, from 0.
+        cost: as the user gave it; None for the known prices.
+        """
         return self._parse_cost_table(owner, cost, slice(0, self.n_listed_actions))
 
     def _parse_cost_table(self, owner: str, cost: Any, which: slice) -> EncodedOutcome:
@@ -325,7 +334,11 @@ class BudgetedFeedback(FeedbackModel):
         return outcome[first : first + self.resources] if action < self.n_listed_actions else (0.0,) * self.resources
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return {"loss": losses, "cost": costs}, those of all actions of the row."""
+        """Return {"loss": losses, "cost": costs}, those of all actions of the row.
+
+        losses, costs: of all actions, shapes (k,) and (k, resources).
+        action: the action played, from 0.
+        """
         return {"loss": losses, "cost": costs}
 
 

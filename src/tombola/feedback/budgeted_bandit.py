@@ -58,7 +58,11 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return _unpack_action_outcome
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return loss and costs of the action played; FeedbackError if not valid."""
+        """Return loss and costs of the action played; FeedbackError if not valid.
+
+        round, action: of the ticket.
+        given: keyword arguments of `Session.observe`; None stands for a missing one.
+        """
         costs = self.parse_costs("Session.observe", action, given.get("cost"))
         if action < self.n_listed_actions:
             return (parse_loss(*loss_or_reward(round, given, "cost")), *costs)
@@ -73,7 +77,12 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return (1.0, *costs)
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        """Return the costs of the action played, one float per resource."""
+        """Return the costs of the action played, one float per resource.
+
+        owner: function of the user, named in the error message.
+        action: the action played, from 0.
+        cost: as the user gave it; None for the known prices.
+        """
         return self._parse_cost_table(owner, cost, slice(action, action + 1))
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
@@ -93,7 +102,11 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return outcome[1:]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return loss and cost of the action played; {} for an added null action."""
+        """Return loss and cost of the action played; {} for an added null action.
+
+        losses, costs: of all actions, shapes (k,) and (k, resources).
+        action: the action played, from 0.
+        """
         return {"loss": float(losses[action]), "cost": costs[action]} if action < self.n_listed_actions else {}
 
 

@@ -96,7 +96,11 @@ class FullFeedback(FeedbackModel):
         return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the losses of all actions as floats; FeedbackError if not valid."""
+        """Return the losses of all actions as floats; FeedbackError if not valid.
+
+        round, action: of the ticket.
+        given: keyword arguments of `Session.observe`; None stands for a missing one.
+        """
         return tuple(parse_row(self.actions, *loss_or_reward(round, given)).tolist())
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
@@ -112,7 +116,11 @@ class FullFeedback(FeedbackModel):
         return outcome[action]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return {"loss": losses}, the losses of all actions of the row."""
+        """Return {"loss": losses}, the losses of all actions of the row.
+
+        losses, costs: of all actions, shapes (k,) and (k, resources).
+        action: the action played, from 0.
+        """
         return {"loss": losses}
 
 

@@ -194,7 +194,10 @@ class MixedLearner(Learner):
         return True
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the kernels to compile, with `mix` in place of `act`."""
+        """Return the kernels to compile, with `mix` in place of `act`.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return super().kernels(actions, horizon)._replace(act=None, mix=kernel_by_name(self, "mix"))
 
 

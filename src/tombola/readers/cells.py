@@ -107,7 +107,11 @@ def open_cells(path: Path, sheet: str | None = None) -> CellStream:
 
 
 def read_cells(path: Path, sheet: str | None = None) -> CellTable:
-    """Read a whole table as text, as `open_cells` does."""
+    """Read a whole table as text, without blank lines; TableError if there is none.
+
+    path: a table in any format that `read_table` reads, also FILE::SHEET.
+    sheet: of an Excel file; None if it has only one.
+    """
     stream = open_cells(path, sheet)
     found = list(stream.rows)
     lines, rows = [line for line, _ in found], [row for _, row in found]

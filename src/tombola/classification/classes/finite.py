@@ -85,7 +85,11 @@ class FiniteClass(HypothesisClass):
         return int(value)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_FiniteERM":
-        """Return a new ERM that counts the errors of every hypothesis."""
+        """Return a new ERM that counts the errors of every hypothesis.
+
+        ties: which of several hypotheses of smallest error predicts.
+        horizon, dimensions: largest number of rows, and number of features of a row.
+        """
         return _FiniteERM(self, ties)
 
 
@@ -147,7 +151,11 @@ class AllLabellings(HypothesisClass):
         return self.points if points is None else min(points, self.points)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_MajorityERM":
-        """Return a new ERM that predicts the majority label of each point."""
+        """Return a new ERM that predicts the majority label of each point.
+
+        ties: which of several hypotheses of smallest error predicts.
+        horizon, dimensions: largest number of rows, and number of features of a row.
+        """
         return _MajorityERM(otherwise=int(ties == "last"))
 
 

@@ -74,7 +74,11 @@ class LineClass(HypothesisClass):
         return np.array(rows, np.int64)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_LineERM":
-        """Return a new ERM by dynamic programming over switches."""
+        """Return a new ERM by dynamic programming over switches.
+
+        ties: which of several hypotheses of smallest error predicts.
+        horizon, dimensions: largest number of rows, and number of features of a row.
+        """
         return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Integers:

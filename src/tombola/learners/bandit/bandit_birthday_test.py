@@ -60,7 +60,10 @@ class BanditBirthdayTest(Learner):
             _validate.integer("BanditBirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss on the grid seen, and UCB1 at its start."""
+        """Return the first state: no loss on the grid seen, and UCB1 at its start.
+
+        actions, horizon: number of actions and of rounds.
+        """
         grid = horizon if self.grid is None else self.grid
         return _State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
 

@@ -57,7 +57,10 @@ class EpsilonGreedy(MixedLearner):
         _validate.real("EpsilonGreedy", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no round played, no loss seen, all means 0."""
+        """Return the first state: no round played, no loss seen, all means 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return _State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))
 
     @staticmethod

@@ -73,7 +73,10 @@ class Exp3(MixedLearner):
             _validate.real("Exp3", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the rate, tuned to the horizon, and all totals 0."""
+        """Return the first state: the rate, tuned to the horizon, and all totals 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         tuned = math.sqrt(2 * math.log(actions) / (actions * horizon))
         rate = tuned if self.rate is None else self.rate
         return _State(rate, np.zeros(1), np.zeros(actions), np.ones(actions))
@@ -95,5 +98,9 @@ class Exp3(MixedLearner):
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return `bounds.exp3`, a bound on the expected regret; None with a delay."""
+        """Return `bounds.exp3`, a bound on the expected regret; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return None if delay > 0 else bounds.exp3(horizon, actions, self.rate)

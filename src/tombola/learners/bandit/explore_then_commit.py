@@ -60,7 +60,10 @@ class ExploreThenCommit(Learner):
             _validate.integer("ExploreThenCommit", "rounds", self.rounds, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the rounds of exploration, and no loss seen."""
+        """Return the first state: the rounds of exploration, and no loss seen.
+
+        actions, horizon: number of actions and of rounds.
+        """
         rounds = _tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         short = np.full(1, float(actions))
         return _State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
@@ -84,6 +87,10 @@ class ExploreThenCommit(Learner):
             state.short[0] -= 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on the expected regret in random order; None with a delay."""
+        """Return a bound on the expected regret in random order; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         rounds = _tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         return None if delay > 0 else bounds.explore_then_commit(horizon, actions, rounds)

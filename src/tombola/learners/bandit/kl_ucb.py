@@ -100,7 +100,10 @@ class KLUCB(Learner):
         _validate.real("KLUCB", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss seen, and all indices -infinity."""
+        """Return the first state: no loss seen, and all indices -infinity.
+
+        actions, horizon: number of actions and of rounds.
+        """
         chosen, seen, means, levels, slopes = np.zeros((5, actions))
         return _State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
 

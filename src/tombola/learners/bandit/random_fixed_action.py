@@ -32,7 +32,10 @@ class RandomFixedAction(Learner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the number of actions, and none drawn yet."""
+        """Return the first state: the number of actions, and none drawn yet.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return _State(float(actions), np.full(1, -1.0))
 
     @staticmethod

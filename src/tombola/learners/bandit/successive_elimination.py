@@ -66,7 +66,10 @@ class SuccessiveElimination(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all actions active, and no loss seen."""
+        """Return the first state: all actions active, and no loss seen.
+
+        actions, horizon: number of actions and of rounds.
+        """
         width = math.sqrt(2 * math.log(horizon))
         everyone = np.arange(actions, dtype=np.float64)
         return _State(width, np.zeros(1), np.full(1, float(actions)), everyone, np.zeros(actions), np.zeros(actions))
@@ -88,5 +91,9 @@ class SuccessiveElimination(Learner):
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay."""
+        """Return a bound on the expected regret in random order, at any delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.successive_elimination(horizon, actions, delay)

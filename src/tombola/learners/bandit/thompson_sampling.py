@@ -37,7 +37,10 @@ class ThompsonSampling(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: Beta(1, 1) posteriors, no loss seen."""
+        """Return the first state: Beta(1, 1) posteriors, no loss seen.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return _State(losses=np.zeros(actions), spared=np.zeros(actions))
 
     @staticmethod

@@ -75,7 +75,10 @@ class TsallisInf(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all estimated total losses 0."""
+        """Return the first state: all estimated total losses 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return _State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
@@ -94,5 +97,9 @@ class TsallisInf(MixedLearner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return `bounds.tsallis_inf` on the expected regret; None with a delay."""
+        """Return `bounds.tsallis_inf` on the expected regret; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return None if delay > 0 else bounds.tsallis_inf(horizon, actions)

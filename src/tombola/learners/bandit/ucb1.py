@@ -54,7 +54,10 @@ class UCB1(Learner):
         _validate.real("UCB1", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss seen, all means 0."""
+        """Return the first state: no loss seen, all means 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         zeros = np.zeros((4, actions))
         return _State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
 
@@ -83,5 +86,9 @@ class UCB1(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return `bounds.ucb1` on the expected regret; None with a delay or other scale."""
+        """Return `bounds.ucb1` on the expected regret; None with a delay or other scale.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.ucb1(horizon, actions) if self.scale == _DEFAULT_SCALE and delay == 0 else None

@@ -103,7 +103,10 @@ class UCB2(Learner):
         _validate.real("UCB2", "alpha", self.alpha, least=MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Return the first state: no loss seen, no block begun."""
+        """Return the first state: no loss seen, no block begun.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return first_state(self.alpha, math.inf, actions)
 
     @staticmethod
@@ -128,5 +131,9 @@ class UCB2(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return `bounds.ucb2` on the expected regret; None with a delay."""
+        """Return `bounds.ucb2` on the expected regret; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.ucb2(horizon, actions, self.alpha) if delay == 0 else None

@@ -44,7 +44,7 @@ class BudgetedBase(ABC):
     def init(self, terms: BudgetTerms) -> Any:
         """Return the state before the first round, a named tuple of numbers and arrays.
 
-        terms: numbers of actions, resources and rounds; rate, prices and target, in the common scale.
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
         """
 
     @staticmethod
@@ -69,7 +69,7 @@ class BudgetedBase(ABC):
         """Compute between two rounds in plain Python; write the result into `state`.
 
         state: as returned by `init`, changed in place.
-        left: unspent budget in the common scale, shape (m,).
+        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
         fits: 1 for each affordable action, shape (k,).
         rng: random generator of the learner.
         """
@@ -96,7 +96,7 @@ class BudgetedBase(ABC):
 
         The regret is at most this with probability 1 - delta, for every pool.
 
-        terms: numbers of actions, resources and rounds; rate, prices and target, in the common scale.
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
         delta: error probability, in (0, 1).
         """
         return None
@@ -119,7 +119,7 @@ class BudgetedLearner(BudgetedBase):
         state: as returned by `init`.
         round: round in which the row was played, from 1.
         played: mix of the round in fluid play, otherwise 1 at the action drawn, shape (k,).
-        losses, costs: of all actions, in [0, 1], shapes (k,) and (k, m); costs in the common scale.
+        losses, costs: of all actions, shapes (k,) and (k, m); both in [0, 1], costs by scaling.
         """
 
 
@@ -140,7 +140,7 @@ class BudgetedBanditLearner(BudgetedBase):
         state: as returned by `init`.
         round: round in which it was played, from 1.
         action, probability: the action, from 0, and its probability then.
-        loss, costs: of the action, in [0, 1]; costs in the common scale, shape (m,).
+        loss, costs: of the action; costs are scaled to [0, 1], shape (m,).
         """
 
 

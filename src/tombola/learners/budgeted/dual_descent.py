@@ -60,7 +60,10 @@ class DualDescent(BudgetedLearner):
             _validate.real("DualDescent", "step", self.step, above=0)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: the step size, no row seen, all prices 0."""
+        """Return the first state: the step size, no row seen, all prices 0.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        """
         k, m = terms.actions, terms.resources
         tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))
         return _State(
@@ -88,7 +91,12 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add the row to the means; raise prices of resources used above the rate."""
+        """Add the row to the means; raise prices of resources used above the rate.
+
+        round: of the play, from 1.
+        played: share of each action in the play, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        """
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):
             state.prices[j] = max(0.0, state.prices[j] + state.step * (resource_use(played, costs, j) - state.rate))

@@ -79,7 +79,10 @@ class EmpiricalLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no row seen; the plan is the null action."""
+        """Return the first state: no row seen; the plan is the null action.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        """
         return _State(
             growth=float(self.growth),
             **target_fields(terms),
@@ -92,7 +95,12 @@ class EmpiricalLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add a row (losses, costs of all actions) to the sums, and the loss suffered."""
+        """Add a row (losses, costs of all actions) to the sums, and the loss suffered.
+
+        round: of the play, from 1.
+        played: share of each action in the play, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        """
         for action in range(losses.size):
             state.lost[0] += played[action] * losses[action]
         add_row(state.seen, state.losses, state.costs, losses, costs)
@@ -103,7 +111,12 @@ class EmpiricalLP(BudgetedLearner):
         return plan_is_due(state, state.seen[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of the mean rows seen with the budget left per round left."""
+        """Solve the LP of the mean rows seen with the budget left per round left.
+
+        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
+        fits: 1 for each affordable action, shape (k,).
+        rng: random generator of the learner.
+        """
         seen = float(state.seen[0])
         state.fitted[:] = fits
         state.following[0] = next_solve(int(seen), int(state.horizon), state.growth)
@@ -115,5 +128,9 @@ class EmpiricalLP(BudgetedLearner):
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the regret bound that holds with probability 1 - delta."""
+        """Return the regret bound that holds with probability 1 - delta.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        delta: error probability, in (0, 1).
+        """
         return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)

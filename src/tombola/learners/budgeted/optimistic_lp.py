@@ -82,7 +82,10 @@ class OptimisticLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no play answered; the plan is the null action."""
+        """Return the first state: no play answered; the plan is the null action.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -95,7 +98,11 @@ class OptimisticLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Add loss and costs of the action played to its means, in `state`."""
+        """Add loss and costs of the action played to its means, in `state`.
+
+        round, action, probability: of the play; rounds count from 1, actions from 0.
+        loss, costs: of the action; costs are scaled to [0, 1], shape (m,).
+        """
         update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
@@ -105,7 +112,12 @@ class OptimisticLP(BudgetedBanditLearner):
         return plan_is_due(state, state.answered[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of optimistic rewards and costs with the budget left per round."""
+        """Solve the LP of optimistic rewards and costs with the budget left per round.
+
+        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
+        fits: 1 for each affordable action, shape (k,).
+        rng: random generator of the learner.
+        """
         rates = left / schedule_next_plan(state, fits)
         lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
         rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])
@@ -114,7 +126,11 @@ class OptimisticLP(BudgetedBanditLearner):
         share_unseen(state, rewards, costs)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the bound with probability 1 - delta; None if delta < self.delta."""
+        """Return the bound with probability 1 - delta; None if delta < self.delta.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        delta: error probability, in (0, 1).
+        """
         if delta < self.delta:
             return None
         k, m = terms.actions, terms.resources

@@ -52,7 +52,10 @@ class PrimalDual(BudgetedLearner):
     """
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: both learning rates, all totals and prices 0."""
+        """Return the first state: both learning rates, all totals and prices 0.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         rate = max(terms.rate, 1e-9)  # a budget of next to nothing never exceeds it
         state = _State(
@@ -74,7 +77,12 @@ class PrimalDual(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add loss plus priced cost of every action to its total; update the prices."""
+        """Add loss plus priced cost of every action to its total; update the prices.
+
+        round: of the play, from 1.
+        played: share of each action in the play, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        """
         resources = state.prices.size
         for action in range(losses.size):
             charge = losses[action]

@@ -64,7 +64,10 @@ class SerflingLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no row seen; the plan is the null action."""
+        """Return the first state: no row seen; the plan is the null action.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -80,7 +83,12 @@ class SerflingLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add a row (losses, costs of all actions) to the sums, in `state`."""
+        """Add a row (losses, costs of all actions) to the sums, in `state`.
+
+        round: of the play, from 1.
+        played: share of each action in the play, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        """
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
@@ -89,7 +97,12 @@ class SerflingLP(BudgetedLearner):
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of the mean rows with the rate minus a margin, or play null."""
+        """Solve the LP of the mean rows with the rate minus a margin, or play null.
+
+        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
+        fits: 1 for each affordable action, shape (k,).
+        rng: random generator of the learner.
+        """
         seen, horizon = int(state.seen[0]), int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
         state.following[0] = following
@@ -118,7 +131,11 @@ class SerflingLP(BudgetedLearner):
         return f"{about} it plays nothing but null before round {first}."
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the bound with probability 1 - delta; None if delta < self.delta."""
+        """Return the bound with probability 1 - delta; None if delta < self.delta.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        delta: error probability, in (0, 1).
+        """
         if delta < self.delta:
             return None
         return serfling_lp(terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth)

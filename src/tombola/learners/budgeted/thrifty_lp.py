@@ -97,7 +97,10 @@ class ThriftyLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no play answered; the plan is the null action."""
+        """Return the first state: no play answered; the plan is the null action.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        """
         k = terms.actions
         return _State(
             growth=float(self.growth),
@@ -125,7 +128,11 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Add loss and costs of the action played to its means, in `state`."""
+        """Add loss and costs of the action played to its means, in `state`.
+
+        round, action, probability: of the play; rounds count from 1, actions from 0.
+        loss, costs: of the action; costs are scaled to [0, 1], shape (m,).
+        """
         add_loss(state, action, loss)
         add_costs(state, action, costs)
 
@@ -139,7 +146,12 @@ class ThriftyLP(BudgetedBanditLearner):
         return True
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of posterior means with bonuses for actions worth exploring."""
+        """Solve the LP of posterior means with bonuses for actions worth exploring.
+
+        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
+        fits: 1 for each affordable action, shape (k,).
+        rng: random generator of the learner.
+        """
         remaining = schedule_next_plan(state, fits)
         _write_beta_posterior(state)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)

@@ -91,7 +91,10 @@ class AdaHedge(MixedLearner):
         _validate.real("AdaHedge", "kappa", self.kappa, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all totals 0, uniform mix, infinite rate."""
+        """Return the first state: all totals 0, uniform mix, infinite rate.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return _State(
             kappa=self.kappa,
             relative_losses=np.zeros(actions),
@@ -115,5 +118,9 @@ class AdaHedge(MixedLearner):
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay."""
+        """Return a bound on the expected regret in random order, at any delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.ada_hedge(horizon, actions, self.kappa, delay)

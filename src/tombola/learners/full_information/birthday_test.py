@@ -75,7 +75,10 @@ class BirthdayTest(Learner):
             _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss on the grid seen, all totals 0."""
+        """Return the first state: no loss on the grid seen, all totals 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         grid = horizon if self.grid is None else self.grid
         return _State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
 

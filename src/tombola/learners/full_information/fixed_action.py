@@ -35,7 +35,10 @@ class FixedAction(Learner):
         _validate.integer("FixedAction", "action", self.action, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the state: the action; ParameterError if there is no such action."""
+        """Return the state: the action; ParameterError if there is no such action.
+
+        actions, horizon: number of actions and of rounds.
+        """
         if self.action >= actions:
             raise ParameterError(
                 f"FixedAction: action must be one of the {actions} actions 0..{actions - 1}, got {self.action}; "

@@ -62,7 +62,10 @@ class FlipFlop(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: regime "flip", all totals 0, uniform mix."""
+        """Return the first state: regime "flip", all totals 0, uniform mix.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return _State(
             relative_losses=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
@@ -90,5 +93,9 @@ class FlipFlop(MixedLearner):
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay."""
+        """Return a bound on the expected regret in random order, at any delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.flip_flop(horizon, actions, delay)

@@ -77,7 +77,10 @@ class FollowTheLeader(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the rule for ties, and all totals 0."""
+        """Return the first state: the rule for ties, and all totals 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return _State(random=float(self.ties == "random"), totals=np.zeros(actions))
 
     @staticmethod
@@ -101,5 +104,9 @@ class FollowTheLeader(Learner):
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay."""
+        """Return a bound on the expected regret in random order, at any delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.follow_the_leader(horizon, actions, delay)

@@ -89,7 +89,10 @@ class Hedge(MixedLearner):
             _validate.real("Hedge", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the rate, tuned to horizon and delay; totals 0."""
+        """Return the first state: the rate, tuned to horizon and delay; totals 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         tuned = math.sqrt(8 * math.log(actions) / (horizon * (1 + 2 * self.delay)))
         return _State(rate=tuned if self.rate is None else self.rate, totals=np.zeros(actions))
 
@@ -104,7 +107,11 @@ class Hedge(MixedLearner):
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in the order it is tuned to."""
+        """Return a bound on the expected regret in the order it is tuned to.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         if self.order == "random":
             return bounds.hedge(horizon, actions, self.rate, delay)
         rate = self.init(actions, horizon).rate if actions > 1 else None

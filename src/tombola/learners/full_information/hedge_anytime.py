@@ -36,7 +36,10 @@ class HedgeAnytime(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no row seen, all totals 0."""
+        """Return the first state: no row seen, all totals 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return _State(seen=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
@@ -52,5 +55,9 @@ class HedgeAnytime(MixedLearner):
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay."""
+        """Return a bound on the expected regret in random order, at any delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.hedge_anytime(horizon, actions, delay)

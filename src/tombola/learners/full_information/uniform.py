@@ -26,7 +26,10 @@ class Uniform(MixedLearner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the state: the probability 1/k."""
+        """Return the state: the probability 1/k.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return _State(probability=1 / actions)
 
     @staticmethod

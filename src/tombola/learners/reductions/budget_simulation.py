@@ -89,7 +89,10 @@ class BudgetSimulation(BudgetedLearner):
             )
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state; warn if the horizon is too short for any play."""
+        """Return the first state; warn if the horizon is too short for any play.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         first = budget_first_play(T, k, m, max(terms.rate, 1e-9), self.delta, self.margin)
         if first > T:
@@ -119,7 +122,12 @@ class BudgetSimulation(BudgetedLearner):
         return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Train `base` at the rate minus its margin; keep its average mix for the block."""
+        """Train `base` at the rate minus its margin; keep its average mix for the block.
+
+        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
+        fits: 1 for each affordable action, shape (k,).
+        rng: random generator of the learner.
+        """
         state.counters[BLOCK] += 1.0
         block, kept, k = int(state.counters[BLOCK]), int(state.counters[N_KEPT]), state.played.size
         m = state.costs.shape[1] // k
@@ -142,7 +150,12 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Store the row if its round is in a block; other rows are not trained on."""
+        """Store the row if its round is in a block; other rows are not trained on.
+
+        round: of the play, from 1.
+        played: share of each action in the play, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        """
         if not in_any_block(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
             return
         row = int(state.counters[N_KEPT])

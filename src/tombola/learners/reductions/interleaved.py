@@ -58,13 +58,19 @@ class Interleaved(Learner):
         return self.base.mixes
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: d + 1 initial states of the base learner."""
+        """Return the first state: d + 1 initial states of the base learner.
+
+        actions, horizon: number of actions and of rounds.
+        """
         count = min(self.delay + 1, horizon)
         memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
         return _State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return kernels that call those of the copy whose turn it is."""
+        """Return kernels that call those of the copy whose turn it is.
+
+        actions, horizon: number of actions and of rounds.
+        """
         base = self.base.kernels(actions, horizon)
         view = unflattener(self.base.init(actions=actions, horizon=horizon))
         base_act, base_mix, base_observe = base.act, base.mix, base.observe
@@ -92,7 +98,11 @@ class Interleaved(Learner):
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return (d + 1) times the bound of the base; None for a longer delay."""
+        """Return (d + 1) times the bound of the base; None for a longer delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         count = min(self.delay + 1, horizon)
         share = bound_of(self.base, actions=actions, horizon=-(-horizon // count))
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)

@@ -191,7 +191,10 @@ class OptimisticSimulation(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no play answered, no action planned."""
+        """Return the first state: no play answered, no action planned.
+
+        actions, horizon: number of actions and of rounds.
+        """
         chosen, seen, means, known, levels, played, due_at = np.zeros((7, actions))
         return _State(
             horizon=float(horizon),
@@ -234,7 +237,11 @@ class OptimisticSimulation(Learner):
         _store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound from those of the base; None with a delay or without one."""
+        """Return a bound from those of the base; None with a delay or without one.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
@@ -286,5 +293,9 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return action, probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return None: no bound is proved."""
+        """Return None: no bound is proved.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return None

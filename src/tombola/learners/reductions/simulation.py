@@ -99,7 +99,10 @@ class Simulation(MixedLearner):
                 )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the blocks of the horizon, and no row kept."""
+        """Return the first state: the blocks of the horizon, and no row kept.
+
+        actions, horizon: number of actions and of rounds.
+        """
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "

@@ -62,7 +62,10 @@ class BatchedExp3(Learner):
             _validate.integer("BatchedExp3", "block", self.block, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: block length and rate, tuned; all totals 0."""
+        """Return the first state: block length and rate, tuned; all totals 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
         rate = math.sqrt(2 * math.log(actions) / (actions * math.ceil(horizon / block))) / block
         place = (np.zeros(1), np.ones(1), np.zeros(1))
@@ -93,5 +96,9 @@ class BatchedExp3(Learner):
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay."""
+        """Return a bound on expected regret plus switches; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return None if delay > 0 else switching.batched_exp3(horizon, actions, self.price, self.block)

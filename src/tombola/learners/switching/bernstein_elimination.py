@@ -37,7 +37,11 @@ class BernsteinElimination(StagedElimination):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay."""
+        """Return a bound on expected regret plus switches; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         delta = 1 / horizon if self.delta is None else self.delta
         bound = switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
         most = horizon + self.price * switching.elimination_switches(horizon, actions, delta / 2)

@@ -72,7 +72,10 @@ class BettingElimination(Learner):
             _validate.real("BettingElimination", "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> Any:
-        """Return the first state: all actions active, and no bet made."""
+        """Return the first state: all actions active, and no bet made.
+
+        actions, horizon: number of actions and of rounds.
+        """
         first = float(elimination_counts(horizon, actions, self.delta)[0])
         delta = 1 / horizon if self.delta is None else self.delta
         lengths, left, everyone = (

@@ -101,7 +101,10 @@ class BlockUCB(Learner):
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the blocks of each frame, and no loss seen."""
+        """Return the first state: the blocks of each frame, and no loss seen.
+
+        actions, horizon: number of actions and of rounds.
+        """
         blocks = np.array(_blocks_per_frame(horizon), dtype=np.float64)
         return _State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 

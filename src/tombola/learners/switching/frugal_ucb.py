@@ -108,7 +108,10 @@ class FrugalUCB(Learner):
         _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the shortest block, and no loss seen."""
+        """Return the first state: the shortest block, and no loss seen.
+
+        actions, horizon: number of actions and of rounds.
+        """
         shortest = float(frugal_block(horizon, actions, self.price))
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
         return _State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
@@ -132,5 +135,9 @@ class FrugalUCB(Learner):
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay."""
+        """Return a bound on expected regret plus switches; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return frugal_ucb(horizon, actions, self.price, self.scale) if delay == 0 else None

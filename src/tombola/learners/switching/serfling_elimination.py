@@ -34,5 +34,9 @@ class SerflingElimination(StagedElimination):
         return serfling_radius(state.seen[action], state.population, state.level)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay."""
+        """Return a bound on expected regret plus switches; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)

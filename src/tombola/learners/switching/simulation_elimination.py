@@ -74,7 +74,10 @@ class SimulationSuccessiveElimination(Learner):
         _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all actions active, and no loss seen."""
+        """Return the first state: all actions active, and no loss seen.
+
+        actions, horizon: number of actions and of rounds.
+        """
         width = math.sqrt(10 * actions) * math.pow(math.log(horizon), 1.5)
         first = float(1 << (actions - 1).bit_length())
         everyone = np.arange(actions, dtype=np.float64)
@@ -116,5 +119,9 @@ class SimulationSuccessiveElimination(Learner):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay."""
+        """Return a bound on expected regret plus switches; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return None if delay > 0 else switching.simulation_elimination(horizon, actions, self.price)

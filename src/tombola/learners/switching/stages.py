@@ -92,7 +92,10 @@ class StagedElimination(Learner):
             _validate.real(name, "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Return the first state: the stages of the horizon, all actions active."""
+        """Return the first state: the stages of the horizon, all actions active.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return first_state(actions, horizon, self.delta)
 
     @staticmethod
@@ -105,7 +108,10 @@ class StagedElimination(Learner):
         """
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the kernels to compile; `act` uses the radius of the subclass."""
+        """Return the kernels to compile; `act` uses the radius of the subclass.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return super().kernels(actions, horizon)._replace(act=_make_act(self.radius))
 
     @staticmethod

@@ -254,7 +254,10 @@ class Thrifty(Learner):
         _validate.real("Thrifty", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the whole exploration budget, and no loss seen."""
+        """Return the first state: the whole exploration budget, and no loss seen.
+
+        actions, horizon: number of actions and of rounds.
+        """
         chosen, seen, means, posterior_mean, posterior_var, noise_var, errors = np.zeros((7, actions))
         return _State(
             horizon=float(horizon),
@@ -300,5 +303,9 @@ class Thrifty(Learner):
         state.exploration_budget[0] -= state.exploring[0] * loss
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay."""
+        """Return a bound on expected regret plus switches; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return thrifty(horizon, actions, self.price) if delay == 0 else None

@@ -63,7 +63,10 @@ class TsallisSwitching(Learner):
         _validate.real("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no block begun, all estimated total losses 0."""
+        """Return the first state: no block begun, all estimated total losses 0.
+
+        actions, horizon: number of actions and of rounds.
+        """
         place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
         return _State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
 
@@ -95,5 +98,9 @@ class TsallisSwitching(Learner):
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay."""
+        """Return a bound on expected regret plus switches; None with a delay.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return None if delay > 0 else switching.tsallis_switching(horizon, actions, self.price)

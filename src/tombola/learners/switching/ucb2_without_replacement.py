@@ -31,7 +31,10 @@ class UCB2WithoutReplacement(Learner):
         _validate.real("UCB2WithoutReplacement", "alpha", self.alpha, least=MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Return the first state: no loss seen, population = horizon."""
+        """Return the first state: no loss seen, population = horizon.
+
+        actions, horizon: number of actions and of rounds.
+        """
         return first_state(self.alpha, float(horizon), actions)
 
     act = staticmethod(UCB2.act)

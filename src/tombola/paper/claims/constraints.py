@@ -68,7 +68,10 @@ class AlwaysNull(BudgetedLearner):
     """Learner that always plays the null action: a fault that earns nothing."""
 
     def init(self, terms: BudgetTerms) -> _NullState:
-        """Return the state: the index of the null action."""
+        """Return the state: the index of the null action.
+
+        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        """
         return _NullState(float(terms.null))
 
     @staticmethod
@@ -79,7 +82,12 @@ class AlwaysNull(BudgetedLearner):
 
     @staticmethod
     def observe(state: _NullState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Ignore the feedback of a round: the learner never changes."""
+        """Ignore the feedback of a round: the learner never changes.
+
+        round: of the play, from 1.
+        played: share of each action in the play, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        """
 
 
 class _PlayState(NamedTuple):
