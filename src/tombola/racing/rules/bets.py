@@ -34,7 +34,8 @@ PRIOR_ROWS = 20.0
 _PRIOR_SHARE = 0.03
 # Pseudo-rows of the variance that history suggests for adjusted losses.
 _PRIOR_FITTED = 2.0
-# Least variance of an adjusted difference: keeps bets on constant ones finite.
+# Least variance of an adjusted difference, in squared losses (a deviation of 0.001): keeps bets on constant ones
+# finite.
 MIN_VARIANCE = 1e-6
 # Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
 _FIXED_BETS = (0.8, 0.3)
