@@ -529,6 +529,30 @@ def test_known_answers_from_the_list_itself(command: Callable[..., tuple[int, st
         assert file.side.known[3].tolist() == pytest.approx([0.7, 0.5])
 
 
+@pytest.mark.parametrize("question", [[], ["--question", "ranks"]])
+def test_standings_are_over_answers_on_file_and_recorded(
+    command: Callable[..., tuple[int, str]], tmp_path: Path, question: list[str]
+) -> None:
+    """On file b leads with 6 to 5; the answers recorded by hand turn that round, for dropped candidates, too."""
+    on_file = [f"q{n},5,{'' if n % 3 == 0 else 6},0" for n in range(60)]
+    (tmp_path / "half.csv").write_text("id,a,b,c\n" + "\n".join(on_file))
+    options = ["--known", "half.csv", "--scores", "--range", "0,10", "--seed", "1", *question]
+    command("start", "half.csv", "--candidates", "a,b,c", *options, "--file", "r")
+    calls = json.loads(command("next", "r", "--count", "20", "--json")[1])
+    (tmp_path / "a.csv").write_text("ticket,score\n" + "\n".join(f"{call['ticket']},0" for call in calls))
+    command("record", "r", "--csv", "a.csv")
+    standings = {one["name"]: one for one in json.loads(command("status", "r", "--json")[1])["candidates"]}
+    # 40 cells of b are on file, 20 are recorded as 0: mean score 4.
+    assert {name: one["rows"] for name, one in standings.items()} == {"a": 60, "b": 60, "c": 60}
+    assert [standings[name]["mean_loss"] for name in "abc"] == pytest.approx([0.5, 0.6, 1.0])
+    note = "Means are over all answers, on file and recorded; the verdict counts rows in random order."
+    assert note in command("status", "r")[1]
+    command("report", "r", "--out", "p.html")
+    page = (tmp_path / "p.html").read_text()
+    assert note in page
+    assert "is over the rows before" not in page
+
+
 def test_run_of_scores_and_seconds(command: Callable[..., tuple[int, str]]) -> None:
     echo = ["--candidate", "a=echo 9 # {row}", "--candidate", "b=echo 3 # {row}", "--shell", "--quiet", "--seed", "1"]
     code, printed = command("run", "rows.txt", *echo, "--scores", "--range", "0,10", "--file", "r")

@@ -204,6 +204,7 @@ def test_race_page_shows_survivors_leader_and_savings(tmp_path: Path) -> None:
         assert f"{len(race.active)} of {len(race.candidates)}" in page
         assert f"{race.calls_saved:,} (" in page
         assert "low ★" in page
+        assert all(f"out at row {one.row}<" in page for one in race.dropped)
         assert page.count("out at row") == len(race.dropped)
 
 

@@ -573,14 +573,14 @@ def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str
 
 
 def _show_report(report: "RaceReport", file: Path) -> None:
+    from tombola.racing.report import MEANS_NOTE
+
     race = report.race
     show(f"{race.verdict}; seed {race.settings.seed}")
-    if race.rank_sets:
-        show(_rank_table(report))
-    else:
-        show(_standings_table(report))
-        if report.race.calls_on_file:
-            show("Means are over all answers on file; the verdict counts rows in random order.")
+    show(_rank_table(report) if race.rank_sets else _standings_table(report))
+    if race.calls_on_file:
+        show(MEANS_NOTE)
+    if not race.rank_sets:
         reached = f"{float(race.rule.state.threshold):g}"
         is_gate = race.settings.baseline is not None
         words = ("for or against", "decided", "change it") if is_gate else ("against", "dropped", "help it")

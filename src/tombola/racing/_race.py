@@ -336,6 +336,23 @@ class Race(ProcessBound):
         return self.whole.mean_losses
 
     @property
+    def answers(self) -> Floats:
+        """Losses of all answers, on file and recorded, shape (rows, k); NaN without one.
+
+        >>> race = Race(["old", "new"], rows=["x", "y"], known={"old": [0.5, 0.1]}, seed=1)
+        >>> race.record(race.calls(1)[0], loss=0.3)
+        True
+        >>> [sorted(column[~np.isnan(column)].tolist()) for column in race.answers.T]
+        [[0.1, 0.5], [0.3]]
+        """
+        losses = self.side.known.copy()
+        with self._locked():
+            for ticket in self._answers:
+                position, candidate = divmod(ticket - 1, len(self.candidates))
+                losses[self._order[position], candidate] = self._recorded_loss(ticket)
+        return losses
+
+    @property
     def wealth(self) -> Floats:
         """Wealth of the bet against each candidate after each row, shape (rows, k).
 

@@ -34,14 +34,16 @@ _MAX_TABLE_ROWS = 12
 _MAX_RANK_BARS = 60
 # Lower end of the logarithmic wealth axis: smaller wealths are drawn there, since they all mean no evidence.
 _MIN_PLOTTED_WEALTH = 1e-4
+# Explains the means of a race with answers on file.
+MEANS_NOTE = "Means are over all answers, on file and recorded; the verdict counts rows in random order."
 
 
 class _Standing(NamedTuple):
     """One candidate in the report of a race.
 
     name: of the candidate.
-    mean_loss, rows: its mean loss, and the rows it is over; NaN and 0 before the first row. With more answers on file
-        than rows counted, the mean is over those.
+    mean_loss, rows: its mean loss, and the rows it is over; NaN and 0 before the first row. With answers on file, the
+        mean is over all answers, on file and recorded; else over the rows counted before its drop.
     active: whether it is still in the race.
     against, wealth: if dropped, the opponent it lost to and the wealth of that bet; else "" and NaN.
     ranks: first and last possible rank; None without question="ranks".
@@ -175,6 +177,7 @@ class RaceReport:
             lines=[_table_row(one, self.race.settings.units) for one in self.standings],
             shown=_MAX_TABLE_ROWS,
             groups=self.group_cells(),
+            means_note=MEANS_NOTE if self.race.calls_on_file else "",
             quantity=self.race.settings.units.quantity,
             ended="dropped" if self.race.settings.baseline is None else "decided",
             ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
@@ -220,12 +223,13 @@ def plot_race(
 
 
 def _standings(race: Race) -> tuple[_Standing, ...]:
-    means = {name: _mean(race, name, race.whole.rows_counted) for name in race.active}
-    ranked = sorted(race.active, key=lambda name: means[name][0])
+    means = _means(race)
+    # A candidate without answers has mean NaN, which does not sort: it comes last.
+    ranked = sorted(race.active, key=lambda name: (not means[name][1], means[name][0]))
     active = [_Standing(name, *means[name], active=True, against="", wealth=math.nan) for name in ranked]
     dropped = [
         _Standing(
-            one.candidate, *_mean(race, one.candidate, one.row), active=False, against=one.against, wealth=one.wealth,
+            one.candidate, *means[one.candidate], active=False, against=one.against, wealth=one.wealth,
             drop_row=one.row,
         )
         for one in race.dropped
@@ -234,16 +238,22 @@ def _standings(race: Race) -> tuple[_Standing, ...]:
         return (*active, *reversed(dropped))
     # Candidates without a rank set, with settings.candidate, come last.
     unranked = (len(race.candidates) + 1,) * 2
-    ranked_by = sorted([*active, *dropped], key=lambda one: (*sets.get(one.name, unranked), one.mean_loss))
+    ranked_by = sorted(
+        [*active, *dropped], key=lambda one: (*sets.get(one.name, unranked), not one.rows, one.mean_loss)
+    )
     # A settled rank rests on many pairs, so there is no single wealth to show.
     return tuple(one._replace(ranks=sets.get(one.name), wealth=math.nan) for one in ranked_by)
 
 
-def _mean(race: Race, name: str, counted: int) -> tuple[float, int]:
-    """Return the mean loss of a candidate and the number of rows it is over."""
-    on_file = race.side.known[:, race.candidates.index(name)]
-    known = on_file[~np.isnan(on_file)]
-    return (float(known.mean()), known.size) if known.size > counted else (race.mean_losses[name], counted)
+def _means(race: Race) -> dict[str, tuple[float, int]]:
+    """Return the mean loss of each candidate and the number of rows it is over."""
+    if race.calls_on_file:
+        columns = {
+            name: column[~np.isnan(column)] for name, column in zip(race.candidates, race.answers.T, strict=True)
+        }
+        return {name: (float(one.mean()) if one.size else math.nan, one.size) for name, one in columns.items()}
+    counted = dict.fromkeys(race.active, race.whole.rows_counted) | {one.candidate: one.row for one in race.dropped}
+    return {name: (mean, counted[name]) for name, mean in race.mean_losses.items()}
 
 
 def _to_json(one: _Standing) -> dict[str, Any]:
