@@ -164,7 +164,10 @@ class LabelFeedback(FeedbackModel):
         return {"label": int(outcome[0]), "weight": outcome[1]}
 
     def decode(self, outcome: EncodedOutcome) -> tuple[int, float]:
-        """Return the label and the weight of an encoded outcome."""
+        """Return the label and the weight of an encoded outcome.
+
+        outcome: the encoded outcome of the round.
+        """
         return int(outcome[0]), outcome[1]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:

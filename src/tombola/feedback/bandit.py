@@ -107,15 +107,25 @@ class BanditFeedback(FeedbackModel):
         return (parse_loss(*loss_or_reward(round, given)),)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return {"loss": loss}, the arguments of `Session.observe`."""
+        """Return {"loss": loss}, the arguments of `Session.observe`.
+
+        outcome: the encoded outcome of the round.
+        """
         return {"loss": outcome[0]}
 
     def decode(self, outcome: EncodedOutcome) -> float:
-        """Return the loss of the action played, in [0, 1]."""
+        """Return the loss of the action played, in [0, 1].
+
+        outcome: the encoded outcome of the round.
+        """
         return outcome[0]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1], the only float of the outcome."""
+        """Return the loss in [0, 1], the only float of the outcome.
+
+        action: the action played, from 0.
+        outcome: the encoded outcome of the round.
+        """
         return outcome[0]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:

@@ -284,7 +284,10 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return keyword arguments of `Session.observe` that encode to this outcome."""
+        """Return keyword arguments of `Session.observe` that encode to this outcome.
+
+        outcome: the encoded outcome of the round.
+        """
 
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
         """Return an encoded outcome read from a file; raise FeedbackError if not valid.

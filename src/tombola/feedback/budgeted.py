@@ -218,7 +218,11 @@ class BudgetedFeedback(FeedbackModel):
         return balance_of(workspace.tracker, self.limits.amounts)
 
     def plan(self, learner: Any, state: Any, workspace: Workspace, rng: RngState) -> None:
-        """Call the learner's `plan` with the budget left and the affordable actions."""
+        """Call the learner's `plan` with the budget left and the affordable actions.
+
+        state, rng: of the learner, changed in place.
+        workspace: scratch arrays of the play, with the budget tracker.
+        """
         learner.plan(state=state, left=remaining(workspace.tracker), fits=workspace.tracker.fits.copy(), rng=rng)
 
     @classmethod
@@ -232,7 +236,10 @@ class BudgetedFeedback(FeedbackModel):
         return cls(actions + budget_run.limits.added, horizon, budget_run)
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return the kernels of a new play that act and observe round by round."""
+        """Return the kernels of a new play that act and observe round by round.
+
+        rng: random generator of the learner.
+        """
         runner = Runner(learner, self, rng)
         memory, workspace, prices = runner.memory, runner.workspace, self.limits.prices
         hand = memory, rng, workspace.tracker, workspace.affordable, workspace.played[0], workspace.reserved[0]
@@ -314,22 +321,36 @@ class BudgetedFeedback(FeedbackModel):
         return tuple(table.ravel().tolist())
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return {"loss": (k,), "cost": (k, resources)} for `Session.observe`."""
+        """Return {"loss": (k,), "cost": (k, resources)} for `Session.observe`.
+
+        outcome: the encoded outcome of the round.
+        """
         return {
             "loss": outcome[: self.n_listed_actions],
             "cost": np.reshape(outcome[self.n_listed_actions :], (self.n_listed_actions, -1)),
         }
 
     def decode(self, outcome: EncodedOutcome) -> tuple[Any, tuple[float, ...]]:
-        """Return the losses and the costs of all listed actions, two tuples of floats."""
+        """Return the losses and the costs of all listed actions, two tuples of floats.
+
+        outcome: the encoded outcome of the round.
+        """
         return outcome[: self.n_listed_actions], outcome[self.n_listed_actions :]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action; 1 for an added null action."""
+        """Return the loss in [0, 1] of the action; 1 for an added null action.
+
+        action: the action played, from 0.
+        outcome: the encoded outcome of the round.
+        """
         return outcome[action] if action < self.n_listed_actions else 1.0
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
-        """Return the cost of the action per resource; 0 for an added null action."""
+        """Return the cost of the action per resource; 0 for an added null action.
+
+        action: the action played, from 0.
+        outcome: the encoded outcome of the round.
+        """
         first = self.n_listed_actions + action * self.resources
         return outcome[first : first + self.resources] if action < self.n_listed_actions else (0.0,) * self.resources
 

@@ -86,19 +86,33 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return self._parse_cost_table(owner, cost, slice(action, action + 1))
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return {"loss": loss, "cost": costs} for `Session.observe`."""
+        """Return {"loss": loss, "cost": costs} for `Session.observe`.
+
+        outcome: the encoded outcome of the round.
+        """
         return {"loss": outcome[0], "cost": outcome[1:]}
 
     def decode(self, outcome: EncodedOutcome) -> tuple[Any, tuple[float, ...]]:
-        """Return the loss, and the costs per resource, of the action played."""
+        """Return the loss, and the costs per resource, of the action played.
+
+        outcome: the encoded outcome of the round.
+        """
         return outcome[0], outcome[1:]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action played, the first float."""
+        """Return the loss in [0, 1] of the action played, the first float.
+
+        action: the action played, from 0.
+        outcome: the encoded outcome of the round.
+        """
         return outcome[0]
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
-        """Return the costs of the action played, one float per resource."""
+        """Return the costs of the action played, one float per resource.
+
+        action: the action played, from 0.
+        outcome: the encoded outcome of the round.
+        """
         return outcome[1:]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:

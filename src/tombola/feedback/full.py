@@ -104,15 +104,25 @@ class FullFeedback(FeedbackModel):
         return tuple(parse_row(self.actions, *loss_or_reward(round, given)).tolist())
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return {"loss": losses of all actions}, for `Session.observe`."""
+        """Return {"loss": losses of all actions}, for `Session.observe`.
+
+        outcome: the encoded outcome of the round.
+        """
         return {"loss": outcome}
 
     def decode(self, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Return the losses of all actions, a tuple of floats in [0, 1]."""
+        """Return the losses of all actions, a tuple of floats in [0, 1].
+
+        outcome: the encoded outcome of the round.
+        """
         return outcome
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action played, from all losses."""
+        """Return the loss in [0, 1] of the action played, from all losses.
+
+        action: the action played, from 0.
+        outcome: the encoded outcome of the round.
+        """
         return outcome[action]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:

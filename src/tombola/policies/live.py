@@ -143,7 +143,10 @@ class RoutedFeedback(FeatureRows, FullFeedback):
         return DECISION_WIDTH
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return the kernels of a new `LiveRouter`, for one round at a time."""
+        """Return the kernels of a new `LiveRouter`, for one round at a time.
+
+        rng: random generator of the learner.
+        """
         router = LiveRouter(learner, self, rng)
         return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
 

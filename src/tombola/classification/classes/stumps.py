@@ -37,7 +37,7 @@ class Stumps(LineClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension, by its formula for stumps on so many features."""
+        """The VC dimension: the largest d with C(d, floor(d/2)) <= 2 * features."""
         size = 1
         while comb(size + 1, (size + 1) // 2) <= 2 * self.features:
             size += 1

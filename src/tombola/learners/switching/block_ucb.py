@@ -83,7 +83,9 @@ def _begin_block(state: _State) -> None:
 class BlockUCB(Learner):
     """Play the action with the smallest UCB1 index for a block of f rounds.
 
-    The index is mean(a) - sqrt(scale ln n / n(a)); f is the number of the frame.
+    Rounds are divided into frames f = 1, 2, ..; the index of action a is mean(a) - sqrt(scale ln n / n(a)).
+
+    scale: factor of the exploration term.
 
     Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks, after a frame in which every action is tried once; by round t
     a block lasts about sqrt(log2 t) rounds. n(a) counts the losses seen of a, and n all of them. The analysis is for

@@ -52,7 +52,11 @@ class Best(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on one row of losses, shape (candidates,); drop refuted candidates."""
+        """Bet on one row of losses, shape (candidates,); drop refuted candidates.
+
+        state: an `EliminationState`, changed in place.
+        losses: of the row, shape (candidates,); those of dropped candidates are not read.
+        """
         bet_and_drop(state, losses)
         finish(state, 1.0)
 

@@ -69,7 +69,11 @@ class Gate(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on one row of losses, shape (candidates,); decide on proved candidates."""
+        """Bet on one row of losses, shape (candidates,); decide on proved candidates.
+
+        state: an `EliminationState`, changed in place.
+        losses: of the row, shape (candidates,); those of dropped candidates are not read.
+        """
         base = int(state.baseline)
         for c in range(losses.size):
             if c != base and state.active[c] > 0.0:

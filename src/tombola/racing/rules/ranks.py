@@ -91,7 +91,11 @@ class Ranks(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on all pairs with one row of losses, shape (candidates,); claim orders."""
+        """Bet on all pairs with one row of losses, shape (candidates,); claim orders.
+
+        state: an `EliminationState`, changed in place.
+        losses: of the row, shape (candidates,); those of dropped candidates are not read.
+        """
         _bet_on_pairs(state, losses)
         count_row(state, losses)
         _settle_certain(state)
@@ -239,7 +243,11 @@ class Blocks(Ranks):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on all pairs with one row of losses; separate groups of candidates."""
+        """Bet on all pairs with one row of losses; separate groups of candidates.
+
+        state: an `EliminationState`, changed in place.
+        losses: of the row, shape (candidates,); those of dropped candidates are not read.
+        """
         k, news = losses.size, 0
         for a in range(k):
             for b in range(k):
@@ -354,7 +362,11 @@ class Place(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet against every rival with one row of losses; narrow the range of the rank."""
+        """Bet against every rival with one row of losses; narrow the range of the rank.
+
+        state: an `EliminationState`, changed in place.
+        losses: of the row, shape (candidates,); those of dropped candidates are not read.
+        """
         k, a = losses.size, int(state.candidate)
         for b in range(k):
             if b != a and state.active[b] > 0.0:

@@ -103,7 +103,11 @@ class Top(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet against every set with one row of losses; drop candidates in no set left."""
+        """Bet against every set with one row of losses; drop candidates in no set left.
+
+        state: an `EliminationState`, changed in place.
+        losses: of the row, shape (candidates,); those of dropped candidates are not read.
+        """
         if state.n_sets[0] == 0.0:
             _list_sets(state)
         uses_pairs = state.wealth.shape[0] > state.members.shape[0]

@@ -95,7 +95,11 @@ class Within(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on one row of losses, shape (candidates,); drop or settle candidates."""
+        """Bet on one row of losses, shape (candidates,); drop or settle candidates.
+
+        state: an `EliminationState`, changed in place.
+        losses: of the row, shape (candidates,); those of dropped candidates are not read.
+        """
         _update_accounts(state, losses)
         bet_and_drop(state, losses)
         _close_accounts(state)
