@@ -28,7 +28,7 @@ class LoadingLine:
         self._timer.daemon = True
 
     def start(self) -> None:
-        """Wait for the first output of this process."""
+        """Begin the delay, and watch the standard streams for the first output."""
         if sys.stderr is None or not sys.stderr.isatty():
             return
         for stream in self._streams:

@@ -78,7 +78,10 @@ class LossRows(DistinctRows):
     budget: Budget | None
 
     def pool(self, rows: Sequence[int]) -> Pool:
-        """Return the pool of distinct rows with these indices, in this order."""
+        """Return the pool of distinct rows with these indices, in this order.
+
+        rows: indices of distinct rows; they may repeat.
+        """
         indices, costs = list(rows), self.distinct_pool.costs
         return Pool(
             np.asarray(self.distinct_pool.losses)[indices], costs=None if costs is None else np.asarray(costs)[indices]
@@ -112,7 +115,10 @@ class LabelRows(DistinctRows):
     learner: LabelLearner
 
     def pool(self, rows: Sequence[int]) -> LabelledPool:
-        """Return the pool of distinct rows with these indices, in this order."""
+        """Return the pool of distinct rows with these indices, in this order.
+
+        rows: indices of distinct rows; they may repeat.
+        """
         indices, pool = list(rows), self.distinct_pool
         return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
 

@@ -152,7 +152,7 @@ class TableSummary(NamedTuple):
         return [(text, self._race_command(source, kind)) for text, kind in zip(purposes, kinds, strict=True)]
 
     def _directions(self) -> tuple[tuple[Kind, ...], list[str]]:
-        """Return the possible directions, and their conditions; no condition if one is stated."""
+        """Return the possible directions, and the condition of each if none is stated."""
         if self.parsed.kind:
             return (self.parsed.kind,), []
         return ("scores", "losses"), ["if higher is better", "if lower is better"]

@@ -233,7 +233,7 @@ async def ranking(service: "Service", request: Request, identity: Identity) -> R
 
 
 async def ticket(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the ticket with the number in the path: row id, action, probability, cells.
+    """Return the ticket numbered in the path: row id, action, probability, cells.
 
     Reply: a JSON object. Callers: role reader or above.
     """

@@ -64,7 +64,10 @@ class FiniteClass(HypothesisClass):
         return vc_dimension(self.array)
 
     def growth(self, points: int) -> int | None:
-        """Return an upper bound on the number of labellings of n points."""
+        """Return an upper bound on the number of labellings of n points.
+
+        points: n.
+        """
         return min(self.size, sauer_shelah(points, self.vc or 0))
 
     def littlestone(self, points: int | None = None) -> float | None:
@@ -143,7 +146,10 @@ class AllLabellings(HypothesisClass):
         return self.points
 
     def growth(self, points: int) -> int | None:
-        """Return 2^n for n points, at most 2^(points of the class)."""
+        """Return 2^n for n points, at most 2^(points of the class).
+
+        points: n.
+        """
         return sauer_shelah(min(points, self.points), self.points)
 
     def littlestone(self, points: int | None = None) -> float | None:

@@ -49,7 +49,10 @@ class LineClass(HypothesisClass):
         return self.switches
 
     def growth(self, points: int) -> int | None:
-        """Return the number of labellings of n points with so many switches."""
+        """Return the number of labellings of n points with so many switches.
+
+        points: n.
+        """
         return sauer_shelah(points, self.switches)
 
     def littlestone(self, points: int | None = None) -> float | None:

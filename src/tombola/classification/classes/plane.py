@@ -147,7 +147,10 @@ class Halfplanes(HypothesisClass):
         return 3
 
     def growth(self, points: int) -> int | None:
-        """Return n^2 - n + 2, the number of labellings of n points by lines."""
+        """Return n^2 - n + 2, the number of labellings of n points by lines.
+
+        points: n.
+        """
         return points * points - points + 2 if points else 1
 
     def littlestone(self, points: int | None = None) -> float | None:

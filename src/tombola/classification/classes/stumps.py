@@ -44,7 +44,10 @@ class Stumps(LineClass):
         return size
 
     def growth(self, points: int) -> int | None:
-        """Return the largest number of labellings of n points by stumps."""
+        """Return the largest number of labellings of n points by stumps.
+
+        points: n.
+        """
         return sum(min(comb(points, size), 2 * self.features) for size in range(points + 1))
 
     def littlestone(self, points: int | None = None) -> float | None:

@@ -107,7 +107,10 @@ class EmpiricalLP(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether rows have grown by `growth`, or an action became too dear."""
+        """Return whether rows have grown by `growth`, or an action became unaffordable.
+
+        fits: 1 for each affordable action, shape (k,).
+        """
         return plan_is_due(state, state.seen[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:

@@ -108,7 +108,10 @@ class OptimisticLP(BudgetedBanditLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether answers have grown by `growth`, or an action became too dear."""
+        """Return whether answers have grown by `growth`, or an action became unaffordable.
+
+        fits: 1 for each affordable action, shape (k,).
+        """
         return plan_is_due(state, state.answered[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:

@@ -93,7 +93,10 @@ class SerflingLP(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether the rows seen have grown by `growth` since the last plan."""
+        """Return whether the rows seen have grown by `growth` since the last plan.
+
+        fits: 1 for each affordable action, shape (k,).
+        """
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:

@@ -138,7 +138,10 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether a plan is due; if so, update the posterior in `state`."""
+        """Return whether a plan is due; if so, update the posterior in `state`.
+
+        fits: 1 for each affordable action, shape (k,).
+        """
         if not plan_is_due(state, state.answered[0], fits):
             return False
         # In this kernel, because kernels are compiled.

@@ -117,7 +117,10 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether the next round begins a block."""
+        """Return whether the next round begins a block.
+
+        fits: 1 for each affordable action, shape (k,).
+        """
         following = int(state.counters[BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
 

@@ -114,7 +114,7 @@ def expected_growth(state: Any, b: int, o: int, lead: float, shift: float) -> fl
 
 
 def largest_growth(edge: float, variance: float, reach: float) -> float:
-    """Return the largest expected growth of the log wealth in one row, to second order.
+    """Return the largest expected growth of log wealth in one row, to second order.
 
     edge, variance: of the difference, above its mean under the null.
     reach: distance from this mean to the smallest possible difference, which bounds the bet.
