@@ -12,10 +12,12 @@ from typer.testing import CliRunner
 
 from conftest import Run
 from race_cases import ROWS, loss_of
+from tombola._formatting import csv_text
 from tombola.cli.race import app
 from tombola.errors import ParameterError, SessionError, TableError, TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call
+from tombola.readers.cells import read_cells
 
 
 @pytest.fixture
@@ -553,6 +555,42 @@ def test_standings_are_over_answers_on_file_and_recorded(
     assert "is over the rows before" not in page
 
 
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_table_of_calls_to_fill_in(command: Callable[..., tuple[int, str]], tmp_path: Path, ending: str) -> None:
+    """`next --out` writes the list's own columns without the answers on file; `record` takes the table back."""
+    lines = [f"{n % 4};q{n};text, {n};{'' if n > 2 else 7};{n % 11}" for n in range(12)]
+    (tmp_path / "half.csv").write_text("score;question;prompt;a score;b score\n" + "\n".join(lines))
+    options = ["--known", "half.csv", "--id", "question", "--scores", "--range", "0,10", "--seed", "1"]
+    command("start", "half.csv", "--candidates", "a,b", *options, "--file", "r")
+    out = f"calls.{ending}"
+    printed = command("next", "r", "--count", "3", "--out", out)[1].splitlines()
+    assert printed[0] == f"{out}: 3 calls. Fill in the column outcome, then record it:"
+    assert printed[1] == f"  tombola race record r --csv {out}"
+    assert printed[2] == "note: calls issued together cannot be saved; ask for few at a time"
+    table = read_cells(tmp_path / out)
+    assert table.names == ("ticket", "candidate", "list:score", "question", "prompt", "outcome")
+    with RaceFile.open(tmp_path / "r") as file:
+        expected = [[str(call.ticket), "a", str(call.row_index % 4), call.row, f"text, {call.row_index}", ""]
+                    for call in file.pending]  # fmt: skip
+    assert [list(row) for row in table.rows] == expected
+    assert command("record", "r", "--csv", out)[1].startswith("0 recorded"), "blank outcomes are skipped"
+    with pytest.raises(TableError, match="exists already"):
+        command("next", "r", "--out", out)
+    filled = [[*row[:-1], str(score)] for row, score in zip(expected, (3, 10, 0), strict=True)]
+    swapped = [filled[0][:3] + filled[1][3:], *filled[1:]]
+    (tmp_path / "filled.csv").write_text(csv_text([table.names, *swapped]))
+    with pytest.raises(TableError, match="another candidate or row"):
+        command("record", "r", "--csv", "filled.csv")
+    (tmp_path / "filled.csv").write_text(csv_text([table.names, *filled]))
+    assert command("record", "r", "--csv", "filled.csv")[1].startswith("3 recorded")
+    command("report", "r", "--out", "all.csv")
+    exported = (tmp_path / "all.csv").read_text().splitlines()
+    assert exported[0] == "ticket,candidate,row,score,cost,failed"
+    assert [float(line.split(",")[3]) for line in exported[1:]] == [3, 10, 0]
+    assert command("record", "r", "--csv", "all.csv")[1].startswith("0 recorded"), "the export reads back"
+    assert "note:" not in command("next", "r", "--count", "1")[1]
+
+
 def test_run_of_scores_and_seconds(command: Callable[..., tuple[int, str]]) -> None:
     echo = ["--candidate", "a=echo 9 # {row}", "--candidate", "b=echo 3 # {row}", "--shell", "--quiet", "--seed", "1"]
     code, printed = command("run", "rows.txt", *echo, "--scores", "--range", "0,10", "--file", "r")
@@ -563,3 +601,6 @@ def test_run_of_scores_and_seconds(command: Callable[..., tuple[int, str]]) -> N
     )
     assert code == 3
     assert "in mean seconds" in printed
+    command("report", "s", "--out", "s.csv")
+    assert Path("s.csv").read_text().startswith("ticket,candidate,row,seconds,cost,failed\n")
+    assert command("record", "s", "--csv", "s.csv")[1].startswith("0 recorded"), "run times read back"

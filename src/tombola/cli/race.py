@@ -151,7 +151,7 @@ def start(
     ids = list(row_list.ids)
     side = _side_information(known, history, asked, ids, column)
     strata = _strata(row_list.labels(by) if by else None, len(ids), by)
-    with RaceFile.start(file, asked, ids, side=side, strata=strata) as race_file:
+    with RaceFile.start(file, asked, ids, side=side, strata=strata, row_list=row_list) as race_file:
         count, chosen, on_file = len(race_file.rows), race_file.settings, race_file.race.calls_on_file
     if as_json:
         typer.echo(json.dumps({"file": str(file), "rows": count, "race": chosen.to_json()}))
@@ -169,28 +169,43 @@ def next_(
     count: Annotated[int | None, typer.Option(help="Number of calls. Default: all that the next row needs.", min=1)] = (
         None
     ),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the calls to .csv or .xlsx, with the list's own columns and a blank outcome."),
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="First list the calls without an answer.")] = False,  # noqa: FBT002
     url: Url = "",
     token: Token = "",
     reissue_after: ReissueAfter = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print the next calls, each with its ticket: which candidate on which row."""
+    """Print the next calls, each with its ticket, or write a table to fill in."""
+    from tombola.persistence.race_csv import write_calls
     from tombola.persistence.race_file import RaceFile
+    from tombola.persistence.session_csv import check_daily_list
 
     with _open_at(file, url, token) as opened:
-        calls = opened.pending[:count] if again else []
+        if out is not None:
+            check_daily_list(out, file)
+        calls = pending = opened.pending[:count] if again else []
         if not again or (count is not None and len(calls) < count):
             more = None if count is None else count - len(calls)
             calls = calls + (
                 opened.calls(more) if isinstance(opened, RaceFile) else opened.calls(more, reissue_after=reissue_after)
             )
         waiting, line = len(opened.pending), _summary(opened)[1]
+        if out is not None and calls:
+            write_calls(out, calls, opened.settings, opened if isinstance(opened, RaceFile) else None, file)
     if as_json:
         typer.echo(json.dumps([call._asdict() for call in calls]))
         return
-    for call in calls:
+    if out is not None and calls:
+        show(f"{out}: {plural(len(calls), 'call')}. Fill in the column outcome, then record it:", soft=True)
+        show(f"  tombola race record {file} --csv {out}{f' --url {url}' if url else ''}", soft=True)
+    for call in calls if out is None else []:
         show(f"ticket {call.ticket}: {call.candidate} on {call.row}", soft=True)
+    if len({call.row for call in calls[len(pending) :]}) > 1:
+        show("note: calls issued together cannot be saved; ask for few at a time")
     if not calls:
         show(f"{_waiting_text(waiting)}; --again lists them" if waiting else line)
 
@@ -207,7 +222,9 @@ def record(
         float | None, typer.Option(help="Cost of the call. Default: 0, or --max-call-cost of the race.", min=0)
     ] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Mark the call as failed; it counts as loss 1.")] = False,  # noqa: FBT002
-    csv: Annotated[Path | None, typer.Option(help="Many answers: ticket (or candidate, row), loss (or score).")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Many answers: ticket (or candidate, row), outcome (or loss, score).")
+    ] = None,
     url: Url = "",
     token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
@@ -226,7 +243,7 @@ def record(
     with _open_at(file, url, token) as opened:
         settings = opened.settings
         if csv is not None:
-            answers = read_answers(csv, *_issued_calls(opened), settings)
+            answers = read_answers(csv, *_issued_calls(opened), settings, getattr(opened, "id_column", "row"))
         else:
             paid = _cost(cost, settings, failed=failed)
             answers = [Event("answer", ticket or 0, _loss(loss, score, settings.range), paid, failed)]

@@ -11,7 +11,7 @@ from tombola._formatting import csv_cell_matches, join_names
 from tombola._types import Floats
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_csv import write_columns
+from tombola.persistence.session_csv import write_columns, write_work_list
 from tombola.racing.events import Call, Event
 from tombola.racing.options import RaceSettings
 from tombola.readers.cells import id_place, read_cells
@@ -23,10 +23,8 @@ from tombola.readers.units import UNIT_LOSSES, Units
 _FAILED_VALUES = ("1", "1.0", "true", "yes", "failed", "x")
 # Values of the column `failed` for an answer that did not fail; others raise TableError.
 _NOT_FAILED_VALUES = ("", "0", "0.0", "false", "no")
-# Columns of an exported table of answers, with their Arrow types.
-_ANSWER_TYPES = {
-    "ticket": "int64", "candidate": "string", "row": "string", "loss": "float64", "cost": "float64", "failed": "int8",
-}  # fmt: skip
+# Columns of a table of answers beside the answers themselves.
+_OTHER_COLUMNS = ("ticket", "candidate", "row", "cost", "failed")
 
 
 def read_answers(
@@ -34,22 +32,27 @@ def read_answers(
     tickets: Mapping[tuple[str, str], int],
     call_of: Callable[[int], Call | None],
     settings: RaceSettings,
+    id_column: str = "row",
 ) -> list[Event]:
     """Return the answers in a table of any format that `read_table` reads.
 
-    Columns: ticket, or candidate and row; loss or score; optionally cost and failed. A row with neither
-    loss, score nor failed has no answer yet and is skipped. TableError names the line of a malformed one.
+    Columns: ticket, or candidate and row; loss, score or outcome (loss or score, as the race was started); optionally
+    cost and failed. A row with none of them has no answer yet and is skipped. TableError names the line of a malformed
+    one.
 
     path: the table.
     tickets: the issued calls, (candidate, row) -> ticket.
     call_of: returns the call of a ticket, with which the columns candidate and row must agree; None if not known here.
     settings: of the race, for its range and the cost of an answer without one.
+    id_column: another name of the column `row`, as in the list of the race.
     """
     table = read_cells(path)
     header = table.names
     columns = {name.lower(): position for position, name in enumerate(header)}
-    by_name = "ticket" not in columns
-    if (by_name and not {"candidate", "row"} <= set(columns)) or not ({"loss", "score"} & set(columns)):
+    if "row" not in columns and id_column.lower() in columns:
+        columns["row"] = columns[id_column.lower()]
+    by_name, units = "ticket" not in columns, _units_by_column(settings)
+    if (by_name and not {"candidate", "row"} <= set(columns)) or not (set(units) & set(columns)):
         raise TableError(
             f"{path}: expected columns ticket (or candidate and row) and loss (or score), got "
             f"{', '.join(header[:20])}; write a header such as ticket,loss,cost."
@@ -57,7 +60,7 @@ def read_answers(
     answers = []
     for line, cells in zip(table.lines, table.rows, strict=True):
         values = {name: cells[position] for name, position in columns.items()}
-        loss, failed = _loss(path, line, values, settings.range), _failed(path, line, values.get("failed", ""))
+        loss, failed = _loss(path, line, values, units), _failed(path, line, values.get("failed", ""))
         if loss is None and not failed:
             continue
         if loss is not None and failed:
@@ -126,17 +129,43 @@ def read_known(
     return known
 
 
+def write_calls(
+    path: Path, calls: Sequence[Call], settings: RaceSettings, file: RaceFile | None, *inputs: Path
+) -> None:
+    """Write calls to a table with a blank column outcome, which `read_answers` reads.
+
+    Columns: ticket, candidate, and those of the list. One that has another meaning to `read_answers` gets the prefix
+    `list:`; columns of answers on file were left out when the race started.
+
+    path: a new file that ends in .csv or .xlsx, else TableError.
+    settings: of the race.
+    file: the race; None over HTTP, where only the ids of the rows are known.
+    inputs: files that must not be overwritten.
+    """
+    taken = {*_OTHER_COLUMNS, *_units_by_column(settings)}
+    own = ("row",) if file is None else file.columns
+    id_column = "row" if file is None else file.id_column
+    rows = [(call.row,) for call in calls] if file is None else file.rows_of(calls)
+    names = [f"list:{name}" if name.lower() in taken and (name != id_column or name != "row") else name for name in own]
+    lines = [[str(call.ticket), call.candidate, *row, ""] for call, row in zip(calls, rows, strict=True)]
+    write_work_list(
+        path, [["ticket", "candidate", *names, "outcome"], *lines], file.delimiter if file else ",", *inputs
+    )
+
+
 def answer_table(file: RaceFile) -> list[list[Any]]:
     """Return all answers of a race as lines of cells, a header first.
 
-    They are in order of arrival. `read_answers` reads the table back.
+    They are in order of arrival, in the unit of the race. `read_answers` reads the table back.
     """
-    race = file.race
-    lines: list[list[Any]] = [[*_ANSWER_TYPES]]
+    race, units = file.race, file.settings.units
+    lines: list[list[Any]] = [[*_answer_types(units)]]
     for event in file.events:
         if event.kind == "answer":
             call = race.call(event.ticket)
-            lines.append([call.ticket, call.candidate, call.row, event.loss, event.cost, int(event.failed)])
+            lines.append(
+                [call.ticket, call.candidate, call.row, _in_units(event.loss, units), event.cost, int(event.failed)]
+            )
     return lines
 
 
@@ -145,8 +174,32 @@ def export_answers(file: RaceFile, path: Path) -> int:
 
     path: ends in .csv or .parquet, else TableError.
     """
-    columns = [list(column) for column in zip(*answer_table(file)[1:], strict=True)] or [[] for _ in _ANSWER_TYPES]
-    return write_columns(path, _ANSWER_TYPES, lambda: iter([columns]), file.path)
+    types = _answer_types(file.settings.units)
+    columns = [list(column) for column in zip(*answer_table(file)[1:], strict=True)] or [[] for _ in types]
+    return write_columns(path, types, lambda: iter([columns]), file.path)
+
+
+def _answer_types(units: Units) -> dict[str, str]:
+    """Return the columns of an exported table of answers, with their Arrow types."""
+    names = {"ticket": "int64", "candidate": "string", "row": "string"}
+    return names | {_quantity_column(units): "float64", "cost": "float64", "failed": "int8"}
+
+
+def _quantity_column(units: Units) -> str:
+    """Return the name of a column of answers: loss, score or the unit, such as seconds."""
+    return "outcome" if units.quantity.lower() in _OTHER_COLUMNS else units.quantity
+
+
+def _in_units(loss: float | None, units: Units) -> float | None:
+    """Convert a loss to the number that was recorded: the rounded one if it is the same loss.
+
+    >>> _in_units(0.7, Units(0, 1, scores=True)), _in_units(1 / 3, Units())
+    (0.3, 0.3333333333333333)
+    """
+    if loss is None:
+        return None
+    rounded = float(units.text(loss))
+    return rounded if units.loss(rounded) == loss else units.number(loss)
 
 
 def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: Mapping[tuple[str, str], int]) -> int:
@@ -159,14 +212,19 @@ def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: Mapp
     return tickets[name]
 
 
-def _loss(path: Path, line: int, values: dict[str, str], range: tuple[float, float]) -> float | None:
-    loss, score = values.get("loss", ""), values.get("score", "")
-    if loss and score:
-        raise TableError(f"{path}: expected a loss or a score in line {line}, got both; leave one out.")
-    if not (loss or score):
-        return None
-    name = "score" if score else "loss"
-    return Units(*range, scores=bool(score)).parse_loss(str(path), line, name, loss or score)
+def _units_by_column(settings: RaceSettings) -> dict[str, Units]:
+    """Return the units of the columns that may have the answers, by name in lower case."""
+    either = {name: Units(*settings.range, scores=name == "score") for name in ("loss", "score")}
+    return either | dict.fromkeys(("outcome", _quantity_column(settings.units).lower()), settings.units)
+
+
+def _loss(path: Path, line: int, values: dict[str, str], units: Mapping[str, Units]) -> float | None:
+    filled = [name for name in units if values.get(name)]
+    if len(filled) > 1:
+        raise TableError(
+            f"{path}: expected one answer in line {line}, got {' and '.join(filled)}; leave all but one blank."
+        )
+    return units[filled[0]].parse_loss(str(path), line, filled[0], values[filled[0]]) if filled else None
 
 
 def _failed(path: Path, line: int, text: str) -> bool:

@@ -26,6 +26,8 @@ from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings, distinct_names
 from tombola.racing.strata import Strata
+from tombola.readers.cells import RowList
+from tombola.readers.names import without_kind_word
 
 # SQL that creates the view `answers` in the file, for people who open it with SQLite tools.
 VIEWS = (
@@ -48,6 +50,7 @@ class RaceFile(ProcessBound):
     path, settings, rows: the file, settings of the race, and names of the rows.
     evaluator_config: how calls are made, as plain data, or None.
     side, strata: answers on file with history, and groups of the rows; None without.
+    columns, id_column, delimiter: the list's own columns, as in `RowList`; ("row",) without a list.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -74,6 +77,10 @@ class RaceFile(ProcessBound):
             stored = log.about.get("side_information")
             self.side = SideInformation.from_json(stored, len(self.rows), len(self.settings.candidates))
             self.strata = Strata.from_json(log.about.get("strata"), len(self.rows))
+            # A race that was not started from a table has only the names of its rows.
+            listed = log.about.get("list") or {"columns": ["row"], "id_column": "row", "delimiter": ","}
+            self.columns = tuple(str(name) for name in listed["columns"])
+            self.id_column, self.delimiter = str(listed["id_column"]), str(listed["delimiter"])
         except MALFORMED_DATA_ERRORS as error:
             reason = " ".join(str(error).split())
             raise SessionError(
@@ -91,6 +98,7 @@ class RaceFile(ProcessBound):
         evaluator_config: dict[str, Any] | None = None,
         side: SideInformation | None = None,
         strata: Strata | None = None,
+        row_list: RowList | None = None,
     ) -> "RaceFile":
         """Create a new file; SessionError if it exists already.
 
@@ -102,6 +110,7 @@ class RaceFile(ProcessBound):
         evaluator_config: how calls are made, as plain data (`SubprocessEvaluator.to_json`); None if unknown.
         side: answers on file and history, or None.
         strata: groups of the rows, or None.
+        row_list: the list with its own columns, for tables of calls to fill in; None: only the names of the rows.
         """
         names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
@@ -117,7 +126,14 @@ class RaceFile(ProcessBound):
             about["side_information"] = stored
         if strata is not None:
             about["strata"] = strata.to_json()
-        return cls(EventLog.create(Path(path), "Race", about, names, VIEWS))
+        cells = None
+        if row_list is not None:
+            # Columns of candidates hold answers, which a table to fill in must not show.
+            own = [at for at, name in enumerate(row_list.columns) if not _is_of_candidate(name, settings.candidates)]
+            kept = [row_list.columns[at] for at in own]
+            about["list"] = {"columns": kept, "id_column": row_list.id_column, "delimiter": row_list.delimiter}
+            cells = ([row[at] for at in own] for row in row_list.cells)
+        return cls(EventLog.create(Path(path), "Race", about, names, VIEWS, cells))
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> "RaceFile":
@@ -293,6 +309,13 @@ class RaceFile(ProcessBound):
         with self._reading():
             return self._current_race().pending
 
+    def rows_of(self, calls: Sequence[Call]) -> list[tuple[str, ...]]:
+        """Return the row of each call: the cells of the list's own columns, in order."""
+        if self._log.about.get("list") is None:
+            return [(call.row,) for call in calls]
+        with self._locked(), self._log.reading():
+            return [tuple(cells) for cells in self._log.cells_of([call.row_index + 1 for call in calls])]
+
     def replay(self) -> tuple[Event, ...]:
         """Return the stored events in order."""
         return self.events
@@ -386,6 +409,10 @@ class RaceFile(ProcessBound):
         self._issued.add(event.ticket)
         if event.kind == "answer":
             self._answers[event.ticket] = event
+
+
+def _is_of_candidate(name: str, candidates: Sequence[str]) -> bool:
+    return name in candidates or without_kind_word(name) in candidates
 
 
 def _to_event(stored: LogEvent) -> Event:

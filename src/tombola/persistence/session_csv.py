@@ -157,19 +157,31 @@ def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[
 def write_daily_list(file: _ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
     """Write the rows of tickets to a table with a blank column for outcomes.
 
-    CSV has a byte order mark, without which Excel misreads letters outside ASCII, and the delimiter of the list.
+    CSV has the delimiter of the list.
 
     file: the session.
     assignments: the tickets.
     path: a new file that ends in .csv or .xlsx, else TableError.
     """
-    check_daily_list(path, file.path)
-    lines = _daily_list(file, assignments)
+    write_work_list(path, _daily_list(file, assignments), file.delimiter, file.path)
+
+
+def write_work_list(path: Path, lines: list[list[str]], delimiter: str, *inputs: Path) -> None:
+    """Write lines of cells to a new table for a person to fill in.
+
+    CSV has a byte order mark, without which Excel misreads letters outside ASCII.
+
+    path: a new file that ends in .csv or .xlsx, else TableError.
+    lines: cells, a header first.
+    delimiter: of a CSV file.
+    inputs: files that must not be overwritten.
+    """
+    check_daily_list(path, *inputs)
     if path.suffix.lower() == ".csv":
-        text = csv_text(lines, delimiter=file.delimiter)
-        write_atomic(path, text.encode("utf-8-sig", errors="backslashreplace"), file.path)
+        text = csv_text(lines, delimiter=delimiter)
+        write_atomic(path, text.encode("utf-8-sig", errors="backslashreplace"), *inputs)
     else:
-        _write_excel(path, lines, file.path)
+        _write_excel(path, lines, *inputs)
 
 
 def check_daily_list(path: Path, *inputs: Path) -> None:
