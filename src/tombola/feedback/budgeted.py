@@ -136,7 +136,7 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def terms(self) -> BudgetTerms:
-        """The part of the budget that the learner knows in advance, in common scale."""
+        """The budget as the learner knows it before play, with costs scaled to [0, 1]."""
         tracker, rate = new_tracker(self.budget_run, self.horizon)
         prices = self.limits.prices * tracker.scale
         limits = self.limits

@@ -211,7 +211,7 @@ async def cancel(service: "Service", request: Request, identity: Identity) -> Re
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
     """Return progress, pending tickets and estimates of a session, and paused.
 
-    Reply: a JSON object with these keys. Callers: role reader or above.
+    Reply: the keys of `Status.to_json`, and paused (true or false). Callers: role reader or above.
     """
     hosted = service.session(request)
     now = await hosted.cached("status", hosted.file.status)

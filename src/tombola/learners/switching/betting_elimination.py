@@ -97,6 +97,6 @@ class BettingElimination(Learner):
 
     @staticmethod
     def observe(state: Any, action: int, probability: float, loss: float) -> None:
-        """Update the bets against the means of the action by its loss in [0, 1]."""
+        """Update the bets on the mean of `action` by its loss; ignore `probability`."""
         if state.left[0] > 1.0:
             update_grid(state, action, loss)
