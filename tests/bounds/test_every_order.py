@@ -115,7 +115,7 @@ def check_full_information(learner: Any, check: Callable[..., None], share: floa
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize(("learner", "check", "share"), FULL, ids=lambda one: repr(one))
+@pytest.mark.parametrize(("learner", "check", "share"), FULL, ids=lambda one: getattr(one, "__name__", repr(one)))
 def test_bound_of_mixability_gaps(learner: Any, check: Callable[..., None], share: float) -> None:
     check_full_information(learner, check, share)
 
