@@ -37,6 +37,7 @@ _HOME = {
     "UCB1": "learners",
     "UCB2": "learners",
     "check_learner": "checks",
+    "cite": "paper.citation",
     "compare": "_compare",
     "play": "_play",
     "race": "racing",

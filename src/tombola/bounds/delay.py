@@ -54,7 +54,8 @@ def simulation(horizon: int, actions: int, delay: int = 0, base: _RegretBound | 
        + \sqrt{2 \ln k} \sum_i L_i \frac{T}{T - n} \sqrt{\frac{T - n + 1}{T n}}
 
     with :math:`n = 2^i` and :math:`L_i = \min(n, T - n)`. The last term is below 4.18 sqrt(T ln k) for every T.
-    The proof covers LemmaSchedule(d) and GrowingSchedule(2), not PaperSchedule (docs/theory/delay.md).
+    The proof covers LemmaSchedule(d) and GrowingSchedule(2), not PaperSchedule (docs/theory/delay.md, section 2). With
+    GrowingSchedule(2) a delay adds only d (Theorem 3 there): `Simulation.bound` returns that smaller bound.
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.

@@ -1,13 +1,13 @@
 """Theorem behind the bound of each learner, to cite it."""
 
 # The paper that this package implements.
-_PAPER = "Bernasconi, Celli, Colini Baldeschi, Fusco, Leonardi and Russo 2025"
+PAPER = "Bernasconi, Celli, Colini Baldeschi, Fusco, Leonardi and Russo 2025"
 
 # Class name of a learner -> source of its bound. Proofs of our own are in docs/theory.
 _SOURCES = {
     "AdaHedge": "De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 6",
     "BatchedExp3": "Arora, Dekel and Tewari 2012, with Bubeck and Cesa-Bianchi 2012, Theorem 3.1",
-    "BernsteinElimination": f"{_PAPER}, Theorem 4.9, sharpened in docs/theory/switching.md",
+    "BernsteinElimination": f"{PAPER}, Theorem 4.9, sharpened in docs/theory/switching.md",
     "EmpiricalLP": "docs/theory/budget.md, Theorem 4a",
     "Exp3": "Bubeck and Cesa-Bianchi 2012, Theorem 3.1",
     "ExploreThenCommit": "Serfling 1974, proof in tombola.bounds.explore_then_commit",
@@ -19,10 +19,13 @@ _SOURCES = {
     "Interleaved": "Weinberger and Ordentlich 2002; Joulani, Gyorgy and Szepesvari 2013",
     "OptimisticLP": "docs/theory/budget_bandit.md, OptimisticLP",
     "OptimisticSimulation": "docs/theory/optimistic.md, Theorem 1'",
-    "SerflingElimination": f"{_PAPER}, Theorem 4.9, sharpened in docs/theory/switching.md",
+    "SerflingElimination": f"{PAPER}, Theorem 4.9, sharpened in docs/theory/switching.md",
     "SerflingLP": "docs/theory/budget.md, SerflingLP",
-    "Simulation": f"{_PAPER}, Theorem 4.2, corrected in docs/theory/delay.md",
-    "SimulationSuccessiveElimination": f"{_PAPER}, Theorem 4.9",
+    "Simulation": (
+        "docs/theory/delay.md, section 2 without delay, plus d by Theorem 3 (1) with the default schedule; with "
+        f"LemmaSchedule(d) plus d ceil(log2 T), the looser form of {PAPER}, Theorem 4.2"
+    ),
+    "SimulationSuccessiveElimination": f"{PAPER}, Theorem 4.9",
     "SuccessiveElimination": "i.i.d. bound plus drift, docs/theory/transfer.md",
     "Thrifty": "docs/theory/thrifty.md",
     "TsallisInf": "Zimmert and Seldin 2021, Theorem 1, sharpened in docs/theory/transfer.md",
@@ -35,11 +38,12 @@ _SOURCES = {
 def bound_source(learner: object) -> str:
     """Return the theorem behind `learner.bound`, to cite; "" if it is not known here.
 
-    learner: an instance or a class.
+    learner: an instance, a class, or the name of a class.
 
     >>> from tombola import Hedge
     >>> bound_source(Hedge())
     'Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3'
     """
-    kind = learner if isinstance(learner, type) else type(learner)
-    return _SOURCES.get(kind.__name__, "")
+    if isinstance(learner, str):
+        return _SOURCES.get(learner, "")
+    return _SOURCES.get((learner if isinstance(learner, type) else type(learner)).__name__, "")

@@ -54,18 +54,19 @@ class Simulation(MixedLearner):
     """Train `base` on i.i.d. draws from past rows, and play its frequencies.
 
     base: any full-information learner, or a `PythonLearner`.
-    schedule: `LemmaSchedule(delay)` or `PaperSchedule(delay)` are faithful to the paper. The default,
-        `GrowingSchedule()`, is practical: it has no blocks to wait for, keeps every row, and plays the last mix in
-        between, for all delays.
+    schedule: the default, `GrowingSchedule()`, has no blocks: it keeps every row, trains when the rows have doubled,
+        and plays the last mix in between. `LemmaSchedule(delay)` and `PaperSchedule(delay)` are faithful to the paper:
+        they have blocks, and wait `delay` rounds before each.
     past: rows to train on: "blocks", those of past blocks; "all", also those between blocks. The default schedule
         trains on all rows and ignores it.
     waiting: play between blocks: "free", `free_action`; "last", the last mix. The default schedule plays the last mix
         and ignores it.
     trainings: number of runs to average; the variance falls, and the expected regret stays the same.
-    free_action: index of the action that is played while waiting.
+    free_action: index of the action that is played before the first training, and while waiting.
 
-    In random order its regret is at most `bounds.simulation(...)`: that of `base` on i.i.d. rows, plus 4.18 sqrt(T ln
-    k), plus d for each of log2 T waits.
+    In random order its regret is at most that of `base` on i.i.d. rows, summed over trainings, plus 4.18 sqrt(T ln k),
+    plus the cost of a delay of d rounds: d with the default schedule, d ceil(log2 T) with LemmaSchedule(d), which is
+    the looser Theorem 4.2 of the paper and `bounds.simulation`.
 
     >>> from tombola import FollowTheLeader, instances, play
     >>> from tombola.learners import LemmaSchedule
@@ -168,7 +169,10 @@ class Simulation(MixedLearner):
         state.counters[N_KEPT] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return the bound of Theorem 4.2 of the paper, corrected, or None.
+        """Return the proved bound on the regret, or None.
+
+        Without delay it is `bounds.simulation`, the theorem of docs/theory/delay.md, section 2. The default schedule
+        adds `delay` (Theorem 3 (1) there); `LemmaSchedule(d)` adds d ceil(log2 T), as in Theorem 4.2 of the paper.
 
         It bounds the expected regret with k `actions` over `horizon` rounds in random order, with a constant `delay`;
         None where the theorem does not apply. The base needs a bound of its own: it holds on i.i.d. rows, which are a

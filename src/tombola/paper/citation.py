@@ -1,0 +1,123 @@
+"""Citations: the theorem behind a bound, a command or a claim, with BibTeX."""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tombola import __version__
+from tombola.bounds.sources import PAPER, bound_source
+from tombola.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tombola.paper.base import Claim
+
+# BibTeX entries; the same facts are in CITATION.cff. The title is that of the proceedings: the preprint has no hyphen.
+PAPER_ENTRY = """@inproceedings{bernasconi2025random,
+  title = {Online Learning in the Random-Order Model},
+  author = {Bernasconi, Martino and Celli, Andrea and Colini Baldeschi, Riccardo and Fusco, Federico and
+    Leonardi, Stefano and Russo, Matteo},
+  booktitle = {Proceedings of the 42nd International Conference on Machine Learning},
+  series = {Proceedings of Machine Learning Research},
+  volume = {267},
+  pages = {3899--3919},
+  publisher = {PMLR},
+  year = {2025},
+  url = {https://proceedings.mlr.press/v267/bernasconi25b.html},
+}"""
+SOFTWARE_ENTRY = f"""@software{{tombola,
+  title = {{tombola: learn over a finite pool drawn in random order}},
+  author = {{{{the tombola authors}}}},
+  version = {{{__version__}}},
+}}"""
+
+_INTERVALS = (
+    "Intervals for rows chosen by a learner: predictable-sampling lemma, docs/theory/confidence.md, section 1 "
+    "(Kallenberg 2005)",
+    "Intervals at all numbers of rows at once: betting, docs/theory/confidence.md, section 4 (Waudby-Smith and Ramdas "
+    "2024, Theorem 3; Waudby-Smith, Stark and Ramdas 2021; Stark 2023)",
+)
+_ORDER_TEST = "Test of random order: docs/theory/confidence.md, section 5 (Vovk, Gammerman and Shafer 2005)"
+# Command -> theorems behind its statements. Proofs and literature are in docs/theory.
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "race": (
+        "Theorem 1, docs/theory/race.md: a best candidate is ever dropped with probability at most the level",
+        "Theorem 2 (--within): the answer is worse than the best by more than the tolerance with probability at most "
+        "the level",
+        "Theorem 3 (--top): a member of the best m is ever dropped with probability at most the level",
+        "Theorem 4 (--baseline): a false statement about the baseline is proved with probability at most the level",
+        "They build on Ville 1939; Waudby-Smith and Ramdas 2024; Waudby-Smith, Stark and Ramdas 2021; Stark 2020; "
+        "Stark 2023; Ek, Stark, Stuckey and Vukcevic 2023; Maron and Moore 1994; Baharav and Tse 2019",
+    ),
+    "rank": (
+        "Corollary 1, docs/theory/ranks.md: all rank sets cover the true ranks simultaneously with probability at "
+        "least 1 - level",
+        "It builds on Vovk and Wang 2021 (averages of e-values); Marcus, Peritz and Gabriel 1976 and Holm 1979 (closed "
+        "testing); Mogstad, Romano, Shaikh and Wilhelm 2024 and Klein, Wright and Wieczorek 2020 (rank sets); Ramdas "
+        "and Manole 2023 (several orders); Waudby-Smith and Ramdas 2020, 2024 (bets without replacement)",
+    ),
+    "certify": (*_INTERVALS[1:], _ORDER_TEST),
+    "compare": ("Bound of a learner: it has a theorem of its own, see tombola cite LEARNER", _ORDER_TEST),
+    "session": (*_INTERVALS, f"Bound of the default learner Thrifty: {bound_source('Thrifty')}"),
+}
+
+
+class Citation(NamedTuple):
+    """Theorems to cite, as sentences, and BibTeX entries of their sources.
+
+    theorems: empty if no theorem was asked for.
+    entries: BibTeX, of the paper for its theorems, of the software for theorems proved in docs/theory.
+    """
+
+    name: str
+    theorems: tuple[str, ...]
+    entries: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.theorems[0]}.", *(f"{one}." for one in self.theorems[1:])] if self.name else []
+        return "\n".join([*lines, *([""] if lines else []), *self.entries])
+
+
+def cite(name: str = "") -> Citation:
+    """Return how to cite a learner's bound, a command or a claim.
+
+    name: a learner (`"Simulation"`), a command (`"race"`, `"rank"`, `"certify"`, `"compare"`, `"session"`) or a claim
+        (`"delay-theorem"`); "" is the paper and the software. ParameterError if it is none of them.
+
+    >>> print(cite("Hedge").theorems[0])
+    Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3
+    >>> cite("race-best").theorems[0].partition(":")[0]
+    'Theorem 1, docs/theory/race.md'
+    """
+    from tombola import learners
+    from tombola.paper import CLAIMS
+
+    if not name:
+        return Citation("", (), (PAPER_ENTRY, SOFTWARE_ENTRY))
+    if name in _COMMANDS:
+        return Citation(name, _COMMANDS[name], (SOFTWARE_ENTRY,))
+    claim = next((one for one in CLAIMS if one.name == name), None)
+    if claim is not None:
+        return _claim_citation(claim)
+    kind = name.partition("(")[0].strip()
+    if kind not in learners.__all__ or not isinstance(getattr(learners, kind), type):
+        raise ParameterError(
+            f"cite: expected a learner, a claim or one of {', '.join(_COMMANDS)}, got {name!r}; tombola learners and "
+            "tombola claims list the others."
+        )
+    source = bound_source(kind)
+    entries = [PAPER_ENTRY] if PAPER in source else []
+    entries += [SOFTWARE_ENTRY] if not entries or "docs/theory" in source else []
+    return Citation(name, (source or "no bound is proved",), tuple(entries))
+
+
+def _claim_citation(claim: "type[Claim]") -> Citation:
+    """Return the citation of a claim; sources of our own begin with "our"."""
+    ours = claim.source.startswith("our ")
+    if ours:
+        source = re.sub(r" \((docs/[^)]*)\)", r", \1", claim.source.removeprefix("our "))
+    else:
+        # Line numbers are those of the preprint's text, which readers do not have.
+        place, cited = re.sub(r" \(L[^)]*\)", "", claim.source), " (cited at "
+        source = f"{place.partition(cited)[0]}, cited in {PAPER}" if cited in place else f"{PAPER}, {place}"
+    text = f"{source[0].upper()}{source[1:]}: {claim.statement.rstrip('.')}"
+    corrected = () if claim.expected == "holds" else ("It holds in the corrected form of docs/errata.md",)
+    return Citation(claim.name, (text, *corrected), (SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,))

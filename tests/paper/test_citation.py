@@ -1,0 +1,67 @@
+"""Citations of learners, commands and claims."""
+
+import re
+
+import pytest
+
+from conftest import SOURCE
+from tombola import cite, learners
+from tombola.bounds.sources import bound_source
+from tombola.errors import ParameterError
+from tombola.learners.spec import has_bound
+from tombola.paper import CLAIMS
+from tombola.paper.base import Claim
+from tombola.paper.citation import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY
+
+THEORY = SOURCE.parent / "docs" / "theory"
+
+
+def test_every_bound_has_a_source() -> None:
+    kinds = [getattr(learners, name) for name in learners.__all__]
+    bounded = [kind for kind in kinds if hasattr(kind, "bound") and has_bound(kind)]
+    assert len(bounded) > 20
+    assert [kind.__name__ for kind in bounded if not bound_source(kind)] == []
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_claim_is_cited_with_its_statement(claim: type[Claim]) -> None:
+    found = cite(claim.name)
+    ours = claim.source.startswith("our ")
+    assert claim.statement.rstrip(".") in found.theorems[0]
+    assert found.entries == ((SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,))
+    assert ("docs/theory/" in found.theorems[0]) == ours
+    assert not re.search(r"\bL\d{3}\b", str(found)), "line numbers of the preprint mean nothing to readers"
+
+
+@pytest.mark.parametrize("name", _COMMANDS)
+def test_sources_of_a_command_are_in_the_theory(name: str) -> None:
+    """Names and pages that a command cites occur in docs/theory, so that none is invented."""
+    text = " ".join(" ".join(page.read_text(encoding="utf-8").split()) for page in THEORY.glob("*.md"))
+    cited = " ".join(cite(name).theorems)
+    assert all((THEORY / page).is_file() for page in re.findall(r"docs/theory/(\w+\.md)", cited))
+    for author in re.findall(r"(\b[A-Z]\w+)(?= (?:et al\. )?\d{4})", cited):
+        assert author in text, author
+    assert cite(name).entries == (SOFTWARE_ENTRY,)
+
+
+def test_race_and_rank_name_their_theorems() -> None:
+    assert [f"Theorem {n}" in str(cite("race")) for n in (1, 2, 3, 4)] == [True] * 4
+    assert all(word in str(cite("rank")) for word in ("Corollary 1", "Vovk and Wang 2021", "Holm 1979", "Mogstad"))
+
+
+def test_learners_cite_the_theorem_of_their_bound() -> None:
+    simulation = cite("Simulation(FollowTheLeader())")
+    assert "Theorem 3 (1)" in simulation.theorems[0]
+    assert simulation.entries == (PAPER_ENTRY, SOFTWARE_ENTRY)
+    assert cite("Uniform").theorems == ("no bound is proved",)
+    assert cite().entries == (PAPER_ENTRY, SOFTWARE_ENTRY)
+    with pytest.raises(ParameterError, match="expected a learner, a claim or one of race, rank"):
+        cite("Nobody")
+
+
+def test_bibtex_has_the_facts_of_citation_file() -> None:
+    facts = (SOURCE.parent / "CITATION.cff").read_text(encoding="utf-8")
+    for name in ("title", "volume", "year", "url"):
+        value = re.search(rf"^  {name} = {{(.*)}},$", PAPER_ENTRY, re.MULTILINE)
+        assert value is not None
+        assert f"  {name}: {value[1]}\n" in facts
