@@ -216,7 +216,9 @@ def test_values_outside_limits_are_refused() -> None:
 def test_page_escapes_names() -> None:
     losses = right_or_wrong(50, [0.1, 0.9], seed=10)
     found = rank(losses, kind="losses", names=["<script>alert(1)</script>", "b"])
-    assert "<script>alert" not in ranking_page(found, "ranks")
+    page = ranking_page(found, "ranks")
+    assert "<script>alert" not in page
+    assert "<code>tombola cite rank</code>" in page
     assert "<script>alert" not in found._repr_html_()
 
 
@@ -234,6 +236,10 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
     assert "20 rows of 60 with a missing answer not used" in str(kept)
     filled = rank(table, kind="scores", names=["a", "b"], reading="this list", missing="worst")
     assert (filled.n_incomplete, filled.readings[0].exact) == (0, True)
+    assert "the ranks are exact, with 20 missing answers counted as the worst value." in str(filled)
+    assert filled.to_json()["answers_counted_as_worst"] == 20
+    beyond = rank(table, kind="scores", reading="beyond this list", missing="worst")
+    assert "(with 20 missing answers counted as the worst value)" in str(beyond)
     assert filled.value(float(filled.means[0])) == pytest.approx(2 / 3)
     dropped = rank(table, kind="scores", reading="this list", missing="drop", clusters=[n // 3 for n in range(60)])
     assert (dropped.population, dropped.n_incomplete, dropped.readings[0].exact) == (40, 0, True)

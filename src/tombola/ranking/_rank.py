@@ -89,6 +89,7 @@ def rank(
         raise ParameterError(
             f"rank: expected one of {choices}, got {missing!r}; write {option_text('missing', 'keep')}."
         )
+    n_worst = int(np.isnan(losses).sum()) if missing == "worst" else 0
     if missing == "worst":
         losses = np.nan_to_num(losses, nan=1.0)
     elif missing == "drop":
@@ -98,7 +99,10 @@ def rank(
         losses = losses[complete]
     population = losses.shape[0]
     units, scale = _units(losses, clusters, in_order=in_order)
-    readings = tuple(_in_row_units(one, scale) for one in _readings(units, reading, level, seed, in_order=in_order))
+    readings = tuple(
+        replace(_in_row_units(one, scale), n_worst=n_worst)
+        for one in _readings(units, reading, level, seed, in_order=in_order)
+    )
     answered = losses[~np.isnan(losses).any(axis=1)]
     return Ranking(
         labels,

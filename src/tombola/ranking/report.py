@@ -37,6 +37,7 @@ class Reading:
     goal: wealth that proves the order of a pair, number of pairs / level.
     contradiction: whether proved pairs form a cycle, with probability at most `level`; the rank sets then mean nothing.
     every_look: whether the level holds over all looks at a growing table, else for one look.
+    n_worst: number of missing answers that were counted as the worst value.
     """
 
     name: Literal["this list", "beyond this list"]
@@ -51,6 +52,7 @@ class Reading:
     goal: float
     contradiction: bool = False
     every_look: bool = False
+    n_worst: int = 0
 
     @property
     def separated(self) -> float:
@@ -60,13 +62,15 @@ class Reading:
 
     def sentence(self) -> str:
         """Return a sentence for users: the rows that the ranks refer to, and the level."""
+        filled = f"{plural(self.n_worst, 'missing answer')} counted as the worst value"
         if self.name == "this list" and self.exact:
-            return "On this list: the ranks are exact, because every candidate has answered every row."
+            reason = f"with {filled}" if self.n_worst else "because every candidate has answered every row"
+            return f"On this list: the ranks are exact, {reason}."
         looks = ", however often you look" if self.every_look else ""
         held = f"all rank sets hold simultaneously with probability {1 - self.level:g}{looks}"
         if self.name == "this list":
             return f"On this list: from {plural(self.rows, 'row')} in random order; {held}."
-        return f"Beyond this list, for rows like these: {held}."
+        return f"Beyond this list, for rows like these{f' (with {filled})' if self.n_worst else ''}: {held}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +245,7 @@ class Ranking:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON values: kind, rows, rows_not_used, clusters and readings.
+        """Return JSON values: kind, rows, missing answers, clusters and readings.
 
         Each reading has its groups, and means, intervals and ranks by candidate.
         """
@@ -249,6 +253,7 @@ class Ranking:
             "kind": self.kind,
             "rows": self.population,
             "rows_not_used": self.n_incomplete,
+            "answers_counted_as_worst": self.readings[0].n_worst if self.readings else 0,
             "clusters": self.clusters or None,
             "readings": [self._reading_json(one) for one in self.readings],
         }
