@@ -186,7 +186,7 @@ def test_daily_work_from_a_spreadsheet(name: str, session: Callable[..., str], t
         (tmp_path / name).write_bytes(text.encode("cp1252"))
     started = session("start", name, "--actions", "call,write", "--file", "r", "--seed", "3", "--scores")
     assert "ids: column Kunde_ID" in started
-    assert "tombola session next r --count 1 --out today.csv" in started
+    assert "tombola session next r --count 3 --out today.csv" in started
     said = session("next", "r", "--count", "4", "--out", "today.csv")
     assert said.splitlines()[-1] == "  tombola session record r --csv today.csv"
     content = (tmp_path / "today.csv").read_bytes()

@@ -28,7 +28,7 @@ def test_status_before_the_first_outcome(file: SessionFile) -> None:
         "Done: 0 of 400 rows have an outcome (0 %), 400 are left.",
         "Ahead: no action yet; record outcomes first.",
         "Next: take more rows:",
-        "  tombola session next r --count 300 --out next.csv",
+        "  tombola session next r --count 40 --out next.csv",
     ]
 
 

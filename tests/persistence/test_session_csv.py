@@ -44,7 +44,12 @@ def test_outcome_errors_name_line(tmp_path: Path, one_sentence: Callable[[object
         (tmp_path / "o.csv").write_text(f"ticket,outcome\n1,yes\n\n2,{cell}\n")
         with pytest.raises(TableError) as refused:
             read_outcomes(tmp_path / "o.csv", None, int, unit=lambda _: Units(scores=True))
-        assert "o.csv, line 4" in one_sentence(refused.value)
+        text = one_sentence(refused.value)
+        assert "o.csv, line 4" in text
+        # A range cannot make a number of a word.
+        assert ("--range" in text, "write yes, no, 0, 1" in text) == (
+            (True, False) if cell[-1] == "5" or cell == "-0.1" else (False, True)
+        ), cell
 
 
 def test_outcome_with_ambiguous_comma_is_rejected() -> None:

@@ -1,6 +1,7 @@
 """Work lists as text, in every format."""
 
 from collections.abc import Callable
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 
@@ -45,12 +46,13 @@ def test_row_list_keeps_own_columns(tmp_path: Path) -> None:
 
 def test_row_list_from_excel(tmp_path: Path) -> None:
     book = import_module("openpyxl").Workbook()
-    for row in (["Kunde", "ID", "Alter"], ["Müller", 17, 40.5], ["Noël", 18, None]):
+    day, hour = datetime(2026, 6, 2), datetime(2026, 6, 2, 9, 30)
+    for row in (["Kunde", "ID", "Alter", "Tag"], ["Müller", 17, 40.5, day], ["Noël", 18, None, hour]):
         book.active.append(row)
     book.save(tmp_path / "l.xlsx")
     listed = read_row_list(tmp_path / "l.xlsx")
     assert (listed.id_column, listed.ids) == ("ID", ("17", "18"))
-    assert listed.cells == (("Müller", "17", "40.5"), ("Noël", "18", ""))
+    assert listed.cells == (("Müller", "17", "40.5", "2026-06-02"), ("Noël", "18", "", "2026-06-02 09:30:00"))
     assert read_row_list(tmp_path / "l.xlsx", "kunde").ids == ("Müller", "Noël")
 
 

@@ -42,7 +42,6 @@ def test_facts_list_groups_and_ignored_columns(tmp_path: Path) -> None:
     facts = summary_of(text, tmp_path).facts()
     assert ("groups", "category (2 groups)") in facts
     assert [line for heading, line in facts if heading == "ignored"] == [
-        "category: text",
         "remark: text",
         "share: percent, unlike the other columns",
     ]
@@ -65,6 +64,8 @@ def test_half_finished_table_is_continued_as_race(tmp_path: Path) -> None:
     start = "tombola race start t.csv --candidates a,b --known t.csv --scores --range 0,5 --file t.race"
     assert [command for _, command in steps] == [start]
     assert "a half-finished table" in dict(summary.facts())["missing"]
+    few_blanks = summary_of("id,a score,b score,c score\nx,1,,3\ny,,2,2\nz,2,3,\nw,1,1,5\n", tmp_path)
+    assert dict(few_blanks.facts())["missing"].endswith("3 of 4 rows incomplete: a table with blanks")
 
 
 def test_advice_on_missing_cells_states_its_effect(tmp_path: Path) -> None:

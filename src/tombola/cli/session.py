@@ -11,6 +11,7 @@ import typer
 from tombola._formatting import escape_control, plural
 from tombola.cli.options import LiveSeed, ReissueAfter, Token, Url
 from tombola.cli.printing import new_table, show
+from tombola.cli.session_text import suggested_count
 
 if TYPE_CHECKING:
     from tombola.cli.remote import RemoteSession
@@ -26,10 +27,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Run a learner on your own list of rows: start, next, record.",
 )
-
-# Rows of the first day, in the command that `start` suggests: at most these, and a tenth of the list, because nothing
-# is learned before the first outcomes.
-_DAILY_ROWS = 300
 
 # Arguments and options that the commands of this file share.
 _File = Annotated[Path, typer.Argument(help="The session file.")]
@@ -131,8 +128,7 @@ def start(
             if session.feedback_model.full_feedback:
                 show("Record an outcome for every action of a row: this learner compares them.")
             show("The list for the first day:")
-            count = max(1, min(rows // 10, _DAILY_ROWS))
-            show(f"  tombola session next {file} --count {count} --out today.csv", soft=True)
+            show(f"  tombola session next {file} --count {suggested_count(rows)} --out today.csv", soft=True)
 
 
 @app.command("next")
@@ -271,7 +267,8 @@ def cancel(
 ) -> None:
     """Cancel a ticket whose action was never tried.
 
-    If its action failed, record the worst outcome instead: a cancelled ticket holds back the interval of its action.
+    If its action failed, record the worst outcome instead: after a cancelled ticket the interval of its action stays
+    wide.
 
     It cannot be undone.
     """
@@ -432,8 +429,8 @@ def _loss(
     wrong = next((cell for cell, value in zip(cells, found, strict=True) if value is None), None)
     if wrong is not None:
         raise FeedbackError(
-            f"{owner}: expected yes, no or a number from {unit.low:g} to {unit.high:g}, got {wrong!r}; repair it, or "
-            "give the range of the numbers with --range LOW,HIGH."
+            f"{owner}: expected yes, no or a number from {unit.low:g} to {unit.high:g}, got {wrong!r}; "
+            f"{unit.repair_text(wrong)}."
         )
     numbers = [value for value in found if value is not None]
     return (numbers if full else numbers[0]), unit

@@ -12,6 +12,21 @@ if TYPE_CHECKING:
     from tombola.readers.units import Units
 
 
+# Rows that a suggested command takes at once: between these two numbers, fewer where a list is short.
+_MIN_ROWS, _MAX_ROWS = 10, 300
+
+
+def suggested_count(left: int) -> int:
+    """Return the number of rows to take next, of those left: a tenth, from 10 to 300.
+
+    Nothing is learned until outcomes are recorded, so a take is at most a third of a short list.
+
+    >>> [suggested_count(left) for left in (1, 9, 50, 400, 10_000)]
+    [1, 3, 10, 40, 300]
+    """
+    return max(min(left // 10, _MAX_ROWS), min(_MIN_ROWS, -(-left // 3)))
+
+
 def status_lines(now: "Status", file: str) -> list[str]:
     """Return the status of a session as sentences, one per line.
 
@@ -84,7 +99,7 @@ def _next_step(now: "Status", file: str) -> list[str]:
     if now.played < now.rows:
         return [
             "Next: take more rows:",
-            f"  tombola session next {file} --count {min(now.rows - now.played, 300)} --out next.csv",
+            f"  tombola session next {file} --count {suggested_count(now.rows - now.played)} --out next.csv",
         ]
     if now.pending:
         return ["Next: record the pending outcomes."]

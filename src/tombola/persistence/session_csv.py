@@ -367,8 +367,7 @@ def _loss(source: str, name: str, unit: Units, cell: str) -> float:
     if loss is None:
         raise TableError(
             f"{source}: expected yes, no or a number from {unit.low:g} to {unit.high:g} in column {name}, got "
-            f"{cell!r}; repair it, leave the cell blank while the outcome is open, or give the range of the numbers "
-            "with --range LOW,HIGH."
+            f"{cell!r}; {unit.repair_text(cell)}, or leave the cell blank while the outcome is open."
         )
     return loss
 

@@ -88,7 +88,9 @@ class TableSummary(NamedTuple):
             names = join_names(parsed.possible_features, limit=12, length=40)
             known = "if known before the action is chosen"
             facts.append(("could be features", f"{names} ({option_text('features', 'NAMES')}, {known})"))
-        ignored = [f"{name or '(no name)'}: {reason}" for name, reason in parsed.ignored.items()]
+        ignored = [
+            f"{name or '(no name)'}: {reason}" for name, reason in parsed.ignored.items() if name not in parsed.groups
+        ]
         return [*facts, *(("ignored", line) for line in ignored)]
 
     @property
@@ -216,7 +218,8 @@ class TableSummary(NamedTuple):
             return f"{text}; write your time limit for {_LIMIT} below: every timeout counts as it"
         if self.is_unfinished:
             hint = "" if self.parsed.id_column else ", which needs a column id to be finished as a race"
-            return f"{text}; {incomplete:,} of {plural(rows, 'row')} incomplete: a half-finished table{hint}"
+            kind = "half-finished table" if 2 * self.n_missing >= self.parsed.values.size else "table with blanks"
+            return f"{text}; {incomplete:,} of {plural(rows, 'row')} incomplete: a {kind}{hint}"
         return (
             f"{text}; without the {plural(incomplete, 'incomplete row')} the answer is about the other "
             f"{rows - incomplete:,}"

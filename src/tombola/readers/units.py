@@ -56,6 +56,16 @@ class Units(NamedTuple):
             return None
         return None if number is None or not self.low <= number <= self.high else self.loss(number)
 
+    def repair_text(self, cell: str) -> str:
+        """Return the remedy for a cell that `parse` rejects; a range helps numbers only.
+
+        >>> Units().repair_text("maybe")
+        'write yes, no, 0, 1 or a number between them'
+        """
+        if parse_cell(cell)[0] is None:
+            return f"write yes, no, {self.low:g}, {self.high:g} or a number between them"
+        return "repair it, or give the range of the numbers: --range LOW,HIGH"
+
     @property
     def quantity(self) -> str:
         """The word for the numbers: the unit, such as seconds, or loss or score."""
@@ -88,7 +98,7 @@ class Units(NamedTuple):
         if loss is None:
             raise TableError(
                 f"{source}: expected a number from {self.low:g} to {self.high:g} in line {line}, column {name}, got "
-                f"{cell!r}; repair it, or give the range of the numbers with --range LOW,HIGH."
+                f"{cell!r}; {self.repair_text(cell)}."
             )
         return loss
 

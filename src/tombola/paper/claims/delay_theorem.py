@@ -17,6 +17,7 @@ import numpy as np
 
 from tombola import _statistics, bounds, instances
 from tombola._compare import compare
+from tombola._formatting import format_estimate
 from tombola._play import play
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
@@ -326,11 +327,11 @@ def _mean_added_regret(traps: Rows, order: str, learner: str, delay: int) -> Est
 def _sentence(traps: Rows) -> str:
     d = levels(traps, "d")[-1]
     words = [
-        f"{name} {_mean_added_regret(traps, 'random', name, d).value:+.1f} shuffled, "
-        f"{_mean_added_regret(traps, 'given', name, d).value:+.0f} given"
+        f"{name} {format_estimate(_mean_added_regret(traps, 'random', name, d))} in random order, "
+        f"{format_estimate(_mean_added_regret(traps, 'given', name, d))} in given order"
         for name in levels(traps, "learner")
     ]
-    return f"delay {d} adds to " + "; ".join(words)
+    return f"regret that a delay of {d} rounds adds (mean ± half the 95 % interval): " + "; ".join(words)
 
 
 def _band(traps: Rows, name: str, order: str) -> Band:

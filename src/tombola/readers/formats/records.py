@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime, time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -209,8 +210,11 @@ def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, lis
 
 
 def _cell_value(cell: Any) -> Any:
-    """Return the value of a cell; a percentage as its text, as in a CSV file."""
+    """Return the value of a cell; a percentage or a day as its text, as in a CSV file."""
     value = cell.value
+    # Excel has no type for a day: it is a time stamp at midnight.
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
     if isinstance(value, float | int) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
         return f"{100 * value:.12g}%"
     return value
