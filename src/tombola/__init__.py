@@ -37,7 +37,7 @@ _HOME = {
     "UCB1": "learners",
     "UCB2": "learners",
     "check_learner": "checks",
-    "cite": "paper.citation",
+    "cite": "_cite",
     "compare": "_compare",
     "play": "_play",
     "race": "racing",

@@ -9,6 +9,7 @@ from tombola import exact as exact
 from tombola import instances as instances
 from tombola import learners as learners
 from tombola import rng as rng
+from tombola._cite import cite as cite
 from tombola._compare import compare as compare
 from tombola._play import play as play
 from tombola.budget.budget import Budget as Budget
@@ -26,7 +27,6 @@ from tombola.learners import Hedge as Hedge
 from tombola.learners import Learner as Learner
 from tombola.learners import MixedLearner as MixedLearner
 from tombola.learners import Simulation as Simulation
-from tombola.paper.citation import cite as cite
 from tombola.persistence.race_file import RaceFile as RaceFile
 from tombola.persistence.session_file import SessionFile as SessionFile
 from tombola.pool import Pool as Pool

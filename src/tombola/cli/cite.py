@@ -17,7 +17,7 @@ def cite(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Print the theorem behind a learner's bound, a command or a claim, with BibTeX."""
-    from tombola.paper.citation import cite as find_citation
+    from tombola._cite import cite as find_citation
 
     found = find_citation(name)
     if as_json:

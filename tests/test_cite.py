@@ -6,12 +6,12 @@ import pytest
 
 from conftest import SOURCE
 from tombola import cite, learners
+from tombola._cite import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY
 from tombola.bounds.sources import bound_source
 from tombola.errors import ParameterError
 from tombola.learners.spec import has_bound
 from tombola.paper import CLAIMS
 from tombola.paper.base import Claim
-from tombola.paper.citation import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY
 
 THEORY = SOURCE.parent / "docs" / "theory"
 

@@ -1,14 +1,12 @@
 """Citations: the theorem behind a bound, a command or a claim, with BibTeX."""
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from tombola import __version__
 from tombola.bounds.sources import PAPER, bound_source
 from tombola.errors import ParameterError
-
-if TYPE_CHECKING:
-    from tombola.paper.base import Claim
 
 # BibTeX entries; the same facts are in CITATION.cff. The title is that of the proceedings: the preprint has no hyphen.
 PAPER_ENTRY = """@inproceedings{bernasconi2025random,
@@ -88,13 +86,13 @@ def cite(name: str = "") -> Citation:
     'Theorem 1, docs/theory/race.md'
     """
     from tombola import learners
-    from tombola.paper import CLAIMS
 
     if not name:
         return Citation("", (), (PAPER_ENTRY, SOFTWARE_ENTRY))
     if name in _COMMANDS:
         return Citation(name, _COMMANDS[name], (SOFTWARE_ENTRY,))
-    claim = next((one for one in CLAIMS if one.name == name), None)
+    # Found at run time: as a static import it closes a cycle of all modules, in which mypy misreads a dataclass.
+    claim = next((one for one in import_module("tombola.paper").CLAIMS if one.name == name), None)
     if claim is not None:
         return _claim_citation(claim)
     kind = name.partition("(")[0].strip()
@@ -109,7 +107,7 @@ def cite(name: str = "") -> Citation:
     return Citation(name, (source or "no bound is proved",), tuple(entries))
 
 
-def _claim_citation(claim: "type[Claim]") -> Citation:
+def _claim_citation(claim: Any) -> Citation:
     """Return the citation of a claim; sources of our own begin with "our"."""
     ours = claim.source.startswith("our ")
     if ours:
