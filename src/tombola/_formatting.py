@@ -197,18 +197,21 @@ def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
         _cli_command.reset(token)
 
 
-def command_text(name: str, value: str) -> str:
+def command_text(name: str, value: str, more: str = "") -> str:
     """Return the command line of the user with one more option, for messages.
 
     Outside of `cli_style`, only the argument of the Python call.
 
     name, value: of the option, such as "seed" and "1".
+    more: further options, as `option_text` returns them.
 
     >>> with cli_style(["tombola", "compare", "t.csv"]):
     ...     command_text("kind", "losses")
     'tombola compare t.csv --losses'
     """
-    return " ".join([*([command] if (command := _cli_command.get()) else []), option_text(name, value)])
+    command = _cli_command.get()
+    options = [option_text(name, value), *filter(None, [more])]
+    return ", ".join(options) if command is None else " ".join([*filter(None, [command]), *options])
 
 
 def option_text(

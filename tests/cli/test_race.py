@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from conftest import Run
 from race_cases import ROWS, loss_of
-from tombola._formatting import csv_text
+from tombola._formatting import cli_style, csv_text
 from tombola.cli.race import app
 from tombola.errors import ParameterError, SessionError, TableError, TombolaError
 from tombola.persistence.race_file import RaceFile
@@ -591,7 +591,39 @@ def test_table_of_calls_to_fill_in(command: Callable[..., tuple[int, str]], tmp_
     assert "note:" not in command("next", "r", "--count", "1")[1]
 
 
+@pytest.mark.parametrize(
+    ("blanks", "notes"),
+    [
+        (30, ["race start t.csv --candidates a,b --known t.csv --scores --id question --range 0,20 --file t.race"]),
+        (1, ["race plan t.csv --scores --range 0,20 --missing drop"]),
+    ],
+)
+def test_plan_of_a_table_with_blanks_names_the_command(
+    command: Callable[..., tuple[int, str]], tmp_path: Path, run_python: Run, blanks: int, notes: list[str]
+) -> None:
+    """The command stands on a line of its own, takes the given range, and runs."""
+    lines = [f"q{n},{'' if n < blanks else n % 11},{n % 7}" for n in range(40)]
+    (tmp_path / "t.csv").write_text("question,a,b\n" + "\n".join(lines))
+    done = run_python("-m", "tombola", "race", "plan", "t.csv", "--scores", "--range", "0,20", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[1:] == [f"  tombola {note}" for note in notes]
+    assert command(*notes[0].split()[1:])[0] == 0
+
+
+def test_plan_without_direction_suggests_the_range(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    """The suggested options suffice: scores beyond 1 need their range, losses beyond 1 are rescaled."""
+    (tmp_path / "t.csv").write_text("id,a,b\n" + "".join(f"q{n},{n % 9},{n % 4}\n" for n in range(20)))
+    advice = "--scores --range 0,10 if higher is better, tombola race plan t.csv --losses --rescale if lower is"
+    with cli_style(["tombola", "race", "plan", "t.csv"]), pytest.raises(TableError, match=advice):
+        command("plan", "t.csv")
+    for options in (["--scores", "--range", "0,10"], ["--losses", "--rescale"]):
+        assert "whole table" in command("plan", "t.csv", *options, "--shuffles", "4", "--workers", "1")[1]
+
+
 def test_run_of_scores_and_seconds(command: Callable[..., tuple[int, str]]) -> None:
+    eight = ["--candidate", "a=echo 8 # {row}", "--candidate", "b=echo 8 # {row}", "--shell", "--quiet"]
+    with pytest.raises(TombolaError, match="for scores, start the race with --range 0,10 --scores"):
+        command("run", "rows.txt", *eight, "--file", "e")
     echo = ["--candidate", "a=echo 9 # {row}", "--candidate", "b=echo 3 # {row}", "--shell", "--quiet", "--seed", "1"]
     code, printed = command("run", "rows.txt", *echo, "--scores", "--range", "0,10", "--file", "r")
     assert (code, printed.startswith("a is the best of 2 candidates")) == (0, True)

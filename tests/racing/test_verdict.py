@@ -72,6 +72,16 @@ def test_verdict_is_certain_only_without_early_drop() -> None:
 
 
 @pytest.mark.usefixtures("plainly")
+def test_verdict_of_an_open_race_counts_answers_and_ties() -> None:
+    race = Race(["a", "b", "c"], rows=60, seed=1)
+    first = race.calls()
+    assert "0 rows, 0 of 180 calls answered, 3 issued" in race.verdict
+    for call, loss in zip(first, (0.25, 0.25, 0.5), strict=True):
+        race.record(call, loss=loss)
+    assert ", where a and b are level; 1 row, 3 of 180 calls" in race.verdict
+    assert "issued" not in race.verdict
+
+
 def test_verdict_names_ties() -> None:
     """a is better than both, and one more is asked for."""
     race = answer_all(Race("abc", 4, seed=1, top=2), {"a": 0.0, "b": 0.5, "c": 0.5})

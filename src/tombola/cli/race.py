@@ -47,7 +47,11 @@ _NewFile = Annotated[Path, typer.Option(help="The race file.")]
 _RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
 # Option --known.
 _Known = Annotated[
-    Path | None, typer.Option(help="Answers on file: CSV with a column id and losses of some candidates; no calls.")
+    Path | None,
+    typer.Option(
+        help="Answers on file, no calls: a table, also Excel, with ids and a column per known candidate. The "
+        "options --id, --losses, --scores and --range apply to it."
+    ),
 ]
 _History = Annotated[
     Path | None,
@@ -99,16 +103,23 @@ def plan_(
     workers: Workers = CORES,
 ) -> None:
     """Simulate races on a finished table: number of calls, answers, and error rate."""
+    from tombola.errors import TableError
     from tombola.racing import plan
     from tombola.readers import read_table
 
     name = "standard input" if table == "-" else Path(table).name
-    read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
+    try:
+        read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
+    except TableError as error:
+        if missing == "error" and table != "-":
+            _note_instead_of_blanks(error, table, table_options)
+        raise
     pool, notes = read.pool, read.notes
     asked: Any = {"question": question, "candidate": rank_of or None}
     options: Any = dict(
         seed=seed, levels=_levels(level), top=top, baseline=baseline or None, **asked, shuffles=shuffles,
-        workers=workers, known=_known_cells(known, read), max_cost=max_cost, max_call_cost=max_call_cost,
+        workers=workers, known=_known_cells(known, read, table_options.get("ids")), max_cost=max_cost,
+        max_call_cost=max_call_cost,
         strata=_strata(read.strata, pool.rows, by),
         history=_history(history, pool.ids or tuple(str(row) for row in range(pool.rows))),
     )  # fmt: skip
@@ -128,6 +139,29 @@ def plan_(
             show(_within_text(within, one, other))
         for note in notes[1:]:
             show(f"note: {note}")
+
+
+def _note_instead_of_blanks(error: Exception, table: str, table_options: "TableOptions") -> None:
+    """Add the command for a table with blank cells to an error about them."""
+    from tombola._formatting import command_text
+    from tombola.errors import TableError
+    from tombola.readers.options import ReadOptions
+    from tombola.readers.summary import summarise_table
+
+    given = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
+    try:
+        summary = summarise_table(table, ReadOptions(**given))
+    except TableError:
+        # The table cannot be read at all, which the first error explains.
+        return
+    if summary.parsed.kind is None or not summary.n_missing or summary.has_timeouts:
+        return
+    source = f"{table}::{given['sheet']}" if given.get("sheet") else table
+    races = [command for _, command in summary.race_steps(source, table_options.get("range"))]
+    if not summary.is_unfinished:
+        races.insert(0, command_text("missing", "drop"))
+    for command in races:
+        error.add_note(command)
 
 
 @app.command()
@@ -512,7 +546,7 @@ def _strata(labels: "Sequence[str] | None", rows: int, by: str) -> "Strata | Non
     return None if labels is None else Strata.of(labels, rows, by)
 
 
-def _known_cells(known: Path | None, table: "ReadTable") -> Any:
+def _known_cells(known: Path | None, table: "ReadTable", column: str | None) -> Any:
     """Return the cells of a finished table that --known has answers for, or None."""
     import numpy as np
 
@@ -523,7 +557,7 @@ def _known_cells(known: Path | None, table: "ReadTable") -> Any:
         return None
     pool, units = table.pool, Units(*table.range, scores=table.kind == "scores")
     rows = pool.ids or tuple(str(row) for row in range(pool.rows))
-    return ~np.isnan(read_known(known, pool.actions, rows, units=units))
+    return ~np.isnan(read_known(known, pool.actions, rows, column or None, units))
 
 
 def _stored(evaluator: "SubprocessEvaluator") -> dict[str, Any]:

@@ -28,6 +28,7 @@ from tombola.racing.events import Call, Event, EventSink
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.strata import Strata
+from tombola.racing.verdict import calls_text
 from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
@@ -385,7 +386,7 @@ def progress_line(race: Race) -> str:
         estimate = f", about {plural(more, 'row')} to go (90 % range {ends[0]:,} to {ends[1]:,})"
     return (
         f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the race{leading}, "
-        f"{race.calls_made:,} of {plural(race.calls_made + race.calls_saved, 'call')}{estimate}"
+        f"{calls_text(race)}{estimate}"
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tombola import _validate
 from tombola.errors import ParameterError, TombolaError
 from tombola.racing.events import Call
+from tombola.readers.to_pool import suggested_range
 from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
@@ -217,10 +218,13 @@ def _parse_output(output: str, units: Units) -> Answer:
         if units.low <= value <= units.high and 0.0 <= cost < math.inf:
             return (units.loss(value), cost) if len(lines[-1].split()) == 2 else units.loss(value)
     except (IndexError, ValueError):
-        pass
+        value = math.nan
+    fix = ""
+    if units == UNIT_LOSSES and 1.0 < value < math.inf:
+        fix = f"; for scores, start the race with --range 0,{suggested_range(0.0, value)[1]:g} --scores"
     raise _CommandError(
         f"expected a {units.quantity} from {units.low:g} to {units.high:g} in the last line of its output, got "
-        f"{lines[-1:]}"
+        f"{lines[-1:]}{fix}"
     )
 
 

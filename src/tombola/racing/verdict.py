@@ -412,10 +412,14 @@ def _difference(gate: Gate, candidate: int, units: Units) -> str:
 
 def _lead(result: Result) -> str:
     """Return the lead of the leader, if another candidate is active."""
-    totals = sorted(float(result.rule.state.total_loss[a]) for a in result.rule.active)
-    if len(totals) < 2 or not result.rows_counted:
+    losses = {a: float(result.rule.state.total_loss[a]) for a in result.rule.active}
+    if len(losses) < 2 or not result.rows_counted:
         return ""
+    totals = sorted(losses.values())
     lead = (totals[1] - totals[0]) / result.rows_counted
+    if lead <= ROUNDING_SLACK:
+        level = [a for a, total in losses.items() if total <= totals[0] + ROUNDING_SLACK * result.rows_counted]
+        return f", where {_join(tuple(result.candidates[a] for a in level))} are level"
     exact = "exactly " if result.rows_counted == result.rule.population else ""
     units = result.settings.units
     return f", where {result.leader} leads by {exact}{units.gap(lead):.3g} in mean {units.quantity}"
@@ -437,13 +441,20 @@ def _confidence(result: Result) -> str:
     return f", with probability {1 - result.settings.level:.4g} or more"
 
 
+def calls_text(race: "Race") -> str:
+    """Return the number of calls of a race in progress, such as "3 of 42 calls"."""
+    issued, answered = race.calls_made, race.calls_answered
+    total = plural(issued + race.calls_saved, "call")
+    return f"{issued:,} of {total}" if answered == issued else f"{answered:,} of {total} answered, {issued:,} issued"
+
+
 def _effort(race: "Race") -> str:
     calls, saved = race.calls_made, race.calls_saved
     all_calls = calls + saved
     # Calls that are not made yet are saved only once the race is over.
     made, rest = plural(calls, "call"), f", {saved:,} saved ({saved / max(all_calls, 1):.0%})"
     if not race.done:
-        made, rest = f"{calls:,} of {plural(all_calls, 'call')}", ""
+        made, rest = calls_text(race), ""
     elif calls > race.calls_answered:
         made += f" ({calls - race.calls_answered:,} without an answer)"
     elif not all_calls:

@@ -110,17 +110,21 @@ class ParsedTable(NamedTuple):
             return self
         return self._replace(kind=kind, notes=[*self.notes, f"{kind} by the name of the file"])
 
-    def require_direction(self) -> Kind:
+    def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({})) -> Kind:
         """Return the direction, "losses" or "scores".
 
         Raises TableError if neither column names, file name nor the caller state it.
+
+        range_options: the option that each direction needs as well, for the message.
         """
         if self.kind is not None:
             return self.kind
+        higher = command_text("kind", "scores", range_options.get("scores", ""))
+        lower = command_text("kind", "losses", range_options.get("losses", ""))
         raise TableError(
             f"{self.source}: expected losses (lower is better) or scores (higher is better), got columns named "
-            f"{join_names(self.names)}, which can be either; write {command_text('kind', 'scores')} if higher is "
-            f"better, {command_text('kind', 'losses')} if lower is."
+            f"{join_names(self.names)}, which can be either; write {higher} if higher is better, {lower} if "
+            "lower is."
         )
 
 

@@ -8,15 +8,18 @@ from numpy.typing import NDArray
 
 from tombola._formatting import join_names, option_text, plural, truncate
 from tombola.errors import TableError
-from tombola.readers.columns import TIMEOUT_NOTE
 from tombola.readers.groups import GroupRow, group_rows
 from tombola.readers.names import IDS, Kind
 from tombola.readers.options import ParsedTable, ReadOptions
 from tombola.readers.table import parse_table
 from tombola.readers.to_pool import (
+    KINDS,
     MAX_DROPPED_SHARE,
+    TIME_LIMIT,
     direction_text,
+    has_timeouts,
     incomplete_rows,
+    range_option,
     suggested_range,
     value_range,
 )
@@ -25,8 +28,6 @@ from tombola.readers.to_pool import (
 _SAMPLE_ACTIONS, _SAMPLE_ROWS = 6, 3
 # Share of incomplete rows from which a race is offered: it uses every filled cell, and dropping the rows does not.
 _MANY_INCOMPLETE = 0.05
-# Placeholder of the time limit of a table with timeouts, in a command to complete.
-_LIMIT = "LIMIT"
 
 
 class TableSummary(NamedTuple):
@@ -61,7 +62,7 @@ class TableSummary(NamedTuple):
     @property
     def has_timeouts(self) -> bool:
         """Whether cells state a timeout, such as TO or >60; they count as missing."""
-        return any(note.startswith(TIMEOUT_NOTE) for note in self.parsed.notes)
+        return has_timeouts(self.parsed)
 
     def facts(self) -> list[tuple[str, str]]:
         """Return detected columns and missing values as pairs (heading, text)."""
@@ -139,27 +140,28 @@ class TableSummary(NamedTuple):
         needed = [[one for one in self.needed_options(kind) if one.split()[0] not in words] for kind in kinds]
         return [(text, " ".join([command, *options])) for text, options in zip(purposes, needed, strict=True)]
 
-    def race_steps(self, source: str) -> list[tuple[str, str]]:
+    def race_steps(self, source: str, limits: tuple[float, float] | None = None) -> list[tuple[str, str]]:
         """Return (purpose, command) of a race that starts from the cells of a table.
 
         Empty without many blanks, and without a file or a column of ids, which a race needs.
 
         source: path of the table, or FILE::SHEET; "-" is standard input.
+        limits: the smallest and the largest possible value; None: round numbers that contain the values.
         """
         if not self.has_many_blanks or not self.parsed.id_column or source == "-":
             return []
         kinds, directions = self._directions()
         purpose = "finish the table as a race, which needs only some of the missing cells"
         purposes = [f"{purpose}, {one}" for one in directions] or [purpose]
-        return [(text, self._race_command(source, kind)) for text, kind in zip(purposes, kinds, strict=True)]
+        return [(text, self._race_command(source, kind, limits)) for text, kind in zip(purposes, kinds, strict=True)]
 
     def _directions(self) -> tuple[tuple[Kind, ...], list[str]]:
         """Return the possible directions, and the condition of each if none is stated."""
         if self.parsed.kind:
             return (self.parsed.kind,), []
-        return ("scores", "losses"), ["if higher is better", "if lower is better"]
+        return KINDS, ["if higher is better", "if lower is better"]
 
-    def _race_command(self, source: str, kind: Kind) -> str:
+    def _race_command(self, source: str, kind: Kind, limits: tuple[float, float] | None) -> str:
         """Return the command that continues a half-finished table as a race.
 
         It takes the answers that the table has.
@@ -170,8 +172,8 @@ class TableSummary(NamedTuple):
         id_column = self.parsed.id_column
         words += [] if id_column.lower() in IDS else ["--id", id_column]
         low, high = self._value_range()
-        if low < 0 or high > 1:
-            words += ["--range", ",".join(f"{end:g}" for end in suggested_range(low, high))]
+        if limits or low < 0 or high > 1:
+            words += ["--range", ",".join(f"{end:g}" for end in limits or suggested_range(low, high))]
         return shlex.join([*words, "--file", out])
 
     def needed_options(self, kind: Kind) -> list[str]:
@@ -182,15 +184,7 @@ class TableSummary(NamedTuple):
         kind: direction to assume if the table states none.
         """
         needed = [] if self.parsed.kind else [option_text("kind", kind)]
-        low, high = self._value_range()
-        if low < 0 or high > 1:
-            # Scores have a known range; times and prices are open above. Only the user knows a time limit.
-            if self.has_timeouts:
-                needed.append(option_text("range", (0.0, _LIMIT)))
-            elif kind == "scores":
-                needed.append(option_text("range", suggested_range(low, high)))
-            else:
-                needed.append(option_text("rescale", on=True))
+        needed += filter(None, [range_option(self.parsed, kind)])
         if self._n_incomplete:
             needed.append(option_text("missing", "worst" if self.has_timeouts else "drop"))
         return needed
@@ -215,7 +209,7 @@ class TableSummary(NamedTuple):
         if self.n_missing:
             text += f", the first in {self._first_missing()}"
         if self.has_timeouts:
-            return f"{text}; write your time limit for {_LIMIT} below: every timeout counts as it"
+            return f"{text}; write your time limit for {TIME_LIMIT} below: every timeout counts as it"
         if self.is_unfinished:
             hint = "" if self.parsed.id_column else ", which needs a column id to be finished as a race"
             kind = "half-finished table" if 2 * self.n_missing >= self.parsed.values.size else "table with blanks"

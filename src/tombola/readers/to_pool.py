@@ -15,6 +15,11 @@ from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable
 from tombola.readers.units import Units
 
+# Both directions of numbers.
+KINDS: tuple[Kind, Kind] = ("scores", "losses")
+# Placeholder of the time limit of a table with timeouts, in a command to complete.
+TIME_LIMIT = "LIMIT"
+
 # Numbers examined at a time, so that a memory-mapped table is never loaded as a whole.
 _CHUNK_SIZE = 1 << 20
 # Up to this share of incomplete rows, messages suggest to drop them; with more, too little of the table would be left,
@@ -80,7 +85,8 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
     limits: the smallest and the largest possible value; None is (0, 1).
     rescale: use the smallest and the largest value of the table as limits.
     """
-    kind = parsed.require_direction()
+    needed: dict[Kind, str] = {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
+    kind = parsed.require_direction(needed)
     parsed = _handle_missing(parsed, missing)
     low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
     losses = _losses(parsed, kind, low, high)
@@ -149,7 +155,7 @@ def _missing_error(
     count, rows = int(incomplete.sum()), len(incomplete)
     place = parsed.first_missing if without_value.any() and parsed.first_missing else None
     place = place or f"row {int(np.argmax(incomplete))}, got none"
-    if any(note.startswith(TIMEOUT_NOTE) for note in parsed.notes):
+    if has_timeouts(parsed):
         # Dropping the rows that a candidate cannot solve would favour it.
         worst, limit = option_text("missing", "worst"), option_text("range", (0.0, 60.0))
         advice = f"with timeouts write {worst} and the time limit, such as {limit}: each counts as the limit"
@@ -246,6 +252,28 @@ def value_range(parsed: ParsedTable) -> tuple[float, float]:
         got = "none" if low > high else f"numbers from {low:g} to {high:g}"
         raise TableError(f"{parsed.source}: expected finite numbers, got {got}; fill them in.")
     return low, high
+
+
+def has_timeouts(parsed: ParsedTable) -> bool:
+    """Return whether cells state a timeout, such as TO or >60; they count as missing."""
+    return any(note.startswith(TIMEOUT_NOTE) for note in parsed.notes)
+
+
+def range_option(parsed: ParsedTable, kind: Kind) -> str:
+    """Return the option that numbers outside of [0, 1] need, as text; "" for others.
+
+    kind: direction to assume.
+    """
+    try:
+        low, high = value_range(parsed)
+    except TableError:
+        return ""
+    if low >= 0 and high <= 1:
+        return ""
+    # Scores have a known range; times and prices are open above. Only the user knows a time limit.
+    if has_timeouts(parsed):
+        return option_text("range", (0.0, TIME_LIMIT))
+    return option_text("range", suggested_range(low, high)) if kind == "scores" else option_text("rescale", on=True)
 
 
 def suggested_range(low: float, high: float) -> tuple[float, float]:
