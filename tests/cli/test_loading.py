@@ -2,10 +2,10 @@
 
 import io
 import sys
-import time
 
 import pytest
 
+from conftest import HANGS
 from tombola.cli.loading import _ERASE, _TEXT, LoadingLine
 
 
@@ -16,13 +16,6 @@ class Terminal(io.StringIO):
         return True
 
 
-def wait_for(stream: io.StringIO, text: str) -> None:
-    deadline = time.monotonic() + 20
-    while text not in stream.getvalue():
-        assert time.monotonic() < deadline, "the line did not appear"
-        time.sleep(0.005)
-
-
 @pytest.mark.parametrize("writer", ["stdout", "stderr"])
 def test_line_appears_and_first_output_removes_it(writer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     out, err = Terminal(), Terminal()
@@ -30,7 +23,8 @@ def test_line_appears_and_first_output_removes_it(writer: str, monkeypatch: pyte
     monkeypatch.setattr(sys, "stderr", err)
     line = LoadingLine(delay=0.01)
     line.start()
-    wait_for(err, _TEXT)
+    line._timer.join(timeout=HANGS)
+    assert err.getvalue() == _TEXT
     print("first", file=getattr(sys, writer))
     print("second", file=getattr(sys, writer))
     line.stop()
@@ -54,6 +48,6 @@ def test_nothing_is_shown_on_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", err)
     line = LoadingLine(delay=0.0)
     line.start()
-    time.sleep(0.05)
+    assert not line._timer.is_alive()
     line.stop()
     assert err.getvalue() == ""
