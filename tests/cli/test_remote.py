@@ -66,6 +66,12 @@ def test_race_next_and_record_over_http(served: tuple[Server, Path], tmp_path: P
     assert again == calls[1:2]
     assert json.loads(run("race", "next", "models", "--count", 1, "--reissue-after", 0, *at, "--json")) == again
     table = tmp_path / "answers.csv"
+    out = tmp_path / "calls.csv"
+    printed = run("race", "next", "models", "--again", "--count", 1, *at, "--out", out)
+    # The server has the ids of the rows only.
+    expected = ["ticket,candidate,row,outcome", f"{again[0]['ticket']},{again[0]['candidate']},{again[0]['row']},"]
+    assert out.read_text(encoding="utf-8-sig").splitlines() == expected
+    assert f"tombola race record models --csv {out} --url" in printed
     table.write_text(f"candidate,row,loss\n{calls[1]['candidate']},{calls[1]['row']},0.25\n", encoding="utf-8")
     assert run("race", "record", "models", "--csv", table, *at).startswith("1 recorded; row")
     with RaceFile.open(folder / "models.race") as file:
