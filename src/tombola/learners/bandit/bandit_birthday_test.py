@@ -69,7 +69,11 @@ class BanditBirthdayTest(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return action 0 until a loss has repeated, then that of UCB1; probability 1."""
+        """Return action 0 until a loss has repeated, then that of UCB1; probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         if state.fired[0] == 0.0:
             return 0, 1.0
         action, probability = _act_ucb1(state, rng)
@@ -77,7 +81,11 @@ class BanditBirthdayTest(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Mark the loss on the grid in `state`; after a repetition, update UCB1."""
+        """Mark the loss on the grid in `state`; after a repetition, update UCB1.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         if state.fired[0] > 0.0:
             _observe_ucb1(state, action, probability, loss)
         elif fires(state.points, state.grid, loss):

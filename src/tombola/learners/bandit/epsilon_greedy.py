@@ -65,7 +65,11 @@ class EpsilonGreedy(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write e / k, e = min(1, c k / t), for every action, 1 - e more for the best."""
+        """Write e / k, e = min(1, c k / t), for every action, 1 - e more for the best.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         state.acted[0] += 1.0
         best = _best_mean_action(state)
         share = 1.0 if best < 0 else min(1.0, state.c * mix.size / state.acted[0])
@@ -76,5 +80,9 @@ class EpsilonGreedy(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         update_mean(state.seen, state.means, action, loss)

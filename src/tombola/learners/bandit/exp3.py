@@ -83,7 +83,11 @@ class Exp3(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probabilities proportional to exp(-rate total(a)) into `mix`."""
+        """Write probabilities proportional to exp(-rate total(a)) into `mix`.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         total = _weight_sum(state.weights)
         if total < _MIN_WEIGHT_SUM:
             _rebase(state)
@@ -93,7 +97,11 @@ class Exp3(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the total of the action played, in `state`."""
+        """Add loss / probability to the total of the action played, in `state`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         state.totals[action] += loss / probability
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 

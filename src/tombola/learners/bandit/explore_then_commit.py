@@ -70,7 +70,11 @@ class ExploreThenCommit(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the next action in turn, or the one committed to; probability 1."""
+        """Return the next action in turn, or the one committed to; probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         if state.committed[0] < 0.0 and state.short[0] == 0.0:
             state.committed[0] = argmin(state.means)
         if state.committed[0] >= 0.0:
@@ -81,7 +85,11 @@ class ExploreThenCommit(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         update_mean(state.seen, state.means, action, loss)
         if state.seen[action] == state.rounds:
             state.short[0] -= 1.0

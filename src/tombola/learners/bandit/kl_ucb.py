@@ -109,7 +109,11 @@ class KLUCB(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action with the smallest index, untried ones first; probability 1."""
+        """Return the action with the smallest index, untried ones first; probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         best = least_tried_action(state.seen, state.chosen)
         if best < 0:
             level = math.log(state.answered[0] + 1.0)
@@ -120,7 +124,11 @@ class KLUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] to the mean of its action; mark its index as stale."""
+        """Add the loss in [0, 1] to the mean of its action; mark its index as stale.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         update_mean(state.seen, state.means, action, loss)
         state.indices[action], state.slopes[action] = -math.inf, 0.0
         state.answered[0] += 1.0

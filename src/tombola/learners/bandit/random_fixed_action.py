@@ -40,7 +40,11 @@ class RandomFixedAction(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action drawn in round 1; its probability is 1/k then, later 1."""
+        """Return the action drawn in round 1; its probability is 1/k then, later 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         if state.drawn[0] >= 0.0:
             return int(state.drawn[0]), 1.0
         state.drawn[0] = integers(rng, int(state.actions))
@@ -48,4 +52,8 @@ class RandomFixedAction(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Do nothing: this learner ignores feedback."""
+        """Do nothing: this learner ignores feedback.
+
+        state: as returned by `init`, left unchanged.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """

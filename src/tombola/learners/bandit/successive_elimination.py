@@ -76,7 +76,11 @@ class SuccessiveElimination(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the next active action in turn, and probability 1."""
+        """Return the next active action in turn, and probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         if state.turn[0] == state.left[0]:
             if state.left[0] > 1.0:
                 _eliminate(state)
@@ -87,7 +91,11 @@ class SuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:

@@ -45,7 +45,11 @@ class ThompsonSampling(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action with the smallest draw; its probability has no formula: NaN."""
+        """Return the action with the smallest draw; its probability has no formula: NaN.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         best, least = 0, math.inf
         for action in range(state.losses.size):
             lost = gamma(rng, 1.0 + state.losses[action])
@@ -57,6 +61,10 @@ class ThompsonSampling(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss and 1 - loss to the posterior of `action`; ignore `probability`."""
+        """Add loss and 1 - loss to the posterior of `action`; ignore `probability`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         state.losses[action] += loss
         state.spared[action] += 1.0 - loss

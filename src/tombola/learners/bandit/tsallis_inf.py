@@ -83,7 +83,11 @@ class TsallisInf(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the Tsallis-INF probabilities of the estimated totals into `mix`."""
+        """Write the Tsallis-INF probabilities of the estimated totals into `mix`.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
         smallest = state.totals[argmin(state.totals)]
         for action in range(mix.size):
@@ -92,7 +96,11 @@ class TsallisInf(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the total of the action played, in `state`."""
+        """Add loss / probability to the total of the action played, in `state`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         state.totals[action] += loss / probability
         state.answered[0] += 1.0
 

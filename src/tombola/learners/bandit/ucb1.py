@@ -63,7 +63,11 @@ class UCB1(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action with the smallest index, untried ones first; probability 1."""
+        """Return the action with the smallest index, untried ones first; probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)
@@ -78,7 +82,11 @@ class UCB1(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0
         update_mean(state.seen, state.means, action, loss)

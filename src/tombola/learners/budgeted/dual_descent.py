@@ -78,7 +78,11 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probability 1 for the least mean loss plus priced cost into `mix`."""
+        """Write probability 1 for the least mean loss plus priced cost into `mix`.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         best, least = int(state.null), math.inf
         for action in range(mix.size):
             mix[action] = 0.0
@@ -93,6 +97,7 @@ class DualDescent(BudgetedLearner):
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add the row to the means; raise prices of resources used above the rate.
 
+        state: as returned by `init`, changed in place.
         round: of the play, from 1.
         played: share of each action in the play, shape (k,).
         losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].

@@ -97,6 +97,7 @@ class EmpiricalLP(BudgetedLearner):
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add a row (losses, costs of all actions) to the sums, and the loss suffered.
 
+        state: as returned by `init`, changed in place.
         round: of the play, from 1.
         played: share of each action in the play, shape (k,).
         losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
@@ -109,6 +110,7 @@ class EmpiricalLP(BudgetedLearner):
     def needs_plan(state: _State, fits: Floats) -> bool:
         """Return whether rows have grown by `growth`, or an action became unaffordable.
 
+        state: as returned by `init`.
         fits: 1 for each affordable action, shape (k,).
         """
         return plan_is_due(state, state.seen[0], fits)
@@ -116,6 +118,7 @@ class EmpiricalLP(BudgetedLearner):
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP of the mean rows seen with the budget left per round left.
 
+        state: as returned by `init`, changed in place.
         left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
         fits: 1 for each affordable action, shape (k,).
         rng: random generator of the learner.

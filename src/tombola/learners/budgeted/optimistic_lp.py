@@ -100,6 +100,7 @@ class OptimisticLP(BudgetedBanditLearner):
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Add loss and costs of the action played to its means, in `state`.
 
+        state: as returned by `init`, changed in place.
         round, action, probability: of the play; rounds count from 1, actions from 0.
         loss, costs: of the action; costs are scaled to [0, 1], shape (m,).
         """
@@ -110,6 +111,7 @@ class OptimisticLP(BudgetedBanditLearner):
     def needs_plan(state: _State, fits: Floats) -> bool:
         """Return whether answers have grown by `growth`, or an action became unaffordable.
 
+        state: as returned by `init`.
         fits: 1 for each affordable action, shape (k,).
         """
         return plan_is_due(state, state.answered[0], fits)
@@ -117,6 +119,7 @@ class OptimisticLP(BudgetedBanditLearner):
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP of optimistic rewards and costs with the budget left per round.
 
+        state: as returned by `init`, changed in place.
         left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
         fits: 1 for each affordable action, shape (k,).
         rng: random generator of the learner.

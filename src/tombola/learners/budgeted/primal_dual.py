@@ -72,13 +72,18 @@ class PrimalDual(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write exponential weights of the totals, losses plus priced costs, into `mix`."""
+        """Write exponential weights of the totals, losses plus priced costs, into `mix`.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         write_exponential_weights(state.totals, state.primal_rate, mix)
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add loss plus priced cost of every action to its total; update the prices.
 
+        state: as returned by `init`, changed in place.
         round: of the play, from 1.
         played: share of each action in the play, shape (k,).
         losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].

@@ -85,6 +85,7 @@ class SerflingLP(BudgetedLearner):
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add a row (losses, costs of all actions) to the sums, in `state`.
 
+        state: as returned by `init`, changed in place.
         round: of the play, from 1.
         played: share of each action in the play, shape (k,).
         losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
@@ -95,6 +96,7 @@ class SerflingLP(BudgetedLearner):
     def needs_plan(state: _State, fits: Floats) -> bool:
         """Return whether the rows seen have grown by `growth` since the last plan.
 
+        state: as returned by `init`.
         fits: 1 for each affordable action, shape (k,).
         """
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
@@ -102,6 +104,7 @@ class SerflingLP(BudgetedLearner):
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP of the mean rows with the rate minus a margin, or play null.
 
+        state: as returned by `init`, changed in place.
         left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
         fits: 1 for each affordable action, shape (k,).
         rng: random generator of the learner.

@@ -119,7 +119,11 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the planned mix; ask for a new plan when an action reaches its limit."""
+        """Write the planned mix; ask for a new plan when an action reaches its limit.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         write_planned_mix(state, mix)
         for action in range(mix.size):
             state.chosen[action] += mix[action]
@@ -130,6 +134,7 @@ class ThriftyLP(BudgetedBanditLearner):
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Add loss and costs of the action played to its means, in `state`.
 
+        state: as returned by `init`, changed in place.
         round, action, probability: of the play; rounds count from 1, actions from 0.
         loss, costs: of the action; costs are scaled to [0, 1], shape (m,).
         """
@@ -140,6 +145,7 @@ class ThriftyLP(BudgetedBanditLearner):
     def needs_plan(state: _State, fits: Floats) -> bool:
         """Return whether a plan is due; if so, update the posterior in `state`.
 
+        state: as returned by `init`.
         fits: 1 for each affordable action, shape (k,).
         """
         if not plan_is_due(state, state.answered[0], fits):
@@ -151,6 +157,7 @@ class ThriftyLP(BudgetedBanditLearner):
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP of posterior means with bonuses for actions worth exploring.
 
+        state: as returned by `init`, changed in place.
         left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
         fits: 1 for each affordable action, shape (k,).
         rng: random generator of the learner.

@@ -106,13 +106,21 @@ class AdaHedge(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the exponential weights of the totals at the current rate into `mix`."""
+        """Write the exponential weights of the totals at the current rate into `mix`.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of all actions to the totals; update gap, rate and mix."""
+        """Add the losses of all actions to the totals; update gap, rate and mix.
+
+        state: as returned by `init`, changed in place.
+        losses: in [0, 1], of all actions, shape (k,).
+        """
         state.gap[0] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         state.rate[0] = state.kappa * adapted_rate(state.gap[0], losses.size)
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)

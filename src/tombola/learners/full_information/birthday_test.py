@@ -84,12 +84,20 @@ class BirthdayTest(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return action 0 until a loss has repeated, then the leader; probability 1."""
+        """Return action 0 until a loss has repeated, then the leader; probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         return leader(state.totals), 1.0
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Mark the loss of action 0 on the grid; after a repetition, add all losses."""
+        """Mark the loss of action 0 on the grid; after a repetition, add all losses.
+
+        state: as returned by `init`, changed in place.
+        losses: in [0, 1], of all actions, shape (k,).
+        """
         if state.fired[0] > 0.0:
             add_losses(state.totals, losses)
         elif fires(state.seen, state.grid, losses[0]):

@@ -48,9 +48,17 @@ class FixedAction(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the fixed action, and probability 1."""
+        """Return the fixed action, and probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         return int(state.action), 1.0
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Do nothing: this learner ignores feedback."""
+        """Do nothing: this learner ignores feedback.
+
+        state: as returned by `init`, left unchanged.
+        losses: in [0, 1], of all actions, shape (k,).
+        """

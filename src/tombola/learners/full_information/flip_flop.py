@@ -77,13 +77,21 @@ class FlipFlop(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the weights of the totals at the rate of the regime into `mix`."""
+        """Write the weights of the totals at the rate of the regime into `mix`.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of all actions to the totals; switch regimes if one ends."""
+        """Add the losses of all actions to the totals; switch regimes if one ends.
+
+        state: as returned by `init`, changed in place.
+        losses: in [0, 1], of all actions, shape (k,).
+        """
         regime = int(state.regime[0])
         state.gaps[regime] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         if _regime_ends(state.gaps, regime):

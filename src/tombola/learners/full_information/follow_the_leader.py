@@ -85,7 +85,11 @@ class FollowTheLeader(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the leader; its probability is 1 / number of leaders if ties are random."""
+        """Return the leader; its probability is 1 / number of leaders if ties are random.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         action, count = leader(state.totals), 1
         if state.random > 0.0:
             count = _count_leaders(state.totals, action)
@@ -100,7 +104,10 @@ class FollowTheLeader(Learner):
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of all actions, shape (k,), to the totals."""
+        """Add the losses of all actions, shape (k,), to the totals.
+
+        state: as returned by `init`, changed in place.
+        """
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:

@@ -98,12 +98,19 @@ class Hedge(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probabilities proportional to exp(-rate * total loss) into `mix`."""
+        """Write probabilities proportional to exp(-rate * total loss) into `mix`.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         write_exponential_weights(state.totals, state.rate, mix)
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of all actions, shape (k,), to the totals."""
+        """Add the losses of all actions, shape (k,), to the totals.
+
+        state: as returned by `init`, changed in place.
+        """
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:

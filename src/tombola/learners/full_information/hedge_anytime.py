@@ -44,13 +44,21 @@ class HedgeAnytime(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write exponential weights at the rate of the rows seen into `mix`."""
+        """Write exponential weights at the rate of the rows seen into `mix`.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         rate = 2.0 * math.sqrt(math.log(mix.size) / (1.0 + state.seen[0]))
         write_exponential_weights(state.totals, rate, mix)
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Count the row, and add the losses of all actions to the totals."""
+        """Count the row, and add the losses of all actions to the totals.
+
+        state: as returned by `init`, changed in place.
+        losses: in [0, 1], of all actions, shape (k,).
+        """
         state.seen[0] += 1.0
         add_losses(state.totals, losses)
 

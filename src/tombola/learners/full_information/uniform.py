@@ -34,10 +34,18 @@ class Uniform(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write 1/k for every action into `mix`."""
+        """Write 1/k for every action into `mix`.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         for action in range(mix.size):
             mix[action] = state.probability
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Do nothing: this learner ignores feedback."""
+        """Do nothing: this learner ignores feedback.
+
+        state: as returned by `init`, left unchanged.
+        losses: in [0, 1], of all actions, shape (k,).
+        """

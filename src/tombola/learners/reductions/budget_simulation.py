@@ -119,6 +119,7 @@ class BudgetSimulation(BudgetedLearner):
     def needs_plan(state: _State, fits: Floats) -> bool:
         """Return whether the next round begins a block.
 
+        state: as returned by `init`.
         fits: 1 for each affordable action, shape (k,).
         """
         following = int(state.counters[BLOCK]) + 1
@@ -127,6 +128,7 @@ class BudgetSimulation(BudgetedLearner):
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Train `base` at the rate minus its margin; keep its average mix for the block.
 
+        state: as returned by `init`, changed in place.
         left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
         fits: 1 for each affordable action, shape (k,).
         rng: random generator of the learner.
@@ -143,7 +145,11 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the mix of the block into `mix`; between blocks the null action."""
+        """Write the mix of the block into `mix`; between blocks the null action.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         state.counters[N_ACTED] += 1.0
         within = in_block(state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED])
         for action in range(mix.size):
@@ -155,6 +161,7 @@ class BudgetSimulation(BudgetedLearner):
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Store the row if its round is in a block; other rows are not trained on.
 
+        state: as returned by `init`, changed in place.
         round: of the play, from 1.
         played: share of each action in the play, shape (k,).
         losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].

@@ -212,17 +212,28 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the next action must be simulated: all were tried."""
+        """Return whether the next action must be simulated: all were tried.
+
+        state: as returned by `init`.
+        """
         return bool(state.planned[0] < 0.0 and least_tried_action(state.seen, state.chosen) < 0)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Simulate the base on draws from past losses; keep the action of its last round."""
+        """Simulate the base on draws from past losses; keep the action of its last round.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator.
+        """
         rounds = _simulation_length(state)
         state.planned[0], _ = _simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an untried action (probability 1) or the simulated one (NaN: unknown)."""
+        """Return an untried action (probability 1) or the simulated one (NaN: unknown).
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         action, probability = int(state.planned[0]), math.nan
         if action < 0:
             action, probability = least_tried_action(state.seen, state.chosen), 1.0
@@ -233,7 +244,11 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Store the loss in [0, 1] of the action played for later simulations."""
+        """Store the loss in [0, 1] of the action played for later simulations.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         _store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
@@ -265,7 +280,10 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether rounds have doubled or an action's losses grown by half."""
+        """Return whether rounds have doubled or an action's losses grown by half.
+
+        state: as returned by `init`.
+        """
         if least_tried_action(state.seen, state.chosen) >= 0:
             return False
         late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
@@ -274,7 +292,11 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return bool(late)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Simulate the base on past losses; keep its frequencies of the actions."""
+        """Simulate the base on past losses; keep its frequencies of the actions.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator.
+        """
         rounds = _simulation_length(state)
         _, plays = _simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
@@ -283,7 +305,11 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return a draw from the simulated frequencies, with its probability."""
+        """Return a draw from the simulated frequencies, with its probability.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         action, probability = least_tried_action(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)

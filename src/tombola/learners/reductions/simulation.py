@@ -126,14 +126,21 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the next round begins a block, or the rows kept have grown."""
+        """Return whether the next round begins a block, or the rows kept have grown.
+
+        state: as returned by `init`.
+        """
         if state.by_blocks == 0.0:
             return bool(state.counters[N_KEPT] >= state.counters[NEXT])
         following = int(state.counters[BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Train `base` on draws from the rows kept; its frequencies are the next mix."""
+        """Train `base` on draws from the rows kept; its frequencies are the next mix.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator.
+        """
         past = state.past[: int(state.counters[N_KEPT])]
         rounds = _begin_training(state)
         if past.shape[0] > 0:
@@ -144,7 +151,11 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the trained frequencies into `mix`; while waiting the free action."""
+        """Write the trained frequencies into `mix`; while waiting the free action.
+
+        state: as returned by `init`.
+        mix: output, the probability of every action, shape (k,).
+        """
         state.counters[N_ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
             state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED]
@@ -158,7 +169,12 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, losses: Floats) -> None:
-        """Keep the losses of all actions for training; drop rows outside blocks."""
+        """Keep the losses of all actions for training; drop rows outside blocks.
+
+        state: as returned by `init`, changed in place.
+        round: of the play, from 1.
+        losses: in [0, 1], of all actions, shape (k,).
+        """
         if state.discards == 1.0 and not in_any_block(
             state.starts, state.lengths, int(state.counters[BLOCK]), float(round)
         ):

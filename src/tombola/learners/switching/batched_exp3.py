@@ -73,11 +73,18 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the current block has ended."""
+        """Return whether the current block has ended.
+
+        state: as returned by `init`.
+        """
         return bool(state.left[0] == 0.0)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Draw the action of the next block by exponential weights of the totals."""
+        """Draw the action of the next block by exponential weights of the totals.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator.
+        """
         least = state.totals[argmin(state.totals)]
         state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
         state.weights[:] /= state.weights.sum()
@@ -86,13 +93,21 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the block, and the probability of its draw."""
+        """Return the action of the block, and the probability of its draw.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the total of the action played, in `state`."""
+        """Add loss / probability to the total of the action played, in `state`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

@@ -28,7 +28,11 @@ class BernsteinElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        """Return the smaller of Serfling's and the variance-based radius of a mean."""
+        """Return the smaller of Serfling's and the variance-based radius of a mean.
+
+        state: as returned by `init`.
+        action: its index.
+        """
         seen, level = state.seen[action], 0.5 * state.level
         variance = state.squares[action] / max(seen, 1.0)
         return min(

@@ -88,7 +88,11 @@ class BettingElimination(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Drop refuted actions; return the next active action, and probability 1."""
+        """Drop refuted actions; return the next active action, and probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         if state.left[0] > 1.0:
             _drop_inferior(state)
         if is_stage_over(state):
@@ -97,6 +101,10 @@ class BettingElimination(Learner):
 
     @staticmethod
     def observe(state: Any, action: int, probability: float, loss: float) -> None:
-        """Update the bets on the mean of `action` by its loss; ignore `probability`."""
+        """Update the bets on the mean of `action` by its loss; ignore `probability`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         if state.left[0] > 1.0:
             update_grid(state, action, loss)

@@ -112,7 +112,11 @@ class BlockUCB(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, and probability 1."""
+        """Return the action of the current block, and probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -127,6 +131,10 @@ class BlockUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

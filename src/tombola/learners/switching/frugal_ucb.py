@@ -118,7 +118,11 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, and probability 1."""
+        """Return the action of the current block, and probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         if state.left[0] == 0.0:
             action = most_promising(state, FRUGAL_TOLL, state.scale)
             state.current[0] = action
@@ -131,7 +135,11 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

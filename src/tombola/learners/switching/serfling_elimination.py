@@ -30,7 +30,11 @@ class SerflingElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        """Return Serfling's radius of the mean loss of an action, from its plays."""
+        """Return Serfling's radius of the mean loss of an action, from its plays.
+
+        state: as returned by `init`.
+        action: its index.
+        """
         return serfling_radius(state.seen[action], state.population, state.level)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

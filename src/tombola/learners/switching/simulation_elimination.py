@@ -86,7 +86,11 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the active action of this part of the block, and probability 1."""
+        """Return the active action of this part of the block, and probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         acted, first = int(state.acted[0]), int(state.first)
         state.acted[0] += 1.0
         if acted < first:
@@ -99,7 +103,11 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`."""
+        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         update_mean(state.seen, state.means, action, loss)
 
     def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:

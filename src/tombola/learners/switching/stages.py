@@ -121,7 +121,11 @@ class StagedElimination(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] to mean and variance of the action played."""
+        """Add the loss in [0, 1] to mean and variance of the action played.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         before = state.means[action]
         update_mean(state.seen, state.means, action, loss)
         state.squares[action] += (loss - before) * (loss - state.means[action])

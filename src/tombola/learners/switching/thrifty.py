@@ -283,7 +283,11 @@ class Thrifty(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current visit, and probability 1."""
+        """Return the action of the current visit, and probability 1.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         if state.left[0] == 0.0:
             action = _next_action(state) if state.seen.size > 1 else 0
             state.current[0] = action
@@ -298,7 +302,11 @@ class Thrifty(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] to its action's mean; charge it if it was exploration."""
+        """Add the loss in [0, 1] to its action's mean; charge it if it was exploration.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         add_loss(state, action, loss)
         state.exploration_budget[0] -= state.exploring[0] * loss
 

@@ -72,11 +72,18 @@ class TsallisSwitching(Learner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the current block has ended."""
+        """Return whether the current block has ended.
+
+        state: as returned by `init`.
+        """
         return bool(state.left[0] == 0.0)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Draw the action of the next block by the Tsallis-INF probabilities."""
+        """Draw the action of the next block by the Tsallis-INF probabilities.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator.
+        """
         state.blocks[0] += 1.0
         length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
         half_eta = math.sqrt(2.0 / state.blocks[0]) / length
@@ -88,13 +95,21 @@ class TsallisSwitching(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the block, and the probability of its draw."""
+        """Return the action of the block, and the probability of its draw.
+
+        state: as returned by `init`.
+        rng: random generator.
+        """
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the total of the action played, in `state`."""
+        """Add loss / probability to the total of the action played, in `state`.
+
+        state: as returned by `init`, changed in place.
+        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        """
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
