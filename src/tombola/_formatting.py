@@ -272,9 +272,12 @@ def _shell_quoted(text: str) -> str:
 
 
 class HtmlTable(NamedTuple):
-    """A table of texts: column names, rows, and a heading above it.
+    """A table of plain text for `html_block`, which escapes every text.
 
-    `total` is the number of rows if `rows` has only the first ones.
+    columns: names of the columns.
+    rows: cells of each row, one per column.
+    heading: text above the table; "" for none.
+    total: number of rows of the whole table, if `rows` has only the first ones; else None.
     """
 
     columns: Sequence[str]

@@ -59,7 +59,10 @@ def check_learner(learner: AnyLearner) -> list[str]:
 
 
 def check_frozen_dataclass(learner: Any) -> None:
-    """Raise LearnerError unless it is a frozen dataclass with a known `feedback`."""
+    """Raise LearnerError unless it is a frozen dataclass with a known `feedback`.
+
+    learner: an instance.
+    """
     feedback_type(learner)
     if not is_dataclass(learner):
         _fail(
@@ -82,7 +85,10 @@ def check_frozen_dataclass(learner: Any) -> None:
 
 
 def check_unknown_parameters(learner: Any) -> None:
-    """Raise LearnerError unless the constructor rejects unknown parameters."""
+    """Raise LearnerError unless the constructor rejects unknown parameters.
+
+    learner: an instance.
+    """
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
@@ -93,13 +99,19 @@ def check_unknown_parameters(learner: Any) -> None:
 
 
 def check_reproducible(learner: Any) -> None:
-    """Raise LearnerError unless the same seed gives the same play."""
+    """Raise LearnerError unless the same seed gives the same play.
+
+    learner: an instance.
+    """
     pool = _pool(learner, 1)
     _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
 def check_plain_python(learner: Any) -> None:
-    """Raise LearnerError unless compiled code and plain Python agree to the bit."""
+    """Raise LearnerError unless compiled code and plain Python agree to the bit.
+
+    learner: an instance.
+    """
     if not compiles():
         return
     for delay in (0, 4):
@@ -111,7 +123,10 @@ def check_plain_python(learner: Any) -> None:
 
 
 def check_session(learner: Any) -> None:
-    """Raise LearnerError unless a session acts as `play` with the same feedback."""
+    """Raise LearnerError unless a session acts as `play` with the same feedback.
+
+    learner: an instance.
+    """
     uneven = np.random.default_rng(5).integers(0, 9, ROUNDS)
     for delay in (0, 3, uneven):
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
@@ -127,7 +142,10 @@ def check_session(learner: Any) -> None:
 
 
 def check_workers(learner: Any) -> None:
-    """Raise LearnerError unless one and two workers give the same runs."""
+    """Raise LearnerError unless one and two workers give the same runs.
+
+    learner: an instance.
+    """
     pool = _pool(learner, 4)
     one, two = (
         compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
@@ -140,7 +158,10 @@ def check_workers(learner: Any) -> None:
 
 
 def check_unrevealed_feedback(learner: Any) -> None:
-    """Raise LearnerError unless actions depend on revealed feedback only."""
+    """Raise LearnerError unless actions depend on revealed feedback only.
+
+    learner: an instance.
+    """
     change = 30
     pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
     for delay in (0, 5):
@@ -158,6 +179,8 @@ def check_probabilities(learner: Any) -> None:
     """Raise LearnerError unless returned probabilities equal observed frequencies.
 
     NaN (no formula) is not checked.
+
+    learner: an instance.
     """
     if learner.plans:
         return
@@ -183,6 +206,8 @@ def check_late_feedback(learner: Any) -> None:
     """Raise LearnerError unless late feedback counts with its own probability.
 
     That is the probability of the action in the round of the feedback, not in the last round.
+
+    learner: an instance.
     """
     if feedback_type(learner) is not BanditFeedback or not learner.mixes or learner.plans:
         return
@@ -212,6 +237,8 @@ def check_degenerate_pools(learner: Any) -> None:
     """Raise LearnerError unless actions and probabilities are valid on odd pools.
 
     These have one action, one row, constant losses, or ties.
+
+    learner: an instance.
     """
     for pool in _degenerate_pools(learner):
         for delay in (0, 2, pool.rows):
@@ -232,7 +259,10 @@ def check_degenerate_pools(learner: Any) -> None:
 
 
 def check_mixes(learner: Any) -> None:
-    """Raise LearnerError unless every mix is non-negative and sums to 1."""
+    """Raise LearnerError unless every mix is non-negative and sums to 1.
+
+    learner: an instance.
+    """
     if isinstance(learner, LabelLearner):
         return
     _, mixes = _play_rounds(learner, rounds=ROUNDS)
@@ -242,7 +272,10 @@ def check_mixes(learner: Any) -> None:
 
 
 def check_save_and_load(learner: Any) -> None:
-    """Raise LearnerError unless a saved and loaded session continues unchanged."""
+    """Raise LearnerError unless a saved and loaded session continues unchanged.
+
+    learner: an instance.
+    """
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]

@@ -67,7 +67,10 @@ class RandomOrder(OrderModel):
     exchangeable: ClassVar[bool] = True
 
     def arrange(self, rows: int, rng: RngState) -> Order:
-        """Return all row indices, shuffled uniformly by `rng`."""
+        """Return all row indices, shuffled uniformly by `rng`.
+
+        rows: number of rows.
+        """
         return random_order(rows, rng)
 
 

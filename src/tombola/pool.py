@@ -26,6 +26,7 @@ class Pool:
         (`tombola.policies`) use them.
     kind: "losses" (lower is better) or "scores" (higher is better). A data frame needs it, because its column names do
         not state the direction; it keeps its column names, and its index as ids. An array holds losses by default.
+    feature_names: names of the columns of `features`.
 
     >>> pool = Pool([[0.0, 1.0], [0.5, 0.0]], actions=["weak", "strong"])
     >>> pool

@@ -250,7 +250,10 @@ class Routing:
 
 
 def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
-    """Return the reason why features are not used, as a sentence; None if they are."""
+    """Return the reason why features are not used, as a sentence; None if they are.
+
+    table, request: the table with features, and the parameters of the comparison.
+    """
     if request.has_budget and request.delay(table) != 0:
         return "features are not used: routing under a budget needs the losses of a row before the next one"
     if request.conditions.switching_price > 0:

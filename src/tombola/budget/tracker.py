@@ -34,19 +34,21 @@ _MIX_TOLERANCE = 1e-6
 class BudgetTracker(NamedTuple):
     """Balance and limits of a budget in play, in ticks.
 
-    Kernels change its arrays in place.
-    A tick is a power of two of a cost unit, so that sums of ticks are exact (see `tombola.budget.budget`).
+    Kernels change its arrays in place. A tick is a cost unit over a power of two, so that sums of ticks are exact. In
+    the common scale, costs are in [0, 1] and every resource has the same budget per round.
 
-    amounts, spent, reserved: ticks, shape (resources,).
-    worst, largest: worst costs in ticks, shape (actions, resources), and their maximum per resource.
-    worst_costs: worst costs in their own units, shape (actions, resources).
+    amounts, spent: budget, and costs of rounds with feedback, in ticks, shape (resources,).
+    reserved: worst costs of the plays whose feedback is still to come, in ticks, shape (resources,).
+    worst: largest possible cost of each action, in ticks, shape (actions, resources).
+    largest: maximum of `worst` per resource, shape (resources,).
+    worst_costs: as `worst`, in cost units.
     unit_ticks, scale: factors from cost units to ticks and to the common scale, shape (resources,).
     fits: 1 for each action that is affordable now, else 0.
     flags: indexed by STOPPED (null action for good), CLOSED (null action for now) and AMPLE (every mix fits).
     null: index of the null action.
     slack: relative rounding error of fluid costs.
     strict: whether the stop rule is "strict".
-    fluid: whether every action is played with its share of the mix.
+    fluid: whether a round charges the mean cost of its mix (all actions, by probability) instead of one action drawn.
     """
 
     amounts: Floats
@@ -67,6 +69,8 @@ class BudgetTracker(NamedTuple):
 
 def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, float]:
     """Return a tracker with nothing spent, and the rate of the common scale.
+
+    The rate is the budget per round when costs are scaled to [0, 1], the same for every resource.
 
     budget_run: resolved budget and stop rule.
     horizon: number of rounds.
@@ -118,7 +122,7 @@ def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
 def remaining(tracker: BudgetTracker) -> Floats:
     """Return the unspent amounts of a tracker in common scale, shape (resources,).
 
-    Infinite for resources that do not bind. Reservations are not deducted.
+    In common scale costs are in [0, 1]. Infinite for resources that do not bind. Reservations are not deducted.
     """
     left = (tracker.amounts - tracker.spent) / tracker.unit_ticks * tracker.scale
     return np.where(tracker.scale > 0, left, np.inf)

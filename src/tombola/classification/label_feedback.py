@@ -75,11 +75,17 @@ class LabelFeedback(FeedbackModel):
         return self.features
 
     def workspace(self, ring: int) -> Any:
-        """Raise AssertionError: learners of labels have predictors, not kernels."""
+        """Raise AssertionError on every call: learners of labels have no kernels.
+
+        They act and learn by `live_kernels`; the engine never calls this method for them.
+        """
         raise AssertionError("learners of labels have predictors, not players")
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Raise AssertionError: learners of labels have predictors, not kernels."""
+        """Raise AssertionError on every call: learners of labels have no kernels.
+
+        They act and learn by `live_kernels`; the engine never calls this method for them.
+        """
         raise AssertionError("learners of labels have predictors, not players")
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:

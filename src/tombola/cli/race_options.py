@@ -13,7 +13,8 @@ from tombola.cli.options import LiveSeed
 if TYPE_CHECKING:
     from tombola.racing import RaceSettings
 
-# Function from candidate names to settings, with the options of the command line filled in.
+# Function `make(candidates, **replaced) -> RaceSettings` with the options of the command line filled in; the caller
+# adds the names of the candidates; keyword arguments such as kind and range replace options.
 MakeSettings: TypeAlias = "Callable[..., RaceSettings]"
 
 _Level = Annotated[float, typer.Option(help="Probability that the answer may be wrong.")]

@@ -359,7 +359,7 @@ def _typical_values(mean: float, deviation: float | None, rows: int) -> Floats:
 
 
 class Point(NamedTuple):
-    """A point of a running mean, in the units of the statement.
+    """Running mean and its interval after some rows, in the units of the statement.
 
     rows: number of rows so far.
     mean: their sample mean.
@@ -408,10 +408,10 @@ class RunningMean:
         return tuple(round(one.to_units(one.threshold), 12) for one in self.statement.inequalities)
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Add rows and append one point.
+        """Add rows to the mean, and append its new value and interval to `points`.
 
-        rows: columns of cells by name.
-        strata: the stratum of each row, for a list in strata.
+        rows: the cells of the new rows by column name, all of the same length.
+        strata: sequence with the name of the stratum of each row; None for one list.
         """
         inequality = self.statement.inequalities[0]
         values = inequality.values(rows)

@@ -194,7 +194,11 @@ class Betting(Confidence):
 
     @staticmethod
     def update_state(state: BettingGrid, action: int, value: float) -> None:
-        """Bet on one value in [0, 1] of an action; drop refuted means from its grid."""
+        """Bet on one value in [0, 1] of an action; drop refuted means from its grid.
+
+        state: of all actions, changed in place.
+        action: its index.
+        """
         update_grid(state, action, value)
 
 

@@ -107,7 +107,11 @@ class EProcess(OnlineStatistic):
 
     @staticmethod
     def update_state(state: _EProcessState, action: int, value: float) -> None:
-        """Bet on one value in [0, 1] of an action, and multiply its wealth."""
+        """Bet on one value in [0, 1] of an action, and multiply its wealth.
+
+        state: of all actions, changed in place.
+        action: its index.
+        """
         n, total = state.counts[action], state.total[action]
         variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
         if state.mirrored > 0.0:

@@ -128,7 +128,7 @@ class FeedbackModel(ABC):
 
     An outcome is the feedback of one round. It has three forms: the keyword arguments of `Session.observe`, the encoded
     outcome (a tuple of floats), and the entry of `Session.outcomes`. A workspace is the named tuple of scratch arrays
-    that the kernels share.
+    that the kernels share. Subclasses implement the abstract methods, one subclass per kind of feedback.
 
     actions, horizon: number of actions and of rounds.
     full_feedback: whether an outcome has the losses of all actions.
@@ -226,7 +226,10 @@ class FeedbackModel(ABC):
         return ()
 
     def init(self, learner: Any) -> Any:
-        """Return the state of a learner before the first round, a named tuple."""
+        """Return the state of a learner before the first round, a named tuple.
+
+        learner: an instance; the state is the one that its method `init` returns.
+        """
         return learner.init(actions=self.actions, horizon=self.horizon)
 
     @abstractmethod
@@ -241,11 +244,14 @@ class FeedbackModel(ABC):
         """Return the kernels of the loop and of the live kernels, by global name.
 
         The names are those that `tombola.engine.loop` and the live kernels call, such as `reveal`, `pauses` and `turn`.
+
+        learner: an instance.
         """
 
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
         """Call the learner's `plan` with its state, in plain Python.
 
+        learner: an instance.
         state, rng: of the learner, changed in place.
         workspace: as returned by `workspace`, of the learner in play.
         """
@@ -255,12 +261,14 @@ class FeedbackModel(ABC):
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         """Return the kernels that play one round at a time, for a new play.
 
+        learner: an instance.
         rng: random generator of the learner.
         """
 
     def step_runner(self, learner: Any, rng: RngState) -> StepRunner:
         """Return a `StepRunner` that plays the learner without a ticket table.
 
+        learner: an instance.
         rng: random generator of the learner, changed in place.
         """
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)

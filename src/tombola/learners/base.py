@@ -185,7 +185,10 @@ class MixedLearner(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Raise AssertionError: the engine draws the action from `mix` instead."""
+        """Raise AssertionError on every call: the engine draws the action from `mix`.
+
+        The engine never calls it. Parameters as in `Learner`.
+        """
         raise AssertionError("the engine draws the action of a MixedLearner from its mix")
 
     @property

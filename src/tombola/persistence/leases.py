@@ -36,7 +36,7 @@ class Lease(NamedTuple):
     tickets: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the value of the lease event, as plain data."""
+        """Return the value of the lease event: a dict of the fields, for JSON."""
         return {**self._asdict(), "tickets": list(self.tickets)}
 
 
@@ -90,7 +90,7 @@ class LeaseTable:
         return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
 
     def add(self, lease: Lease) -> None:
-        """Store a lease made by `new`."""
+        """Store a lease made by `new`; it becomes the last one of its tickets."""
         self.by_request[lease.request] = lease
         self.by_ticket.update(dict.fromkeys(lease.tickets, lease))
         self._latest = lease.time
@@ -98,7 +98,8 @@ class LeaseTable:
     def replay(self, ticket: Any, value: Any, issued: Container[int]) -> None:
         """Add the lease of an event; ValueError if it is malformed.
 
-        ticket, value: key and value of the event.
+        ticket: key of the event, the first ticket of the lease.
+        value: of the event, as returned by `Lease.to_json`.
         issued: the tickets issued so far; a lease may not name others.
         """
         if not (type(value) is dict and value.keys() == {"request", "worker", "time", "tickets"}):

@@ -29,7 +29,7 @@ from tombola.racing.strata import Strata
 from tombola.readers.cells import RowList
 from tombola.readers.names import without_kind_word
 
-# SQL that creates the view `answers` in the file, for people who open it with SQLite tools.
+# SQL statements, one per view of a race file; the only view is `answers`, for people who open the file with SQLite.
 VIEWS = (
     """CREATE VIEW answers AS
         SELECT key AS ticket, json_extract(value, '$.loss') AS loss, json_extract(value, '$.cost') AS cost,

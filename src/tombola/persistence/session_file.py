@@ -77,7 +77,8 @@ _FEATURE_ROWS = 400
 # Name of the null action that a budget adds: it leaves the row alone, costs nothing and has loss 1.
 _NULL = "null"
 
-# SQL that creates the view `tickets` (with outcomes) in the file, for people who open it with SQLite tools.
+# SQL statements, one per view of a session file; the only view is `tickets` with their outcomes, for people who open
+# the file with SQLite.
 VIEWS = (
     """CREATE VIEW tickets AS
         SELECT ticket.key AS ticket, pool.id, names.value AS action, json_extract(ticket.value, '$[1]') AS probability,
@@ -113,6 +114,9 @@ class SessionFile(ProcessBound):
 
     Made by `SessionFile.start` or `SessionFile.open`; a context manager that closes the file. `next` issues tickets,
     `record` takes their outcomes.
+
+    log: the open event log of the file.
+    learner: as stored in the file, with its parameters.
 
     >>> import tempfile
     >>> from tombola import UCB1

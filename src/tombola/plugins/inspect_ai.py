@@ -160,7 +160,10 @@ class EarlyStoppingRace:
 
 
 def candidate_of(state: TaskState) -> str:
-    """Return the candidate of the sample that a solver works on, from its metadata."""
+    """Return the candidate of the sample that a solver works on, from its metadata.
+
+    state: state of the sample, as inspect_ai passes it to a solver.
+    """
     return str(state.metadata[CANDIDATE_KEY])
 
 

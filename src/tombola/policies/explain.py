@@ -38,7 +38,8 @@ class Importance(NamedTuple):
 def block_means(trace: RoutedTrace) -> Floats:
     """Return the mean loss of the unguarded router in each block.
 
-    It is the learning curve at the starts of the blocks; shape (blocks,).
+    A block is the rounds between two trainings; shape (blocks,). The router chooses actions by features; unguarded
+    means as if it had played every round. The result is the learning curve of the router, in [0, 1].
 
     trace: of `Routed.play` with a constant delay.
     """

@@ -33,6 +33,8 @@ CAPITAL, GAIN, SQUARES, ACCOUNT, PENDING = 0, 1, 2, 3, 4
 class Stakes(NamedTuple):
     """Hold the accounts of the guard, round by round; each field has shape (T,).
 
+    An account is the number of rows that routing by features may still lose against the safe learner.
+
     probabilities: of playing the router.
     capital: rows at risk before the round.
     reserve: the second account, for the limit `worst`, less the stakes of rows not yet known; infinite without it.
@@ -47,7 +49,7 @@ class Stakes(NamedTuple):
 class Guard:
     """Limit the cost of a router: `risk` rows on average, `worst` rows at most.
 
-    The cost is the loss above that of a safe learner, which ignores features.
+    A router chooses actions by features. Its cost is the loss above that of a safe learner, which ignores features.
 
     risk: rows at risk, averaged over the guard's draws.
     worst: rows that routing may cost on every order; None for no such limit.

@@ -55,6 +55,8 @@ _LOGGED = 4
 class RouterState(NamedTuple):
     """Hold the capital of the guard and the model in use.
 
+    The model (router) chooses actions by features; the guard limits its loss above that of the safe learner.
+
     capital: rows that the guard may still risk.
     answered: rows with an outcome.
     trained_on: rows of the last training, 0 before it.
@@ -139,12 +141,13 @@ class RoutedFeedback(FeatureRows, FullFeedback):
 
     @property
     def n_decision(self) -> int:
-        """The number of cells that record a decision of the router."""
+        """The number of cells of a ticket that record a decision of the router."""
         return DECISION_WIDTH
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         """Return the kernels of a new `LiveRouter`, for one round at a time.
 
+        learner: a `Routed`.
         rng: random generator of the learner.
         """
         router = LiveRouter(learner, self, rng)

@@ -196,7 +196,9 @@ class Routed:
 class Block:
     """Hold one training, and the rows for which its router is in use.
 
-    start: rows with known losses when the models are trained; `end`: at the next training.
+    A router is a model that chooses an action by the features of a row.
+
+    start, end: number of rows with known losses at this training and at the next one.
     model: name of the best model; None if none beats the best fixed action, so that there is no router.
     out_of_bag_loss: mean loss of the model on its training rows, by parts that did not see them.
     """
@@ -211,12 +213,14 @@ class Block:
 class RoutedTrace:
     """Trace of one pass of `Routed` over a list: safe learner, router and guard.
 
+    The router chooses actions by features, the safe learner without them. The guard draws which of the two plays, to
+    limit the loss above that of the safe learner; the unguarded router is the router as if it played every round.
     `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
 
     order: row number of each round.
     losses: of all actions, in the order of play, rounds x actions.
     safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
-    stakes: probability of the router in each round, with the accounts of the guard.
+    stakes: probability of playing the router in each round, and the rows that the guard could still risk.
     routed: True in the rounds in which the router was played, shape (rounds,).
     blocks: the trainings; empty if the delay is not constant.
     """
@@ -236,7 +240,7 @@ class RoutedTrace:
 
     @cached_property
     def router_losses(self) -> Floats:
-        """The losses of the unguarded router, round by round, shape (rounds,)."""
+        """The losses of the router as if it played every round, shape (rounds,)."""
         return self.losses[np.arange(len(self.losses)), self.router_actions]
 
     @property
@@ -246,7 +250,7 @@ class RoutedTrace:
 
     @property
     def router_loss(self) -> float:
-        """The total loss of the unguarded router over the list."""
+        """The total loss of the router over the list, as if it played every round."""
         return float(self.router_losses.sum())
 
     @property

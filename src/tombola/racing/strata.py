@@ -81,6 +81,7 @@ class Strata(NamedTuple):
     def from_json(cls, data: dict[str, Any] | None, rows: int) -> "Strata | None":
         """Return the strata from the output of `to_json`; None from None.
 
+        data: plain data, or None.
         rows: number of rows of the list.
         """
         if data is None:

@@ -222,7 +222,10 @@ def _true_order(totals: Floats, slack: float) -> "np.typing.NDArray[np.bool_]":
 
 
 class Forecast(NamedTuple):
-    """Rows that a rule still needs: their mean, and the ends of a 90 % range."""
+    """Rows that a rule still needs: their mean, and the ends of a 90 % range.
+
+    mean, low, high: numbers of rows.
+    """
 
     mean: int
     low: int

@@ -21,7 +21,11 @@ class Band(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A dashed reference curve through (x, y): a bound or an exact value."""
+    """A dashed reference curve through (x, y): a bound or an exact value.
+
+    name: shown beside the curve.
+    x, y: coordinates of its points, arrays of the same length, in data units.
+    """
 
     name: str
     x: Floats
@@ -29,7 +33,7 @@ class Line(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A single point at (x, y), with its name as tooltip."""
+    """A single point at (x, y), in data units, with its name as tooltip."""
 
     name: str
     x: float
@@ -40,6 +44,7 @@ class Point(NamedTuple):
 class Chart:
     """Curves and points on linear or logarithmic axes, as data; `draw_chart` draws it.
 
+    title, x_label, y_label: text above the chart and along its axes.
     bands, lines, points: measured curves, reference curves, single points.
     log_x, log_y: whether the axis is logarithmic.
     alt: description for readers who do not see the chart; "" for the title.

@@ -9,7 +9,9 @@ from tombola.report.page import draw_for_page, render
 class TextTable(NamedTuple):
     """A table of text cells with a heading.
 
-    columns: names of the columns; each row has a cell for each.
+    heading: text above the table.
+    columns: names of the columns.
+    rows: plain text cells of each row, one per column.
     """
 
     heading: str

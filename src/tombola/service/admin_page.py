@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 async def show_admin(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the HTML page of admins: files with their state, and owners of tokens."""
+    """Return the HTML page of admins: files with their state, and owners of tokens.
+
+    service, request: the service with its files, and the HTTP request.
+    identity: name and role of the caller.
+    """
     return _admin_page(service, identity)
 
 
@@ -37,6 +41,9 @@ async def pause_file(service: "Service", request: Request, identity: Identity) -
     """Pause the file named in the path if the form says paused=yes, else resume it.
 
     Redirects to the page of admins.
+
+    service, request: the service with its files, and the HTTP request.
+    identity: name and role of the caller.
     """
     hosted = service.hosted_at(request)
     hosted.pause(paused=(await read_form(request)).get("paused") == "yes")
@@ -47,6 +54,9 @@ async def add_token(service: "Service", request: Request, identity: Identity) ->
     """Create a token for the name and role of the form, and return the page with it.
 
     The token is shown on this page only; just its hash is stored.
+
+    service, request: the service with its files, and the HTTP request.
+    identity: name and role of the caller.
     """
     fields = await read_form(request)
     name = parsing.text("name", fields.get("name"), MAX_NAME_LENGTH)
@@ -58,6 +68,9 @@ async def remove_token(service: "Service", request: Request, identity: Identity)
     """Remove the token of the name in the form; redirect to the page of admins.
 
     An unknown name is ignored. The last admin cannot be removed: 422.
+
+    service, request: the service with its files, and the HTTP request.
+    identity: name and role of the caller.
     """
     name = parsing.text("name", (await read_form(request)).get("name"), MAX_NAME_LENGTH)
     await service.call(service.tokens.remove, name)

@@ -42,6 +42,9 @@ class IssuedCalls(NamedTuple):
     """Calls of a race to make, and whether the race is done.
 
     No call and not done: other answers must come first.
+
+    calls: to be made now; a call is a candidate to evaluate on a row.
+    done: whether the race has ended.
     """
 
     calls: list[Call]

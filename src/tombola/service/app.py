@@ -94,7 +94,10 @@ class Service:
         return _named(self.races, request, "race")
 
     def hosted_at(self, request: Request) -> Hosted[Any]:
-        """Return the session or race named in the path; ProblemError 404 if unknown."""
+        """Return the session or race named in the path; ProblemError 404 if unknown.
+
+        request: HTTP request with the name in its path.
+        """
         return _named({**self.sessions, **self.races}, request, "session or race")
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -111,6 +111,7 @@ def seconds(owner: str, value: Any) -> float:
     """Return a number of seconds in [0, MAX_SECONDS]; else raise ProblemError 422.
 
     owner: named in the error message.
+    value: parsed JSON.
     """
     if type(value) not in (int, float) or not 0 <= value <= MAX_SECONDS:
         raise invalid(owner, f"seconds in 0..{MAX_SECONDS:.0f}", f"{value!r:.100}", "change it")
@@ -121,6 +122,8 @@ def text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
     """Return a text of 1 to `most` printable characters; else ProblemError 422.
 
     owner: named in the error message.
+    value: parsed JSON.
+    most: largest number of characters.
     """
     if type(value) is not str or not 1 <= len(value) <= most or not value.isprintable():
         raise invalid(owner, f"1 to {most} printable characters", f"{value!r:.100}", "change it")

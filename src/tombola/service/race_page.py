@@ -22,7 +22,11 @@ _LISTED_CANDIDATES = 50
 
 
 async def show_race(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the HTML page of the race named in the path: verdict, standings, calls."""
+    """Return the HTML page of the race named in the path: verdict, standings, calls.
+
+    service, request: the service with its files, and the HTTP request.
+    identity: name and role of the caller.
+    """
     hosted = service.race(request)
     now = await hosted.cached("page", lambda: _race_view(hosted.file))
     return page(
@@ -31,7 +35,11 @@ async def show_race(service: "Service", request: Request, identity: Identity) ->
 
 
 async def show_race_progress(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return the changing part of a race page as HTML; the script of the page reloads it."""
+    """Return the changing part of a race page as HTML; the script of the page reloads it.
+
+    service, request: the service with its files, and the HTTP request.
+    identity: name and role of the caller.
+    """
     hosted = service.race(request)
     now = await hosted.cached("page", lambda: _race_view(hosted.file))
     return page("race_progress.html", **now)

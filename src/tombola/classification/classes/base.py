@@ -44,7 +44,7 @@ class OnlineERM(Protocol):
 class HypothesisClass(ABC):
     """Base class of hypothesis classes: functions from features to labels 0 and 1.
 
-    Subclasses are frozen dataclasses.
+    Subclasses are frozen dataclasses; they implement `vc` and `online_erm`.
 
     ties: tie rules that the class supports: which of several hypotheses of smallest error predicts.
     """

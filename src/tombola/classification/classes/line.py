@@ -27,6 +27,9 @@ from tombola.rng import new_rng
 class LineClass(HypothesisClass):
     """Base class of labellings that switch a few times along one feature.
 
+    A subclass implements `switches`, the largest number of switches.
+
+    ties: tie rules that the class supports, all four: which of several hypotheses of smallest error predicts.
     entries: number of labels that may come first, before all switches: 1 for label 0 only, 2 for both.
     """
 

@@ -109,7 +109,7 @@ class KLUCB(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action with the smallest index, untried ones first; probability 1.
+        """Return the action with the smallest KL-UCB index (untried first); probability 1.
 
         state: as returned by `init`.
         rng: random generator.

@@ -89,12 +89,18 @@ class Interleaved(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Raise AssertionError: `kernels` builds the kernel from that of the base."""
+        """Raise AssertionError on every call: use the kernel `act` of `kernels` instead.
+
+        That kernel calls `act` of the base learner on the copy whose turn it is; the engine never calls this method.
+        """
         raise AssertionError("Interleaved acts through the kernels of its base")
 
     @staticmethod
     def observe(state: Any, round: int, losses: Floats) -> None:
-        """Raise AssertionError: `kernels` builds the kernel from that of the base."""
+        """Raise AssertionError on every call: use the kernel `observe` of `kernels`.
+
+        That kernel passes the losses to the copy that played the round; the engine never calls this method.
+        """
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

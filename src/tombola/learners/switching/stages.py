@@ -116,7 +116,10 @@ class StagedElimination(Learner):
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Raise AssertionError: `kernels` builds the kernel `act` from `radius`."""
+        """Raise AssertionError on every call: use the kernel `act` of `kernels`.
+
+        That kernel is built from `radius` of the subclass; the engine never calls this method.
+        """
         raise AssertionError("a learner by stages acts through its kernels")
 
     @staticmethod

@@ -76,7 +76,11 @@ class AlwaysNull(BudgetedLearner):
 
     @staticmethod
     def mix(state: _NullState, mix: Floats) -> None:
-        """Write probability 1 for the null action into `mix`, 0 for the others."""
+        """Write probability 1 for the null action into `mix`, 0 for the others.
+
+        state: as returned by `init`.
+        mix: output, shape (k,).
+        """
         for action in range(mix.size):
             mix[action] = 1.0 if action == int(state.null) else 0.0
 
@@ -84,6 +88,7 @@ class AlwaysNull(BudgetedLearner):
     def observe(state: _NullState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Ignore the feedback of a round: the learner never changes.
 
+        state: as returned by `init`, left unchanged.
         round: of the play, from 1.
         played: share of each action in the play, shape (k,).
         losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].

@@ -51,6 +51,8 @@ ROUNDING_SLACK = 1e-9
 def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) -> float:
     """Bet on the next difference of one bettor; return its total wealth.
 
+    A bettor is an e-process against one null hypothesis; its wealth is split over strategies.
+
     state: an `EliminationState`, changed in place.
     bettor: row of `state.wealth`, which has one column per strategy.
     lead: sum of the differences before this row.
@@ -193,7 +195,7 @@ def _kelly(edge: float, variance: float) -> float:
 
 
 def total_wealth(wealth: Any) -> float:
-    """Return the total wealth of one bettor.
+    """Return the total wealth of one bettor (e-process), the sum over strategies.
 
     wealth: of its strategies, shape (strategies,).
     """

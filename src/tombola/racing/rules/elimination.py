@@ -242,7 +242,7 @@ class Elimination(ABC):
     def variance(self, bettor: int) -> float:
         """Return the empirical variance of the differences that a bettor has seen.
 
-        bettor: row of `state.wealth`.
+        bettor: row of `state.wealth`; a bettor is the e-process of one comparison of candidates.
         """
         return float(self.state.squared_residuals[bettor] / max(self.state.n_bets[bettor], 1.0))
 

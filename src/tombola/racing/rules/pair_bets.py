@@ -34,6 +34,7 @@ _MIN_SHARE = 1e-12
 def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Floats:
     """Return the initial wealth of a bettor by strategy; sums to 1.
 
+    A bettor is an e-process that compares two candidates.
     There are 4 strategies on a list, and 5 for rows that are a sample: the fifth aims at the last row.
 
     population: number of rows of the list, or infinite for a sample.

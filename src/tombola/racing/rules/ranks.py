@@ -45,7 +45,10 @@ class Ranks(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: one bettor per ordered pair of candidates."""
+        """Return the first state: one bettor per ordered pair of candidates.
+
+        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
+        """
         k, threshold = self.candidates, n_pairs(self.candidates) / self.level
         state = self.initial_state(
             bettors=k * k,

@@ -64,7 +64,10 @@ class Top(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: one bettor per set of `top` candidates, or per pair."""
+        """Return the first state: one bettor per set of `top` candidates, or per pair.
+
+        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
+        """
         k, sets = self.candidates, math.comb(self.candidates, self.top)
         uses_pairs = sets > _MAX_SETS
         sets = min(sets, _MAX_SETS)

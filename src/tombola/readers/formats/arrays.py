@@ -134,6 +134,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
 def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
     """Read an array in memory, shape (rows, actions).
 
+    values: array or nested lists of numbers.
     source: named in messages.
     options: kind of the numbers, and roles of columns, that the user stated.
     """
