@@ -8,7 +8,8 @@ from tombola import __version__
 from tombola.bounds.sources import PAPER, bound_source
 from tombola.errors import ParameterError
 
-# BibTeX entries; the same facts are in CITATION.cff. The title is that of the proceedings: the preprint has no hyphen.
+# BibTeX entry of the paper; the same facts are in CITATION.cff. The title is that of the proceedings: the preprint has
+# no hyphen.
 PAPER_ENTRY = """@inproceedings{bernasconi2025random,
   title = {Online Learning in the Random-Order Model},
   author = {Bernasconi, Martino and Celli, Andrea and Colini Baldeschi, Riccardo and Fusco, Federico and
@@ -21,6 +22,7 @@ PAPER_ENTRY = """@inproceedings{bernasconi2025random,
   year = {2025},
   url = {https://proceedings.mlr.press/v267/bernasconi25b.html},
 }"""
+# BibTeX entry of this software, with the installed version.
 SOFTWARE_ENTRY = f"""@software{{tombola,
   title = {{tombola: learn over a finite pool drawn in random order}},
   author = {{{{the tombola authors}}}},

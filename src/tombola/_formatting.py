@@ -100,6 +100,7 @@ def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
     """Format rows as CSV, safe to open in a spreadsheet.
 
     rows: cells of each row; they are converted to text. One that a spreadsheet would evaluate gets an apostrophe.
+    delimiter: one character between cells.
 
     >>> csv_text([["a", "=b"], [1, None]]).splitlines()
     ["a,'=b", '1,']

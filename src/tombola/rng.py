@@ -107,6 +107,7 @@ def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
 
     order: row indices, shape (rows,); order[:start] is the permutation so far.
     start, stop: number of rows before and after.
+    rng: random generator, changed in place.
     """
     for t in range(start, stop):
         swap = integers(rng, t + 1)
@@ -115,7 +116,11 @@ def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
 
 
 def iid_indices(order: Order, rows: int, rng: RngState) -> None:
-    """Fill `order` in place with independent uniform draws from 0..rows-1; a kernel."""
+    """Fill `order` in place with independent uniform draws from 0..rows-1; a kernel.
+
+    order: output, row indices; its length is the number of draws.
+    rng: random generator, changed in place.
+    """
     for t in range(order.size):
         order[t] = integers(rng, rows)
 

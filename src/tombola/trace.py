@@ -230,6 +230,7 @@ def best_each_round(pool: Pool, order: Order) -> Floats:
 
     The result has shape (rounds,).
 
+    pool: with the losses.
     order: row of each round.
 
     >>> best_each_round(Pool([[1, 0], [0, 1]]), np.array([0, 1], np.uint32)).tolist()

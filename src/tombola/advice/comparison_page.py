@@ -25,7 +25,11 @@ _BUDGET_AXIS_MARGIN = 1.25
 
 
 class Picture(NamedTuple):
-    """A chart of the page, with its heading above and a caption on how to read it."""
+    """A chart of the page, with its heading above and a caption on how to read it.
+
+    heading, caption: plain text.
+    chart: the data to draw.
+    """
 
     heading: str
     caption: str
@@ -88,6 +92,8 @@ def ranking_cells(row: RankingRow, report: CompareReport) -> dict[str, str]:
 
     Keys are the fields of `RankingRow`. `spent` is empty without a budget, `rank` for the random fixed action,
     `above_first` for the first learner. Values are in the unit of the table.
+
+    row, report: a row of the ranking, and the result of the comparison that it belongs to.
     """
     scale = report.regret_scale
     return {

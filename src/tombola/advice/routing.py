@@ -220,7 +220,10 @@ class Routing:
         return f"{format_estimate(gain)} {'more' if self.units.scores else 'less'}"
 
     def mean(self, row: _RoutingRow) -> Estimate:
-        """Return the mean of one of `rows`, in the unit of the table."""
+        """Return the mean of one of `rows`, in the unit of the table.
+
+        row: one of `rows`, the router or a reference such as the best fixed action.
+        """
         return mean_in_units(row.mean_loss, self.units)
 
     def _mean_text(self, row: _RoutingRow) -> str:

@@ -59,7 +59,10 @@ class Summary(NamedTuple):
 
 
 def summarise(report: "CompareReport") -> Summary:
-    """Return the result of a comparison in sentences."""
+    """Return the result of a comparison in sentences.
+
+    report: result of the comparison.
+    """
     pool = report.pool
     return Summary(
         table=f"{report.name}: {plural(pool.rows, 'row')}, {plural(pool.k, 'action')}, {report.table.direction}.",
@@ -315,7 +318,11 @@ def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> flo
 
 
 def mean_in_units(mean_loss: Estimate, units: Units) -> Estimate:
-    """Convert the estimate of a mean loss to the unit of a table."""
+    """Convert the estimate of a mean loss to the unit of a table.
+
+    mean_loss: estimate in [0, 1].
+    units: range and direction of the values of the table.
+    """
     return mean_loss.linear(-units.gap(1.0) if units.scores else units.gap(1.0), units.number(0.0))
 
 

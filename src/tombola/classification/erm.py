@@ -57,7 +57,10 @@ class ERM(LabelLearner):
         return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:
-        """Return a regret bound in mistakes; None if the VC dimension is unknown."""
+        """Return a regret bound in mistakes; None if the VC dimension is unknown.
+
+        horizon: number of rounds.
+        """
         vc = self.hypotheses.vc
         return None if vc is None else bounds.erm(horizon, vc)
 

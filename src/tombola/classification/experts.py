@@ -49,7 +49,10 @@ class Experts(LabelLearner):
         )
 
     def bound(self, horizon: int) -> float | None:
-        """Return the regret bound of the base learner, in mistakes; None without one."""
+        """Return the regret bound of the base learner, in mistakes; None without one.
+
+        horizon: number of rounds.
+        """
         return self.base.bound(self.hypotheses.size, horizon)
 
 

@@ -85,6 +85,8 @@ class LabelFeedback(FeedbackModel):
         """Raise AssertionError on every call: learners of labels have no kernels.
 
         They act and learn by `live_kernels`; the engine never calls this method for them.
+
+        learner: a learner of labels.
         """
         raise AssertionError("learners of labels have predictors, not players")
 

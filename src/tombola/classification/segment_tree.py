@@ -263,6 +263,7 @@ def is_leaf(tree: Tree, node: int) -> bool:
 def child(tree: Tree, feature: int, node: int, side: int) -> int:
     """Return the index of the left (0) or the right (1) child of a node.
 
+    tree: the nodes of all features.
     feature, node, side: index of the feature and of the node, and 0 or 1.
     """
     return 2 * node + side if tree.leaves > 0 else int(tree.children[feature, node, side])

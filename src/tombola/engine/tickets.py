@@ -141,6 +141,7 @@ def unmark_answered(cells: Floats, round: int) -> None:
     """Undo `mark_answered` of a round, which must be the newest answer; a kernel.
 
     cells: matrix of a `TicketTable`, changed in place.
+    round: number of the ticket, from 1.
     """
     cells[0, ANSWERED] -= 1.0
     cells[round, ANSWER_INDEX] = 0.0

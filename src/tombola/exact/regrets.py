@@ -133,6 +133,7 @@ def worst_pool(
 
     The maximum is over all pools of `horizon` rows, each of them one of `rows`. The pool is a `Pool` or `LabelledPool`.
 
+    learner, horizon: an instance, and the number of rounds.
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
     budget, stop: budget or None, and its stop rule: "fits" plays any action with a worst cost that fits, "strict" only
@@ -167,6 +168,7 @@ def worst_case(
     maxima. The i.i.d. maximum is over distributions with probabilities that are multiples of 1/grid: a lower bound on
     the maximum over all distributions.
 
+    learner, horizon: an instance, and the number of rounds.
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     grid: denominator of the probabilities of the i.i.d. model.
     delay: rounds between a play and its feedback.

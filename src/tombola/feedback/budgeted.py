@@ -210,11 +210,17 @@ class BudgetedFeedback(FeedbackModel):
         return observe_round
 
     def budget_arrays(self, workspace: Workspace) -> tuple[Floats, ...]:
-        """Return the arrays spent, reserved, fits and flags of the tracker."""
+        """Return the arrays spent, reserved, fits and flags of the tracker.
+
+        workspace: as returned by `workspace`, of the learner in play.
+        """
         return workspace.tracker.spent, workspace.tracker.reserved, workspace.tracker.fits, workspace.tracker.flags
 
     def balance(self, workspace: Workspace) -> Balance:
-        """Return the amounts spent, reserved and left, per resource."""
+        """Return the amounts spent, reserved and left, per resource.
+
+        workspace: as returned by `workspace`, of the learner in play.
+        """
         return balance_of(workspace.tracker, self.limits.amounts)
 
     def plan(self, learner: Any, state: Any, workspace: Workspace, rng: RngState) -> None:

@@ -40,7 +40,12 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return super().for_learner(learner, horizon, actions=actions, budget_run=budget_run, features=features)
 
     def make_observe(self, observe: Kernel) -> Kernel:
-        """Return a kernel that observes loss and costs of the action played only."""
+        """Return a kernel that observes loss and costs of the action played only.
+
+        It is `observe_round(state, round, workspace, slot)`; `slot` is the place of the play in the ring buffers.
+
+        observe: kernel `observe` of the learner.
+        """
 
         def observe_round(state: Any, round: int, workspace: Workspace, slot: int) -> None:
             action = workspace.actions[slot]

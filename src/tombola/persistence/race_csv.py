@@ -157,6 +157,8 @@ def answer_table(file: RaceFile) -> list[list[Any]]:
     """Return all answers of a race as lines of cells, a header first.
 
     They are in order of arrival, in the unit of the race. `read_answers` reads the table back.
+
+    file: an open race file.
     """
     race, units = file.race, file.settings.units
     lines: list[list[Any]] = [[*_answer_types(units)]]
@@ -172,6 +174,7 @@ def answer_table(file: RaceFile) -> list[list[Any]]:
 def export_answers(file: RaceFile, path: Path) -> int:
     """Write all answers of a race to a table; return their number.
 
+    file: an open race file.
     path: ends in .csv or .parquet, else TableError.
     """
     types = _answer_types(file.settings.units)

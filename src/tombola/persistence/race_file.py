@@ -290,6 +290,8 @@ class RaceFile(ProcessBound):
         """Store an event of a running race; it is on the disk on return.
 
         An answer that another process has recorded meanwhile is ignored if it is the same, else ConflictError.
+
+        event: an issued call, or an answer.
         """
         with self._writing():
             before = self._answers.get(event.ticket)
@@ -310,7 +312,10 @@ class RaceFile(ProcessBound):
             return self._current_race().pending
 
     def rows_of(self, calls: Sequence[Call]) -> list[tuple[str, ...]]:
-        """Return the row of each call: the cells of the list's own columns, in order."""
+        """Return the row of each call: the cells of the list's own columns, in order.
+
+        calls: issued by this race.
+        """
         if self._log.about.get("list") is None:
             return [(call.row,) for call in calls]
         with self._locked(), self._log.reading():

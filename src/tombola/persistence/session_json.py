@@ -31,6 +31,8 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
     """Write configuration and events of a session to a JSON file, atomically.
 
     An existing file is replaced. `load` reads it.
+
+    path: of the file.
     """
     budget = session.budget
     about: dict[str, Any] = {

@@ -210,6 +210,7 @@ def plot_race(
 
     ParameterError if no row is counted yet.
 
+    race: with at least one counted row.
     curve: "wealth" or "survivors".
     axes: where to draw; None: a new figure.
     size: of a new figure, in inches; None: the default.

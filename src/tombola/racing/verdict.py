@@ -126,6 +126,8 @@ def answer_of(rule: Elimination) -> list[int]:
     """Return the numbers of the candidates that answer the question.
 
     While it is open, the possible answers. `Gate`: the candidates that passed so far. `Ranks`: best first.
+
+    rule: elimination rule of the race, with the rows counted so far.
     """
     if isinstance(rule, Gate):
         return [c for c, passed in rule.decisions.items() if passed]
@@ -146,6 +148,8 @@ def is_proved(rule: Elimination) -> bool | None:
     """Return True if the question is answered, False if refuted, None if open.
 
     Only `Gate` can be refuted: a candidate is proved not to pass the baseline.
+
+    rule: elimination rule of the race, with the rows counted so far.
     """
     if isinstance(rule, Gate):
         decisions = rule.decisions
@@ -273,6 +277,8 @@ def is_exact(rule: Elimination) -> bool:
     """Return whether the answer is certain, not only probable.
 
     All rows were counted, and no candidate was dropped before the last one.
+
+    rule: elimination rule of the race, with the rows counted so far.
     """
     early = any(0 < row < rule.population for row in rule.state.drop_row)
     # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must agree with them.
@@ -285,6 +291,8 @@ def is_within_only(result: Result) -> bool:
     """Return whether the answer is proved only up to the tolerance `within`.
 
     False if all other candidates were dropped: then it is the best.
+
+    result: of a race.
     """
     return isinstance(result.rule, Within) and len(result.active) > 1
 
@@ -382,6 +390,8 @@ def _open_prefix(result: Result) -> str:
 
 def rank_text(ranks: tuple[int, int]) -> str:
     """Return a rank set (first, last) as text.
+
+    ranks: first and last possible rank, from 1.
 
     >>> rank_text((2, 2)), rank_text((2, 5))
     ('2', '2 to 5')

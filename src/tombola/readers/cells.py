@@ -160,6 +160,7 @@ def id_place(table: CellTable, id_column: str | None) -> int:
 
     Raises TableError unless exactly one column fits.
 
+    table: with a header.
     id_column: its name, in any case; None for the only column with a usual name for ids.
     """
     lower = [name.lower() for name in table.names]

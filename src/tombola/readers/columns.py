@@ -83,6 +83,7 @@ class Columns:
     """A table as columns, before actions, ids and costs are told apart.
 
     source: name in messages.
+    columns: all columns, in the order of the file.
     lines: line of each row in the file; None if the format has no lines.
     notes: remarks for the user.
     decimal: decimal mark that the user named, "." or ","; None to detect it.
@@ -237,6 +238,7 @@ def has_ambiguous_point(text: str) -> bool:
 def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
     """Parse the cells of a column; invalid ones become NaN and are noted, not raised.
 
+    name, cells: of the column; cells are text or numbers.
     first_row: row number of the first cell, if it is part of a longer column.
     keep_texts: whether to keep the texts too.
     """

@@ -92,6 +92,7 @@ def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     resources, patterns such as cost_*, or one column per action. Raises TableError if it mixes single columns with
     resources or patterns, or names an unknown column.
 
+    table: the columns as read, before roles are assigned.
     options: kind of the numbers, and roles of columns, that the user stated.
     """
     resources, single = {}, []
@@ -118,6 +119,7 @@ def detected_costs(
     The result has the column name of each resource and action (`resources`) and all names (`columns`). It is empty if
     the option `costs` is given. Columns called cost:ACTION must be complete: TableError otherwise.
 
+    table: the columns as read, before roles are assigned.
     names: of the actions.
     ignored: name of each column that is not used so far -> the reason.
     options: kind of the numbers, and roles of columns, that the user stated.

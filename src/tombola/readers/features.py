@@ -50,6 +50,7 @@ def feature_columns(
 
     Raises TableError if a column has another role too, such as action or id.
 
+    table: the columns as read, before roles are assigned.
     excluded: names of columns to leave out, so that a pattern can be combined with `ignore`.
     options: kind of the numbers, and roles of columns, that the user stated.
     """

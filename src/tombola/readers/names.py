@@ -144,6 +144,7 @@ def without_kind_word(name: str) -> str:
 def matching(names: Iterable[str], pattern: str) -> list[str]:
     """Return the name equal to the pattern, else all that match it as a wildcard.
 
+    names: to choose from, such as column names.
     pattern: may have * for any text; the list is empty if nothing matches.
     """
     names = list(names)

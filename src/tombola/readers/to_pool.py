@@ -262,6 +262,7 @@ def has_timeouts(parsed: ParsedTable) -> bool:
 def range_option(parsed: ParsedTable, kind: Kind) -> str:
     """Return the option that numbers outside of [0, 1] need, as text; "" for others.
 
+    parsed: a table as read.
     kind: direction to assume.
     """
     try:

@@ -24,7 +24,10 @@ class Units(NamedTuple):
     unit: str = ""
 
     def loss(self, number: float) -> float:
-        """Convert a value in table units to a loss in [0, 1]."""
+        """Convert a value in table units to a loss in [0, 1].
+
+        number: within the range of the table.
+        """
         return (self.high - number if self.scores else number - self.low) / (self.high - self.low)
 
     def number(self, loss: float) -> float:

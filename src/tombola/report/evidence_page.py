@@ -33,7 +33,11 @@ def _is_number(cell: str) -> bool:
 
 
 class Figure(NamedTuple):
-    """A chart with a heading and a caption."""
+    """A chart with a heading and a caption.
+
+    heading, caption: plain text above and below.
+    chart: the data to draw.
+    """
 
     heading: str
     caption: str

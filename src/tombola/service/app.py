@@ -104,6 +104,8 @@ class Service:
         """Call a function on a thread, to keep the event loop free; return its result.
 
         A TombolaError becomes a ProblemError, which is sent as the reply.
+
+        function, arguments: called as function(*arguments).
         """
         try:
             return await asyncio.to_thread(function, *arguments)

@@ -51,6 +51,8 @@ class Hosted(Generic[_File]):
         """Call a function on the thread of the file and return its result.
 
         A TombolaError becomes a ProblemError, which is sent as the reply.
+
+        function, arguments: called as function(*arguments).
         """
         try:
             return await asyncio.get_running_loop().run_in_executor(self._writer, lambda: function(*arguments))
@@ -61,6 +63,8 @@ class Hosted(Generic[_File]):
         """Call a function that changes the file, on its thread; return its result.
 
         Wakes those who wait in `next_change`. Raises ProblemError 423 while the file is paused, and errors as `read`.
+
+        function, arguments: called as function(*arguments).
         """
         if self.paused:
             raise ProblemError(423, "paused", f"{self.name}: expected a running list, got a paused one; ask an admin.")

@@ -64,6 +64,8 @@ def page_routes(service: "Service") -> list[Route]:
     """Return the routes of the pages; their errors are pages too.
 
     A request without a valid token is redirected to the login.
+
+    service: the service with its files and tokens.
     """
     table: list[tuple[str, str, str | None, _PageHandler]] = [
         ("GET", "/", "reader", _index),

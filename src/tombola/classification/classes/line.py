@@ -105,7 +105,10 @@ class LineClass(HypothesisClass):
         return labels
 
     def best_labels(self, pool: LabelledPool) -> Integers:
-        """Return the labels, shape (rows,), of a labelling with smallest weighted error."""
+        """Return the labels, shape (rows,), of a labelling with smallest weighted error.
+
+        pool: rows with one feature, labels and weights.
+        """
         self.check(pool.dimensions)
         keys, values = pool.ranks
         rows = Labelled(pool.features, keys, pool.labels, pool.weights)

@@ -47,6 +47,8 @@ class BanditBirthdayTest(Learner):
     leaves action 0. It shows that a learner for i.i.d. rows may fail in random order, and that `OptimisticSimulation`
     repairs it.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import instances, play
     >>> round(play(BanditBirthdayTest(), instances.birthday(100), seed=0).regret, 9)
     50.5

@@ -43,6 +43,7 @@ class EpsilonGreedy(MixedLearner):
     With the default it may stay with a wrong action for long, so `bound` is None.
 
     c: exploration constant, 0 or more.
+    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(EpsilonGreedy(), Pool([[1.0, 0.0]] * 1000), seed=0)

@@ -59,6 +59,8 @@ class Exp3(MixedLearner):
     `rate` = None is tuned to the horizon, sqrt(2 ln k / (k T)); then the regret is at most sqrt(2 k T ln k), in every
     order. The estimates are right on average also when the feedback is late.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import Pool, play
     >>> trace = play(Exp3(), Pool([[1.0, 0.0]] * 200), seed=0)
     >>> int(trace.actions.sum()) > 150

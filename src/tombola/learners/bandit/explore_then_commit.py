@@ -47,6 +47,8 @@ class ExploreThenCommit(Learner):
     most (k-1) m + sqrt(2 ln k (F+m) (F+1) / m), F = T - k m (proof: `bounds.explore_then_commit`). A delay prolongs
     the exploration until the losses have arrived; feedback after the commitment is ignored.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import Pool, play
     >>> play(ExploreThenCommit(rounds=2), Pool([[1.0, 0.0]] * 8), seed=0).actions.tolist()
     [0, 1, 0, 1, 1, 1, 1, 1]

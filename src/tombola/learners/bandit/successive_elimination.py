@@ -57,6 +57,8 @@ class SuccessiveElimination(Learner):
     In random order its regret is at most `bounds.successive_elimination`, of which a delay d is d (H_k - 1), less than
     d ln k (docs/theory/transfer.md).
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import Pool, play
     >>> trace = play(SuccessiveElimination(), Pool([[1.0, 0.0]] * 100), seed=0)
     >>> trace.actions.tolist() == [0, 1] * 37 + [1] * 26

@@ -28,6 +28,8 @@ class ThompsonSampling(Learner):
     or 1 by a coin; here it counts as a fraction, so that learning needs no rng. The probability of the action has no
     formula: it is NaN. The bound is for i.i.d. rows and has no explicit constants, so `bound` is None.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import Pool, play
     >>> trace = play(ThompsonSampling(), Pool([[1.0, 0.0]] * 100), seed=0)
     >>> int(trace.actions.sum()) > 90

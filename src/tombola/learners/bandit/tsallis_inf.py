@@ -66,6 +66,8 @@ class TsallisInf(MixedLearner):
     (without delay, t is the round). No parameters, no horizon. The regret is at most (4 sqrt(k) - 2) sqrt(T) in every
     order.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import Pool, play
     >>> trace = play(TsallisInf(), Pool([[1.0, 0.0]] * 200), seed=0)
     >>> int(trace.actions.sum()) > 150

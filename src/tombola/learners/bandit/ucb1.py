@@ -41,6 +41,8 @@ class UCB1(Learner):
     a smaller one explores less. With `scale` = 2 and without delay its regret in random order is at most `bounds.ucb1`:
     the bound for i.i.d. rows plus the drift of random order (docs/theory/transfer.md).
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import Pool, play
     >>> trace = play(UCB1(), Pool([[1.0, 0.0]] * 100), seed=0)
     >>> int(trace.actions.sum()) > 80

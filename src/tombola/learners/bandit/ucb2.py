@@ -90,6 +90,7 @@ class UCB2(Learner):
     2 proves for i.i.d. rows holds there too (docs/theory/transfer.md).
 
     alpha: growth of the blocks, in (0, 1); a larger one switches less.
+    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> play(UCB2(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()

@@ -107,6 +107,8 @@ class BudgetedLearner(BudgetedBase):
     """Base class of learners under budgets that observe whole rows.
 
     Subclass it as a frozen dataclass with `init`, and the static methods `mix` and `observe`.
+
+    feedback: "budgeted", the learner observes losses and costs of all actions.
     """
 
     feedback: ClassVar[str] = "budgeted"
@@ -128,6 +130,8 @@ class BudgetedBanditLearner(BudgetedBase):
     """Base class of learners under budgets that observe only the action played.
 
     Subclass it as a frozen dataclass with `init`, and the static methods `mix` and `observe`.
+
+    feedback: "budgeted-bandit", the learner observes loss and costs of the action played.
     """
 
     feedback: ClassVar[str] = "budgeted-bandit"

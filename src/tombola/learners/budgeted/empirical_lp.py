@@ -64,6 +64,7 @@ class EmpiricalLP(BudgetedLearner):
 
     growth: the LP is solved again when the rows seen have grown by this factor, when the rounds to come have shrunk by
         its square, and when an action of the mix no longer fits.
+    supports_target: True, it can minimise costs under a loss target.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play

@@ -82,6 +82,7 @@ class ThriftyLP(BudgetedBanditLearner):
     money, is positive. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
 
     growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved again.
+    supports_target: True, it can minimise costs under a loss target.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play

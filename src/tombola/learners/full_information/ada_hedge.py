@@ -78,6 +78,8 @@ class AdaHedge(MixedLearner):
     (1 + 1/kappa) (sqrt(kappa T ln k) / 2 + (2/3) kappa ln k + 1) in every order, bounded by a constant when one action
     is clearly best, and in random order a delay d adds about d (docs/theory/delay.md).
 
+    feedback: "full", the learner observes the losses of all actions.
+
     >>> from tombola import Pool, play
     >>> trace = play(AdaHedge(), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
     >>> trace.expected_losses.round(3).tolist()

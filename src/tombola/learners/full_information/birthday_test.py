@@ -60,6 +60,8 @@ class BirthdayTest(Learner):
     most 2 sqrt(T) rounds on average, so the regret is O(sqrt(T log k)). In random order it has no bound: on the pool
     whose action 0 loses 1/T, ..., T/T it never fires, and the regret is linear.
 
+    feedback: "full", the learner observes the losses of all actions.
+
     >>> from tombola import Pool, play
     >>> play(BirthdayTest(), Pool([[0.25, 0], [1, 0], [0.5, 0], [0.75, 0]]), order="given", seed=0).actions.tolist()
     [0, 0, 0, 0]

@@ -21,6 +21,8 @@ class FixedAction(Learner):
 
     The regret is 0 if it is the best action, and linear otherwise.
 
+    feedback: "full", the learner observes the losses of all actions.
+
     >>> from tombola import Pool, play
     >>> play(FixedAction(1), Pool([[1.0, 0.0]] * 3), order="given", seed=0).actions.tolist()
     [1, 1, 1]

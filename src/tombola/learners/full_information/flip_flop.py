@@ -53,6 +53,8 @@ class FlipFlop(MixedLearner):
     phi = 2.37 and alpha = 1.243 (Section 3, Corollary 16). The regret is at most 5.64 times that of follow the leader
     plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 3.76 ln k + 6.64.
 
+    feedback: "full", the learner observes the losses of all actions.
+
     >>> from tombola import Pool, play
     >>> trace = play(FlipFlop(), Pool([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), order="given", seed=0)
     >>> trace.expected_losses.round(3).tolist()

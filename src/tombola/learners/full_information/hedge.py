@@ -65,6 +65,8 @@ class Hedge(MixedLearner):
 
     Another `rate` has the bounds of `bounds.hedge` and `bounds.hedge_given_order`.
 
+    feedback: "full", the learner observes the losses of all actions.
+
     >>> from tombola import Pool, play
     >>> trace = play(Hedge(rate=1.0), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
     >>> trace.expected_losses.round(3).tolist()

@@ -27,6 +27,8 @@ class HedgeAnytime(MixedLearner):
     Without delay the regret is at most sqrt(T ln k) in every order, for all T at once. In random order a delay d adds
     d (1 - 1/k), without being known.
 
+    feedback: "full", the learner observes the losses of all actions.
+
     >>> from tombola import Pool, play
     >>> trace = play(HedgeAnytime(), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
     >>> trace.expected_losses.round(3).tolist()

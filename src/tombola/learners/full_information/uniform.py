@@ -17,6 +17,8 @@ class _State(NamedTuple):
 class Uniform(MixedLearner):
     """Play every action with probability 1/k; the regret is linear in general.
 
+    feedback: "full", the learner observes the losses of all actions.
+
     >>> from tombola import Pool, play
     >>> play(Uniform(), Pool([[1.0, 0.0]] * 3), order="given", seed=0).expected_losses.tolist()
     [0.5, 0.5, 0.5]

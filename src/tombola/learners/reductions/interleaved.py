@@ -32,6 +32,7 @@ class Interleaved(Learner):
 
     base: full-information learner without plans.
     delay: d, the largest delay of the feedback, in rounds.
+    feedback: "full", the learner observes the losses of all actions.
 
     >>> from tombola import Hedge, instances, play
     >>> trace = play(Interleaved(Hedge(), delay=4), instances.split(500), delay=4, seed=0)

@@ -174,6 +174,8 @@ class OptimisticSimulation(Learner):
     (docs/theory/optimistic.md). It simulates T/4 rounds in every round; `LazyOptimisticSimulation` far fewer, without
     the proof.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import UCB1, instances, play
     >>> play(OptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32
     True

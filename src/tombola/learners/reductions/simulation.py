@@ -68,6 +68,8 @@ class Simulation(MixedLearner):
     plus the cost of a delay of d rounds: d with the default schedule, d ceil(log2 T) with LemmaSchedule(d), which is
     the looser Theorem 4.2 of the paper and `bounds.simulation`.
 
+    feedback: "full", the learner observes the losses of all actions.
+
     >>> from tombola import FollowTheLeader, instances, play
     >>> from tombola.learners import LemmaSchedule
     >>> trace = play(Simulation(FollowTheLeader(), LemmaSchedule(delay=10)), instances.split(1000), delay=10, seed=0)

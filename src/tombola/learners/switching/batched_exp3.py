@@ -45,6 +45,7 @@ class BatchedExp3(Learner):
 
     price: cost of a switch, in losses.
     block: rounds of a block; None is (2 price)^(2/3) (T / (2 k ln k))^(1/3), and the rate fits.
+    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(BatchedExp3(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)

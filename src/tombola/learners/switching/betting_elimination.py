@@ -58,6 +58,8 @@ class BettingElimination(Learner):
     most as many switches as with `SerflingElimination`. Memory is 20 KB per action, and an update takes a microsecond
     until one action is left.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import Pool, play
     >>> trace = play(BettingElimination(delta=0.1), Pool([[1.0, 0.0]] * 60), seed=0)
     >>> trace.plays.tolist()

@@ -91,6 +91,8 @@ class BlockUCB(Learner):
     a block lasts about sqrt(log2 t) rounds. n(a) counts the losses seen of a, and n all of them. The analysis is for
     i.i.d. rows and depends on the gaps, so `bound` is None.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import Pool, play
     >>> play(BlockUCB(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()
     [0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1]

@@ -93,6 +93,8 @@ class FrugalUCB(Learner):
     of order sqrt(k T) + price k ln T, which is the best order there is up to the constant (docs/theory/frugal.md).
     `scale` = 1 is meant; below 1/2 the bound gains a logarithm.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import instances, play
     >>> trace = play(FrugalUCB(), instances.gap(2**14, 2, 0.1, seed=0), switching_price=1.0, seed=0)
     >>> trace.switches < 15, trace.regret < 100

@@ -61,6 +61,8 @@ class SimulationSuccessiveElimination(Learner):
     `SerflingElimination` is the tight version. It makes at most `bounds.switching.simulation_elimination_switches`
     switches. `price` is the cost of a switch, in losses; only `bound` uses it.
 
+    feedback: "bandit", the learner observes the loss of the action played.
+
     >>> from tombola import Pool, play
     >>> play(SimulationSuccessiveElimination(), Pool([[1.0, 0.0]] * 16), seed=0).actions.tolist()
     [0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1]

@@ -79,6 +79,7 @@ class StagedElimination(Learner):
 
     delta: probability that the best action is dropped; None is 1/T.
     price: cost of a switch, in losses; only `bound` uses it.
+    feedback: "bandit", the learner observes the loss of the action played.
     """
 
     delta: float | None = None

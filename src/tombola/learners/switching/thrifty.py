@@ -239,6 +239,7 @@ class Thrifty(Learner):
     soon. All formulas, the proof, and the tables it was tuned on: docs/theory/thrifty.md.
 
     price: cost of a switch, in losses.
+    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import instances, play
     >>> pool = instances.gap(500, 50, 0.2, seed=0)

@@ -49,6 +49,7 @@ class TsallisSwitching(Learner):
     proof for i.i.d. rows is for other constants.
 
     price: cost of a switch, in losses.
+    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(TsallisSwitching(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)

@@ -18,6 +18,7 @@ class UCB2WithoutReplacement(Learner):
     on the gaps, so `bound` is None.
 
     alpha: growth of the blocks, in (0, 1); a larger one switches less.
+    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> play(UCB2WithoutReplacement(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()

@@ -64,6 +64,7 @@ def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
     Returns `ParsedTable` if the format names its own roles, such as ASlib, else `Columns`. Raises TableError for an
     unknown format.
 
+    name: path of the file, "-" or FILE::TABLE.
     options: kind of the numbers, and roles of columns, that the user stated.
     """
     if name == "-":

@@ -154,6 +154,7 @@ def select_actions(parsed: ParsedTable, actions: Sequence[str] | None) -> Parsed
 
     Raises TableError for an unknown name, or a wrong number of names.
 
+    parsed: a table as read.
     actions: names; None keeps the table.
     """
     k = parsed.values.shape[1]
