@@ -42,6 +42,7 @@ class RankingRow(NamedTuple):
     switches: mean number of changes of the action.
     spent: mean cost of each resource; empty without a budget.
     above_first: paired difference in regret to the first learner; None for the first.
+    learner: its name.
     """
 
     rank: int | None
@@ -77,7 +78,7 @@ class CompareReport:
 
     @property
     def pool(self) -> Pool:
-        """The table as a pool."""
+        """The compared table as a `Pool`: losses in [0, 1], with names of the actions."""
         return self.table.pool
 
     @cached_property

@@ -147,7 +147,7 @@ class Routing:
 
     @cached_property
     def helps(self) -> bool:
-        """Whether routing has less loss: the 95 % interval of the gain is above 0."""
+        """Whether choosing by features helps: the 95 % interval of its gain is above 0."""
         return self.gain.low > 0
 
     @cached_property

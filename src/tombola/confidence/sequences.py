@@ -124,7 +124,11 @@ class HoeffdingSequence(_ClosedForm):
 
     @staticmethod
     def update_state(state: _SequenceState, action: int, value: float) -> None:
-        """Add one value in [0, 1] of an action; intersect its interval, in `state`."""
+        """Add one value in [0, 1] of an action; intersect its interval, in `state`.
+
+        state: of all actions, changed in place.
+        action: its index.
+        """
         g = finite_gain(state.population, state.counts[action])
         state.numerator[action] += g * (value + state.total[action] / (state.population - state.counts[action]))
         state.denominator[action] += g * g
@@ -156,7 +160,11 @@ class BernsteinSequence(_ClosedForm):
 
     @staticmethod
     def update_state(state: _SequenceState, action: int, value: float) -> None:
-        """Add one value in [0, 1] of an action; intersect its interval, in `state`."""
+        """Add one value in [0, 1] of an action; intersect its interval, in `state`.
+
+        state: of all actions, changed in place.
+        action: its index.
+        """
         n = state.counts[action]
         guess = (0.5 + state.total[action]) / (1.0 + n)
         bet = min(_MAX_BERNSTEIN_BET, _next_bet(state, action, (0.25 + state.squares[action]) / (1.0 + n)))

@@ -51,6 +51,7 @@ _Value = TypeVar("_Value")
 class Verdict(NamedTuple):
     """Hold the outcome of a claim, with the texts that the page prints.
 
+    outcome: such as "holds" or "refuted", one of the type `Outcome`.
     measured: the measured values as a sentence.
     printed, corrected: formulas of the paper and of its correction, or "".
     """

@@ -29,6 +29,7 @@ _LEAD = (
 class ClaimResult(NamedTuple):
     """Hold a claim with its rows and verdict, and the results of its faults.
 
+    claim, verdict: the claim, and its outcome with texts.
     rows: measurements of all units of the claim.
     faults: empty if no faults were injected.
     """

@@ -231,7 +231,7 @@ class Rates(NamedTuple):
 
         It may with a target that it reaches, and without one if it exceeds the budget.
 
-        router: with the mean loss and mean cost of its choices.
+        router: a model that chooses actions by features, with mean loss and mean cost of its choices.
         """
         return router.loss < self.loss if self.loss < math.inf else router.cost > self.cost
 

@@ -28,7 +28,15 @@ _SEED_BITS = 32
 class RaceOptions(TypedDict, total=False):
     """Keyword options of races: the fields of `RaceSettings` except `candidates`.
 
-    All may be left out; meaning and defaults are those of `RaceSettings`.
+    All may be left out; defaults are those of `RaceSettings`, which explains each in full.
+
+    seed, level: seed of the shuffle, and error probability of the answer.
+    question, within, top, baseline, candidate: the question: its kind, tolerance, number of best candidates, candidate
+        to compare with, and candidate to rank.
+    population: None for an answer about the list, math.inf about rows like these.
+    blocks: with question="ranks", whether to prove only the order between groups of similar candidates.
+    max_calls, max_cost, max_call_cost, on_failure: limits of calls and costs, and the treatment of failed calls.
+    kind, range, unit: direction, smallest and largest value, and name of the unit of the answers.
     """
 
     seed: int | None

@@ -18,7 +18,7 @@ SCORES = ("scores", "score", "rewards", "reward")
 COSTS = ("costs", "cost")
 # Names of arrays and columns with delays, in rounds.
 DELAYS = ("delays", "delay")
-# Names of arrays and columns with the ids of rows.
+# Names, in lower case, of arrays and columns that are read as ids of rows: those in common use.
 IDS = ("ids", "id", "row", "row_id", "instance_id")
 # Names of a column of actions. Each of these alone marks a long table: every line has one action.
 ACTION = ("action", "logged_action", "chosen_action")

@@ -21,6 +21,7 @@ _Schema = dict[str, Any]
 class Operation(NamedTuple):
     """One operation of the JSON API: a method of a path, its handler and its schemas.
 
+    - `method`: HTTP method, such as "GET".
     - `path`: may have parameters in braces, such as /v1/sessions/{name}/next.
     - `role`: the least role that may call it: "reader", "worker" or "admin"; None: public.
     - `handler`: called with the service, the request and the identity of the caller. Its docstring is the description.

@@ -22,6 +22,7 @@ class FiniteClass(HypothesisClass):
     The only feature of a row is the index of its point.
 
     matrix: labels 0 and 1, shape (hypotheses, points), as tuples, lists or an array.
+    ties: tie rules that the class supports: which of several hypotheses of smallest error predicts.
 
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     >>> chain.vc, chain.littlestone(), chain.size

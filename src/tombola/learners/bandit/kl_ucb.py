@@ -87,6 +87,7 @@ class KLUCB(Learner):
     is tried once first. c = 0 is the authors' choice in practice, c = 3 that of their proof. That proof gives no bound
     for c = 0, nor one that is free of the gaps, so `bound` is None (docs/theory/transfer.md).
 
+    c: weight of ln ln t in the threshold, at least 0.
     feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
