@@ -155,6 +155,14 @@ def test_scattered_clusters_are_refused_in_order() -> None:
         rank([[0.0, 1.0]] * 4, kind="losses", clusters=["a", "b", "a", "b"], in_order=True)
 
 
+def test_ties_of_exact_ranks_dominate() -> None:
+    """c is worse in one metric and equal in the other; equal candidates do not exclude each other."""
+    error, price = [[0.0, 1.0, 1.0, 0.0]] * 40, [[1.0, 0.0, 1.0, 1.0]] * 40
+    found = rank({"error": error, "price": price}, kind="losses", names=["a", "b", "c", "d"])
+    assert found.front("this list") == ["a", "b", "d"]
+    assert found.front("beyond this list") == ["a", "b", "c", "d"], "a sample proves no tie"
+
+
 def test_metrics_share_the_level_and_give_a_front() -> None:
     right = right_or_wrong(400, [0.1, 0.5, 0.9], seed=8)
     cheap = right_or_wrong(400, [0.9, 0.5, 0.95], seed=9)

@@ -334,7 +334,7 @@ class MetricsRanking:
     >>> error, price = [[0, 1, 1]] * 40, [[1, 0, 1]] * 40
     >>> both = rank({"error": error, "price": price}, kind="losses", names=["a", "b", "c"], reading="this list")
     >>> both.front(), both.metrics["error"].rank_set("a")
-    (['a', 'b', 'c'], (1, 1))
+    (['a', 'b'], (1, 1))
     """
 
     metrics: dict[str, Ranking]
@@ -350,14 +350,17 @@ class MetricsRanking:
     def front(self, reading: str | None = None) -> list[str]:
         """Return the names of the candidates that may be on the Pareto front.
 
-        A candidate is excluded when one other candidate is proved before it in every metric. All statements hold
-        simultaneously with probability at least 1 - level, because each metric has its share of the level.
+        A candidate is excluded when another one is proved to be at least as good in every metric and better in one.
+        Only exact ranks prove ties. All statements hold simultaneously with probability at least 1 - level, because
+        each metric has its share of the level.
 
         reading: name of the reading; None for the first one.
         """
-        rankings = list(self.metrics.values())
-        dominated = np.logical_and.reduce([one.reading(reading).before for one in rankings]).any(axis=0)
-        return [name for name, out in zip(rankings[0].names, dominated, strict=True) if not out]
+        found = [one.reading(reading) for one in self.metrics.values()]
+        as_good = np.logical_and.reduce([~one.before.T if one.exact else one.before for one in found])
+        better = np.logical_or.reduce([one.before for one in found])
+        names = next(iter(self.metrics.values())).names
+        return [name for name, out in zip(names, (as_good & better).any(axis=0), strict=True) if not out]
 
     def front_sentences(self) -> list[str]:
         """Return a sentence per reading: candidates that may be on the Pareto front."""
