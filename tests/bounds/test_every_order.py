@@ -288,7 +288,7 @@ FAULTS = [
     ("learners.full_information.flip_flop:_regime_ends", "> ALPHA *", "> 0.2 * ALPHA *", FULL[2]),
     ("bounds.full_information:flip_flop", "PHI / ALPHA + 2", "0.5", FULL[2]),
     ("learners.bandit.exp3:Exp3.init", "2 * math.log", "18 * math.log", PROOFS[0]),
-    ("learners.bandit.exp3:Exp3.observe", "loss / probability", "loss", PROOFS[0]),
+    ("learners.bandit.exp3:Exp3.observe", "+= loss / probability", "+= loss", PROOFS[0]),
     ("bounds.bandit:exp3", "2 * actions * horizon", "0.8 * actions * horizon", PROOFS[0]),
     ("learners.bandit.tsallis_inf:TsallisInf.mix", "1.0 / math.sqrt", "3.0 / math.sqrt", PROOFS[1]),
     ("bounds.bandit:tsallis_inf", "4 * math.sqrt(actions) - 2", "1.4 * math.sqrt(actions)", PROOFS[1]),

@@ -47,10 +47,12 @@ from tombola.learners import (
 )
 from tombola.learners.budgeted.base import BudgetedBase
 from tombola.order import draw_order
+from tombola.paper.extensions.ranks import _worst_pair
 from tombola.policies import LinearIndex, Ridge, Routed, RoutedLP, Trees
 from tombola.racing import RaceSettings
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
+from tombola.racing.rules.ranks import Ranks
 from twin_cases import ALL
 
 FULL = pytest.mark.full
@@ -245,6 +247,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "PredictedMean": predicted_mean,
     **{f"race {name}": partial(race, **question) for name, question in QUESTIONS.items()},
     "race with history": race_with_history,
+    "orders of a pair": lambda: [_worst_pair(Ranks(2, 4, 4, 0.5), np.arange(-1, 2), 1)],
     "iid order": lambda: [draw_order("iid", ROWS, np.arange(1, 5, dtype=np.uint64))],
 }
 _compile_or_interpret = compiler._compile_or_interpret

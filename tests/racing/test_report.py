@@ -42,6 +42,15 @@ def test_page_of_one_row(asked: Any) -> None:
     assert ("0: certain" in page) == ("for certain: the whole table is known" in race.verdict)
 
 
+@pytest.mark.usefixtures("plainly")
+def test_gate_highlights_candidates_that_passed() -> None:
+    race = answer_all(Race(["old", "new", "bad"], 40, seed=1, baseline="old"), {"old": 0.5, "new": 0.0, "bad": 1.0})
+    page = RaceReport.from_race(race).to_html()
+    assert [f'class="name first">{name}<' in page for name in ("old", "new", "bad")] == [False, True, False]
+    assert ">baseline<" in page
+    assert [word in race._repr_html_() for word in ("baseline", "passed", "failed", "behind")] == [True] * 3 + [False]
+
+
 def test_report_of_file(tmp_path: Path) -> None:
     with start_file(tmp_path / "my.race") as file:
         finish_files(file)

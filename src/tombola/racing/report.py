@@ -13,7 +13,6 @@ from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.options import hash_of_rows
 from tombola.racing.verdict import is_exact, is_within_only, rank_text
-from tombola.readers.units import Units
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
@@ -174,7 +173,7 @@ class RaceReport:
             report=self,
             race=self.race,
             cards=_cards(self),
-            lines=[_table_row(one, self.race.settings.units) for one in self.standings],
+            lines=[_table_row(one, self.race) for one in self.standings],
             shown=_MAX_TABLE_ROWS,
             groups=self.group_cells(),
             means_note=MEANS_NOTE if self.race.calls_on_file else "",
@@ -190,8 +189,8 @@ def race_html(race: Race) -> str:
     """Return a race as an HTML fragment for notebooks: verdict and table."""
     report = RaceReport.from_race(race)
     rows = [
-        (one["name"], one["mean_loss"], one["rows"], "in the race" if one["active"] else f"behind {one['against']}")
-        for one in (_table_row(standing, race.settings.units) for standing in report.standings)
+        (one["name"], one["mean_loss"], one["rows"], one["state"])
+        for one in (_table_row(standing, race) for standing in report.standings)
     ]
     table = HtmlTable(
         ("candidate", f"mean {race.settings.units.quantity}", "rows", "state"), [tuple(map(str, row)) for row in rows]
@@ -320,14 +319,20 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
     return cards
 
 
-def _table_row(one: _Standing, units: Units) -> dict[str, str | bool]:
+def _table_row(one: _Standing, race: "Race") -> dict[str, str | bool]:
+    units, baseline = race.settings.units, race.settings.baseline
+    stays = "baseline" if one.name == baseline else "in the race"
+    decided = "passed" if one.name in race.answer else "failed"
     wealth = "certain" if math.isinf(one.wealth) else f"{one.wealth:,.3g}"
     return {
         "name": one.name,
         "active": one.active,
+        # A gate decides about candidates; the baseline always stays.
+        "first": decided == "passed" if baseline else one.active,
         "mean_loss": f"{units.number(one.mean_loss):.4g}" if one.rows else "–",
         "rows": f"{one.rows:,}",
-        "drop_row": "in the race" if one.active else f"{one.drop_row:,}",
+        "state": stays if one.active else decided if baseline else f"behind {one.against}",
+        "drop_row": stays if one.active else f"{one.drop_row:,}",
         "against": one.against or "–",
         "wealth": "–" if math.isnan(one.wealth) else wealth,
     }
