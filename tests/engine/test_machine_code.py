@@ -46,6 +46,7 @@ from tombola.learners import (
     ThriftyLP,
 )
 from tombola.learners.budgeted.base import BudgetedBase
+from tombola.learners.reductions.optimistic import _compile_simulation
 from tombola.order import draw_order
 from tombola.paper.extensions.ranks import _worst_pair
 from tombola.policies import LinearIndex, Ridge, Routed, RoutedLP, Trees
@@ -261,6 +262,7 @@ def _note_module(*arguments: Any, **options: Any) -> Any:
 
 @cache
 def plain_bits(name: str) -> Any:
+    _compile_simulation.cache_clear()  # other tests may have asked for its kernels
     with interpreted(), mock.patch.object(compiler, "_compile_or_interpret", _note_module):
         return bits(CASES[name]())
 
