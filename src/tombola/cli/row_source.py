@@ -53,7 +53,7 @@ class RowSource:
         table = (
             open_cells(Path(source), sheet or None)
             if self._is_complete
-            else _open_stream(self.source, source == "-", wait)
+            else _open_stream(self.source, wait, is_standard_input=source == "-")
         )
         self.header, self.notes, self._rows = list(table.names), table.notes, table.rows
         if not any(self.header) or len(set(self.header)) < len(self.header):
@@ -258,14 +258,12 @@ def _shuffled(rows: Rows, seed: int) -> Rows:
     return [rows[index] for index in np.random.default_rng(seed).permutation(len(rows))]
 
 
-def _open_stream(source: str, standard_input: bool, wait: Callable[[float], None]) -> "CellStream":  # noqa: FBT001
+def _open_stream(source: str, wait: Callable[[float], None], *, is_standard_input: bool) -> "CellStream":
     """Open standard input, or a growing file, as delimited text in UTF-8."""
     from tombola.readers.cells import CellStream
 
-    lines = enumerate(
-        _lines(_standard_input(), source, False, wait) if standard_input else _file(source, wait),  # noqa: FBT003
-        start=1,
-    )
+    texts = _lines(_standard_input(), source, wait, follow=False) if is_standard_input else _file(source, wait)
+    lines = enumerate(texts, start=1)
     number, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
     delimiter = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
     names = _cells(source, number, first, delimiter)
@@ -307,10 +305,10 @@ def _file(source: str, wait: Callable[[float], None]) -> Iterator[str]:
 
     check_file(Path(source))
     with Path(source).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        yield from _lines(file, source, True, wait)  # noqa: FBT003
+        yield from _lines(file, source, wait, follow=True)
 
 
-def _lines(file: TextIO, source: str, follow: bool, wait: Callable[[float], None]) -> Iterator[str]:  # noqa: FBT001
+def _lines(file: TextIO, source: str, wait: Callable[[float], None], *, follow: bool) -> Iterator[str]:
     rest = ""
     while True:
         piece = file.readline(_MAX_LINE_LENGTH)
