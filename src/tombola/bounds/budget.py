@@ -132,8 +132,6 @@ def _lp_blocks(horizon: int, growth: float) -> list[int]:
 
     They grow by the factor `growth`, and are below T.
 
-    horizon: T, number of rounds.
-
     >>> _lp_blocks(20, 2.0)
     [1, 2, 4, 8, 16]
     """
@@ -165,9 +163,6 @@ def _lp_radius(seen: int, population: int, log: float) -> float:
     r"""Return Serfling's radius for the mean of n of N rows.
 
     .. math:: \sqrt{\left(1 - \frac{n-1}{N}\right) \frac{\mathrm{log}}{2n}}
-
-    seen, population: n and N.
-    log: logarithm of the inverse error probability.
 
     >>> round(_lp_radius(100, 100, 2.0), 4)
     0.01

@@ -24,9 +24,6 @@ def next_solve(seen: int, horizon: int, growth: float) -> int:
 def _empirical_lp_blocks(horizon: int, growth: float) -> list[int]:
     """Return the row counts at which EmpiricalLP solves, if every action fits.
 
-    horizon: T, number of rounds.
-    growth: factor of the row counts; see `next_solve`.
-
     >>> _empirical_lp_blocks(12, 1.5)
     [1, 2, 3, 4, 6, 9, 10, 11]
     """

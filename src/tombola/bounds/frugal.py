@@ -44,10 +44,6 @@ def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
 def _frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
     """Return the play counts at which an action is reconsidered.
 
-    block: the first count, and the smallest step.
-    parts: a count grows by 1/parts of itself.
-    horizon: T; counts stay below it.
-
     >>> _frugal_counts(100, 16), _frugal_counts(16, 1, parts=8)
     ([16, 32, 48, 72], [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15])
     """
@@ -142,8 +138,6 @@ def _tolls(horizon: int, toll: float) -> float:
     r"""Return the total loss caused by a toll on switches in the indices.
 
     .. math:: \mathrm{toll} \cdot H_T
-
-    toll: an index adds toll / R for a switch with R rounds left.
     """
     return toll * math.fsum(1 / left for left in range(1, horizon + 1))
 
@@ -181,11 +175,6 @@ def _index_shortfall(horizon: int, actions: int, block: int, scale: float, parts
 
     m is the mean of the action, and I_R its smallest index with R rounds left. The expected shortfall falls in R, so
     it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R up to the next.
-
-    horizon, actions: T and k.
-    block: the first count of an action.
-    scale: the constant of the index.
-    parts: a count grows by 1/parts of itself between two decisions.
     """
     marks = [1]
     while marks[-1] < horizon:
@@ -219,11 +208,6 @@ def _index_overshoot(horizon: int, actions: int, block: int, scale: float, parts
     """Bound the total excess of the worse actions' means over their indices.
 
     It is the term B of `by_indices`: the blocks of each action, times the radius of its index at their start.
-
-    horizon, actions: T and k.
-    block: the first count of an action.
-    scale: the constant of the index.
-    parts: a count grows by 1/parts of itself between two decisions.
     """
     counts = np.array(_frugal_counts(horizon, block, parts), dtype=np.float64)
     if counts.size == 0:

@@ -140,9 +140,6 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
 def _mixability_gap(horizon: int, actions: int, kappa: float) -> float:
     """Return the largest D with D^2 <= kappa (T / 4) ln k + (2/3 kappa ln k + 1) D.
 
-    horizon, actions: T and k, number of rounds and of actions.
-    kappa: parameter of AdaHedge.
-
     >>> round(_mixability_gap(1000, 2, 1.0), 2)
     13.92
     """
@@ -155,8 +152,6 @@ def _first_mix(actions: int, delay: int) -> float:
     r"""Bound the cost of d rounds of the uniform mix.
 
     .. math:: d \left(1 - \frac{1}{k}\right)
-
-    actions, delay: k and d, number of actions and of rounds of delay.
 
     >>> _first_mix(2, delay=10)
     5.0

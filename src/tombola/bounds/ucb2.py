@@ -42,8 +42,6 @@ def _ucb2_counts(horizon: int, alpha: float) -> list[int]:
 
     .. math:: \lceil (1 + \alpha)^r \rceil < T, \qquad r = 0, 1, 2, \ldots
 
-    horizon, alpha: T, and the parameter of the learner.
-
     >>> _ucb2_counts(20, 0.5)
     [1, 2, 3, 4, 6, 8, 12, 18]
     """

@@ -69,26 +69,14 @@ class _EnumerableLearner(ABC):
 
     @abstractmethod
     def observe(self, snapshot: Snapshot, round: int, action: int, probability: float, kind: int) -> Snapshot:
-        """Return the state after the feedback of an earlier round.
-
-        round: of the play, from 1.
-        action, probability: of the play.
-        kind: index of the distinct row.
-        snapshot: the state before.
-        """
+        """Return the state after the feedback of an earlier round."""
 
     @abstractmethod
     def loss(self, action: int, kind: int) -> float:
-        """Return the loss of an action in a row.
-
-        kind: index of the distinct row.
-        """
+        """Return the loss of an action in a row."""
 
     def not_enumerable(self, reason: str) -> ParameterError:
-        """Return the error for random choices that cannot be enumerated; do not raise it.
-
-        reason: part of the message.
-        """
+        """Return the error for random choices that cannot be enumerated; do not raise it."""
         return ParameterError(
             f"{self._owner}: expected a learner with known probabilities of its random choices, got {self._name} "
             f"({reason}); write compare(...) to estimate its regret from many orders."

@@ -70,9 +70,6 @@ def _run_source_fault(claim: Claim, name: str, cache: ResultCache, options: RunO
     """Run all units of a claim with a source fault, and return its verdict.
 
     The package is changed while the units run, so no other claim may run at the same time.
-
-    name: a key of `claim.source_faults()`.
-    cache, options: as in `run_faults`.
     """
     with injected(claim.source_faults()[name]):
         verdict = claim.verdict(run_units(claim, name, cache, options))

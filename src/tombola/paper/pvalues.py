@@ -53,8 +53,6 @@ def _mean_at_least(values: Floats, limit: float) -> float:
 
     Student's t test, one-sided. It is 1 for a single value, which has no standard error.
 
-    values: independent repetitions.
-
     >>> round(_mean_at_least(np.array([1.0, 2.0, 3.0]), limit=3.0), 4)
     0.1127
     """

@@ -76,8 +76,6 @@ def _unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:
     """Return the seed of a unit.
 
     It depends on the claim's name, the unit and the seed of the run only: not on faults, workers or other units.
-
-    claim: name of the claim.
     """
     digest = hashlib.sha256(json.dumps([claim, unit, seed], sort_keys=True).encode())
     return np.random.SeedSequence(int(digest.hexdigest(), 16))
@@ -87,9 +85,6 @@ def _unit_key(claim: str, fault: str, unit: Unit, seed: int) -> str:
     """Return the key of a unit in the result cache.
 
     It has a hash of the whole package, so rows of other code are never reused.
-
-    claim: name of the claim.
-    fault: name of the injected fault, or "".
 
     >>> _unit_key("birthday", "", {"T": 16}, 1) == _unit_key("birthday", "", {"T": 16}, 2)
     False

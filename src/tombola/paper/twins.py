@@ -61,19 +61,13 @@ class Twin(ABC):
         self.sums[action] += loss
 
     def _mean(self, a: int) -> float:
-        """Return the mean loss observed of an action with answers.
-
-        a: index of the action.
-        """
+        """Return the mean loss observed of an action with answers."""
         return self.sums[a] / self.counts[a]
 
     def _survivors(self, active: list[int], radii: dict[int, float]) -> list[int]:
         """Return the actions with mean - radius at most the least mean + radius.
 
         Actions without answers survive.
-
-        active: actions to choose from.
-        radii: radius of each of them, by action.
         """
         known = [a for a in active if self.counts[a] > 0]
         least = min((self._mean(a) + radii[a] for a in known), default=math.inf)
@@ -260,11 +254,7 @@ class OptimisticSimulationTwin(Twin):
 def _lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> float:
     """Return the index of FrugalUCB by bisection.
 
-    It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)).
-
-    mean, count: m and n of the action.
-    remaining: R, rounds left.
-    k, T: number of actions and of rounds.
+    It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), for n losses of mean m and R rounds left.
 
     >>> _lower_index(0.5, 10, remaining=20, k=2, T=100), round(_lower_index(1.0, 1, 4, 2, 4), 3)
     (0.5, 0.595)
@@ -278,10 +268,7 @@ def _lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> flo
 
 
 def _binary_divergence(p: float, q: float) -> float:
-    """Return kl(p, q), infinite where q excludes an outcome that p has.
-
-    p, q: means of two Bernoulli distributions.
-    """
+    """Return kl(p, q), infinite where q excludes an outcome that p has."""
     parts = [(p, q), (1 - p, 1 - q)]
     if any(x > 0 >= y for x, y in parts):
         return math.inf
@@ -440,8 +427,6 @@ def _best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
 
     It is a vertex of the linear program, shape (k,).
 
-    rewards, costs: means of each action, shape (k,).
-
     >>> _best_two(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 1.0]), 0.6).round(9).tolist()
     [0.0, 0.5, 0.5]
     """
@@ -459,9 +444,6 @@ def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
     """Return the average mix, shape (k,), of PrimalDual with the strict stop.
 
     Actions and prices are two exponential weights. Action 0 is null.
-
-    losses, costs: rows in the order of play.
-    rate: budget per round and resource.
 
     >>> _primal_dual_mix(np.array([[1.0, 0.0]] * 4), np.zeros((4, 2, 1)), rate=1.0).round(3).tolist()
     [0.31, 0.69]

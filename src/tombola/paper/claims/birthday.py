@@ -46,8 +46,6 @@ def _mean_of_law(weights: list[int]) -> Fraction:
     tau is the first round whose draw has come before. E[tau] is the sum over n of P(the first n draws differ) = n!
     e_n(p), with e_n the elementary symmetric polynomial.
 
-    weights: of the possible values, not normalised.
-
     >>> _mean_of_law([1, 1]), _mean_of_law([2, 0]), float(_mean_of_law([1] * 16)) == bounds.birthday_mean(16)
     (Fraction(5, 2), Fraction(2, 1), True)
     """
@@ -60,8 +58,6 @@ def _mean_of_law(weights: list[int]) -> Fraction:
 
 def _partitions(total: int, parts: int, largest: int | None = None) -> Iterator[list[int]]:
     """Yield all decreasing lists of `parts` integers, 0 or more, that sum to `total`.
-
-    largest: upper limit of the integers; None is `total`.
 
     >>> list(_partitions(3, 2))
     [[3, 0], [2, 1]]
@@ -174,8 +170,6 @@ def _repeated_pool(T: int, weights: list[int] | None = None) -> Pool:
 
 def _stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
     """Return tau, the round in which the test stops, in one play.
-
-    rows: pool to draw from.
 
     Action 1 has no loss and the test restarts from scratch, so the play leaves action 0 exactly two rounds after tau,
     which is at most T + 3.

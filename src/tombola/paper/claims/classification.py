@@ -36,8 +36,6 @@ def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, L
     """Return the pools of the claim, by name.
 
     Labels are by a threshold, or in random order with half of them 1.
-
-    generator: of NumPy.
     """
     points = np.arange(horizon, dtype=np.float64)
     random_labels = generator.permutation(np.arange(horizon) % 2)

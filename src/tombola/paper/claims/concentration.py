@@ -61,10 +61,6 @@ def _miss_probabilities(law: Floats, ends: _Ends, population: int) -> Floats:
     """Return the miss probability of intervals, by the number of ones in the pool.
 
     The result has shape (population + 1,).
-
-    law: `law[ones]` are the probabilities of 0, 1, .. ones among the rows seen.
-    ends: of the intervals, by the number of ones seen.
-    population: number of rows of the pool.
     """
     means = np.arange(population + 1)[:, None] / population
     outside = (means < ends.lows - ROUNDING) | (means > ends.highs + ROUNDING)
@@ -140,8 +136,6 @@ def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
     A deviation is |mean of s rows - mean of the pool|. Row i is for the pool with i ones; tails are the probabilities
     of a deviation at least as large. Both have the shape of `law`.
 
-    law: as returned by `_ones_in_random_order`.
-
     >>> [part.round(9).tolist() for part in _deviation_tails(_ones_in_random_order(2, 1), 2, 1)]
     [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
     """
@@ -155,9 +149,6 @@ def _largest_excess(exact: Floats, exponents: Floats) -> float:
     """Return the largest probability / (2 exp(-exponent)).
 
     Above 1, the bound 2 exp(-exponent) is violated. It is computed in logarithms to avoid underflow.
-
-    exact: probabilities.
-    exponents: of their bounds, same shape.
 
     >>> _largest_excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
     0.25

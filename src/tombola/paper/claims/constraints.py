@@ -129,9 +129,6 @@ def _affordable_plays(resources: int, delay: int) -> tuple[int, int]:
     Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, .. The affordable number is computed in
     rational numbers: the float 0.1 is a little more than a tenth.
 
-    resources: number of resources.
-    delay: rounds between a play and its feedback.
-
     >>> _affordable_plays(2, delay=7)
     (99, 99)
     """
@@ -149,8 +146,6 @@ def _several_resources(T: int, m: int, seed: Seed) -> Pool:
     """Return the pool `three_actions` with m resources.
 
     Their 0/1 costs are independent, with the same means.
-
-    T: number of rows.
     """
     first, *others = (three_actions(T, seed=child) for child in repetition_seeds(seed, m))
     return Pool(first.losses, costs=np.concatenate([pool.costs for pool in (first, *others)], axis=2))
@@ -160,8 +155,6 @@ def _attaining(T: int, rate: float, *, seed: Seed) -> Pool:
     """Return a pool in which both actions other than null earn 1 at a cost.
 
     Each costs 1 in a share `rate` of the rows, else 0. Action 0 is null.
-
-    T: number of rows.
 
     >>> _attaining(10, 0.2, seed=0).costs.sum(axis=0).ravel().tolist()
     [0.0, 2.0, 2.0]
@@ -176,9 +169,6 @@ def _margins_formula(T: int, rate: float) -> float:
 
     It is the sum of 2^i epsilon_i / rho over all blocks that are played.
 
-    T: number of rounds.
-    rate: rho, budget per round.
-
     >>> round(_margins_formula(2**18, 0.8) / _margins_formula(2**16, 0.8), 2)
     2.23
     """
@@ -192,10 +182,6 @@ def _first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) 
 
     It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
 
-    T, m: number of rounds and of resources.
-    rate: rho, budget per round.
-    margin, delay: parameters of the learner.
-
     >>> _first_play_formula(2**16, 1, 0.8, 2.0, 0), _first_play_formula(2**16, 1, 0.8, 3.0, 0)
     (2049, 4097)
     """
@@ -206,9 +192,6 @@ def _first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) 
 
 def _first_play(play_rewards: Floats, costs: Floats) -> int:
     """Return the first round, from 1, with a reward or a cost; 0 if there is none.
-
-    play_rewards: reward of each round, shape (rounds,).
-    costs: shape (rounds, resources).
 
     >>> _first_play(np.array([0.0, 0.0, 1.0]), np.zeros((3, 1)))
     3
@@ -238,10 +221,7 @@ POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flippi
 
 
 def _faithful_bound(margin: float) -> Callable[[int], float]:
-    """Return the bound of BudgetSimulation as a function of the horizon.
-
-    margin: of the rate, in units of epsilon; 2 as printed, 3 in the corrected proof.
-    """
+    """Return the bound of BudgetSimulation as a function of the horizon."""
     return lambda T: bounds.budget_simulation(T, ACTIONS, 1, RATE, DELTA, margin)
 
 
@@ -411,8 +391,6 @@ def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
     """Return rows of computed values, each with its exact value.
 
     They are the plays that a budget affords, and the first plays of BudgetSimulation.
-
-    m, d: number of resources, and delay.
     """
     made, affordable = _affordable_plays(m, d)
     about = {"pool": None, "learner": "", "m": m, "d": d}
@@ -451,10 +429,7 @@ def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], ord
 
 
 def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
-    """Return the number of first rounds in which BudgetSimulation spends as its twin.
-
-    m, d: number of resources, and delay.
-    """
+    """Return the number of first rounds in which BudgetSimulation spends as its twin."""
     T, learner, rate = _TWIN_ROUNDS, BudgetSimulation(delta=DELTA, delay=d), _RATES[0]
     pool = _several_resources(T, m, seed)
     assert pool.costs is not None
@@ -471,9 +446,6 @@ def _corollary_row(T: int, rate: float, seed: Seed) -> Row:
     """Return the regret of BudgetSimulation as printed, for Corollary 4.8.
 
     The pool is one on which both terms of the corollary are attained.
-
-    T: number of rounds.
-    rate: budget per round.
     """
     learner, budget = _LEARNERS["as printed"], Budget(rate * T, worst=1.0, null=0)
     trace = play(learner, _attaining(T, rate, seed=seed), budget=budget, stop="strict", mixed=True, seed=seed)

@@ -61,8 +61,6 @@ def _reds_with_replacement(n: int, k: int) -> Floats:
 def _total_variation(one: Floats, other: Floats) -> float:
     """Return the total variation distance of two distributions on the same values.
 
-    one, other: probabilities, same shape.
-
     >>> round(_total_variation(_reds_without_replacement(1, 1), _reds_with_replacement(1, 1)), 9)
     0.5
     """
@@ -84,8 +82,6 @@ def replacement_distance(n: int, k: int) -> float:
 
 def _least_distance(law: Floats, n: int, k: int) -> float:
     """Return a lower bound on the distance to any mixture of i.i.d. draws.
-
-    law: distribution of red balls in 2k draws from 2n balls.
 
     It is the difference on the event that separates both distributions. A mixture gives the event at most the largest
     probability under one binomial distribution, over p in 0, 1/200, .., 1.

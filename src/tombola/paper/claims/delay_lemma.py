@@ -99,12 +99,7 @@ class _RecordingSimulation:
 
 
 def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
-    """Return the draw frequency of each row, shape (T,), by the round of the training.
-
-    learner: a Simulation with a recording base, run over T unit vectors.
-    T: number of rows.
-    delay: of the feedback, in rounds.
-    """
+    """Return the draw frequency of each row, shape (T,), by the round of the training."""
     rows = np.eye(T, T + 1)
     state = learner.init(T + 1, T)._replace(past=np.zeros((T, T + 1)))
     rng, mix = new_rng(seed_sequence("trained_on", seed)), np.zeros(T + 1)

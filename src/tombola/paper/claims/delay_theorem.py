@@ -109,9 +109,6 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
 
     It is computed without the package, to check `bound_of`.
 
-    learner: its name in the claim.
-    T, k, d: number of rounds and of actions, and delay.
-
     >>> round(_bound_formula("Simulation", 2**16, 2, 0)), round(_bound_formula("follow the leader", 1000, 10, 0), 1)
     (2285, 210.5)
     """
@@ -156,9 +153,6 @@ def _default_learners() -> Learners:
 
 def _max_added_regret(learner: str, T: int, d: int) -> float:
     """Return a bound on the regret that a delay adds in random order.
-
-    learner: its name in the claim.
-    T, d: number of rounds, and delay.
 
     >>> _max_added_regret("follow the leader", 1024, 3), _max_added_regret("Simulation", 1024, 3)
     (3.0, 60.0)
@@ -307,20 +301,13 @@ def _added_regrets(traps: Rows, order: str, learner: str, delay: int) -> Floats:
     """Return the regret with delay minus that without, for every play.
 
     Both are on the same rows in the same order.
-
-    traps: rows of the claim on the pool `delay_trap`.
-    order, learner, delay: select the rows.
     """
     late, prompt = (select(traps, column, order=order, learner=learner, d=delay) for column in ("regret", "prompt"))
     return late - prompt
 
 
 def _mean_added_regret(traps: Rows, order: str, learner: str, delay: int) -> Estimate:
-    """Return the mean regret that a delay adds, with its 95 % interval.
-
-    traps: rows of the claim on the pool `delay_trap`.
-    order, learner, delay: select the rows.
-    """
+    """Return the mean regret that a delay adds, with its 95 % interval."""
     return _statistics.mean(_added_regrets(traps, order, learner, delay))
 
 

@@ -16,10 +16,7 @@ from tombola.report.chart import Band, Chart
 
 
 def _is_demonstrated(row: Row) -> bool:
-    """Return whether the numbers of a row demonstrate its erratum.
-
-    row: as returned by `erratum_row`.
-    """
+    """Return whether the numbers of a row demonstrate its erratum."""
     return demonstrates(row["relation"], row["printed_value"], row["corrected_value"], row["truth"])
 
 

@@ -201,8 +201,5 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
 
 
 def _sorted_plays(rows: Rows, T: int, kind: str) -> Rows:
-    """Return the rows of one input in the order of plays.
-
-    kind: name of the input.
-    """
+    """Return the rows of one input in the order of plays."""
     return sorted((row for row in rows if row["T"] == T and row["kind"] == kind), key=lambda row: int(row["play"]))

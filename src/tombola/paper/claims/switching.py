@@ -81,10 +81,6 @@ def _pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
 
     The losses of the second come first, so without a shuffle it looks worse.
 
-    T: number of rows.
-    gap: difference of the mean losses.
-    seed: decides which rows lose.
-
     >>> _pool_losses_first(8, 0.25, seed=0).losses[:, 1].tolist()
     [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
@@ -98,8 +94,6 @@ def _faithful_regret(T: int, gap: float) -> float:
     There are two actions.
 
     It is half the difference of the total losses plus the switches; T is a power of two.
-
-    gap: difference of the mean losses.
 
     >>> _faithful_regret(1024, 0.1)
     70.0
@@ -125,8 +119,6 @@ def _faithful_plays(T: int) -> int:
 def _most_plays(T: int, gap: float) -> float:
     """Return the most plays of the worse of two actions by SerflingElimination.
 
-    T, gap: number of rounds, and difference of the mean losses.
-
     Infinite if it is not dropped in time. It survives a decision at the count n only if 4 r(n) >= gap, and then plays
     until the next count. This holds with probability 1 - 1/T, together with the best action surviving.
 
@@ -144,8 +136,6 @@ def _bound_formula(T: int) -> float:
     """Return the bound for two actions at delta = 1/T, from its formula.
 
     It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
-
-    T: number of rounds.
 
     >>> _bound_formula(2**16) == bounds.elimination(2**16, 2)
     True

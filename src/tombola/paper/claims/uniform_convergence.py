@@ -65,9 +65,6 @@ def _labels_of(T: int) -> Any:
 def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
     """Return the error rate of every threshold on the rows seen.
 
-    labels: sorted by feature.
-    seen: whether each row is seen.
-
     >>> _threshold_error_rates(np.array([0, 1]), np.array([True, True])).tolist()
     [0.5, 0.0, 0.5]
     """
@@ -78,10 +75,7 @@ def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
 
 
 def _largest_error(rows: Any, T: int) -> float:
-    """Return the largest error of a threshold's error rate, from some rows.
-
-    rows: indices of the rows seen, of T.
-    """
+    """Return the largest error of a threshold's error rate, from some rows."""
     labels, listed = _labels_of(T)
     seen = np.zeros(T, bool)
     seen[listed[rows]] = True

@@ -102,9 +102,6 @@ def _satisfies(relation: str, value: float, truth: float) -> bool:
 
     Equality is within 1 %.
 
-    relation: as in `Erratum`.
-    truth: the true value.
-
     >>> _satisfies("equals", 1.001, 1.0), _satisfies("within", 1.001, 1.0)
     (True, False)
     """

@@ -30,10 +30,7 @@ _Rivals = Callable[[Floats, Floats], Floats]
 
 
 def _smaller_regret(first: Floats, second: Floats) -> Floats:
-    """Return the smaller regret, pool by pool.
-
-    first, second: regrets of two learners.
-    """
+    """Return the smaller regret, pool by pool."""
     return np.minimum(first, second)
 
 

@@ -39,11 +39,7 @@ def unshuffled_probability(T: int, w: int, n: int, s: int) -> float:
 
 
 def _next_loss_probability(T: int, w: int, n: int, s: int, paths: Paths) -> float:
-    """Return P(action 1 loses the next row) after n rows of which it lost s.
-
-    T, w: rows of the pool, and losses of action 1.
-    paths: distribution of the order.
-    """
+    """Return P(action 1 loses the next row) after n rows of which it lost s."""
     here = paths(T, w, n, s)
     follow = paths(T, w, n + 1, s + 1)
     if here == 0:

@@ -44,8 +44,6 @@ _Bound = Callable[[int, str], float]
 def _theorem_bound(T: int, way: str) -> float:
     """Return the bound of the theorem at the rate of the claim.
 
-    way: "sampled" or "fluid".
-
     >>> _theorem_bound(2**14, "sampled") > _theorem_bound(2**14, "fluid")
     True
     """

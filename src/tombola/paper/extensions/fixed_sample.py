@@ -22,8 +22,6 @@ _LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 def _without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return P(i wins and j losses among n of N rows, without replacement).
 
-    wins, losses: in the list of N rows.
-
     >>> _without_replacement(4, 2, 1, 1, 1, 0)
     0.5
     """
@@ -49,10 +47,7 @@ def _sample_counts(n: int) -> Iterator[tuple[int, int]]:
 
 
 def _sign_rule_error(lower: float, equal: float) -> float:
-    """Return the error of the sign rule, which decides ties at random.
-
-    lower, equal: P(S < 0) and P(S = 0).
-    """
+    """Return the error of the sign rule, which decides ties at random."""
     return lower + equal / 2
 
 

@@ -32,10 +32,7 @@ _LEARNERS: dict[str, Learner] = {
 
 
 def _in_random_order(learner: Learner, T: int) -> float:
-    """Return the largest expected regret over all coin pools in random order.
-
-    T: number of rows.
-    """
+    """Return the largest expected regret over all coin pools in random order."""
     return worst_pool(learner, _KINDS, T)[0]
 
 

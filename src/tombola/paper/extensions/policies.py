@@ -30,18 +30,12 @@ _TABLE_ROWS, _TABLE_ACTIONS = 6, 3
 
 
 def _empirical_minimiser(mistakes: Floats) -> int:
-    """Return the index of the threshold with the fewest mistakes.
-
-    mistakes: of each threshold on the rows seen.
-    """
+    """Return the index of the threshold with the fewest mistakes."""
     return int(mistakes.argmin())
 
 
 def _empirical_maximiser(mistakes: Floats) -> int:
-    """Return the index of the threshold with the most mistakes: a fault.
-
-    mistakes: of each threshold on the rows seen.
-    """
+    """Return the index of the threshold with the most mistakes: a fault."""
     return int(mistakes.argmax())
 
 
@@ -132,8 +126,6 @@ def _one_price(pool: Pool, amount: float) -> float:
     """Return the least loss at one price for all rows: a fault.
 
     It may leave a part of the budget unspent.
-
-    amount: budget of the whole pool.
     """
     losses, costs = np.asarray(pool.losses), np.asarray(pool.costs).reshape(pool.rows, pool.k)
     index, found = np.arange(pool.rows), float(losses.max())
@@ -153,8 +145,6 @@ def _exact_value(pool: Pool, amount: float) -> float:
     """Return the least mean loss of any choice per row within the budget.
 
     It is `best_per_row` of the package.
-
-    amount: budget of the whole pool.
     """
     return best_per_row(pool, Budget(amount))
 

@@ -53,10 +53,7 @@ def _one_row_less(rows: int) -> float:
 
 
 def _error_chart(title: str, rows: Rows, y_label: str) -> Chart:
-    """Return the chart of errors against levels, one curve per pool.
-
-    rows: with columns pool, level and error.
-    """
+    """Return the chart of errors against levels, one curve per pool."""
     return Chart(
         title=title, x_label="level", y_label=y_label,
         bands=tuple(
@@ -93,11 +90,7 @@ class _RaceClaim(Extension):
 
     @abstractmethod
     def rule(self, rows: int, level: float) -> Elimination:
-        """Return the elimination rule of a race of three candidates.
-
-        rows: number of rows of the list.
-        level: largest probability of a wrong answer.
-        """
+        """Return the elimination rule of a race of three candidates."""
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool} for pool in _POOLS]
@@ -116,9 +109,6 @@ class _RaceClaim(Extension):
 
         Both are averages over all orders. The wealth is that of the bets against a best candidate, which a rule drops
         at wealth 1 / level.
-
-        rule: of the race, played on every order.
-        table: losses, shape (rows, candidates).
         """
         totals, wrong, wealth = table.sum(axis=0), [], []
         with expected_rounds(0.0, 1):

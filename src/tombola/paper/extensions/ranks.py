@@ -52,8 +52,6 @@ def _true_order(totals: "np.typing.NDArray[np.int64]") -> ProvedOrder:
     """Return the order by total loss, ties in file order.
 
     Entry (a, b) is True where a comes before b.
-
-    totals: total loss of each candidate, shape (k,).
     """
     place = np.arange(totals.size)
     ahead = (totals[:, None] == totals[None, :]) & (place[:, None] < place[None, :])

@@ -30,11 +30,7 @@ _Stakes = Callable[[float, Floats], Floats]
 
 
 def _rows_before(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
-    """Return the training rows of the policy: those answered before the play.
-
-    seen: rows answered so far.
-    row: the row to be played.
-    """
+    """Return the training rows of the policy: those answered before the play."""
     return seen
 
 
@@ -133,34 +129,22 @@ def _guard_stakes(risk: float, differences: Floats) -> Floats:
     """Return the probability of playing the router in every round, by our guard.
 
     The guard bets a capital, `risk` at the start, on the router against the safe learner.
-
-    risk: largest expected loss above the safe learner, in rows.
-    differences: loss of the safe learner minus loss of the router, per round.
     """
     return Guard(risk).stakes(differences, differences).probabilities
 
 
 def _enlarged_stakes(factor: float, risk: float, differences: Floats) -> Floats:
-    """Return stakes that may exceed the capital: a fault.
-
-    factor: on the stakes of `_guard_stakes`; the other arguments are the same.
-    """
+    """Return stakes that may exceed the capital: a fault."""
     return np.asarray(np.minimum(1.0, factor * _guard_stakes(risk, differences)))
 
 
 def _constant_stakes(risk: float, differences: Floats) -> Floats:
-    """Return stakes that ignore losses: a fault.
-
-    risk, differences: as in `_guard_stakes`.
-    """
+    """Return stakes that ignore losses: a fault."""
     return np.full(differences.size, 0.5)
 
 
 def _stakes_of_more_risk(risk: float, differences: Floats) -> Floats:
-    """Return the stakes of a guard with one more row at risk: a fault.
-
-    risk, differences: as in `_guard_stakes`.
-    """
+    """Return the stakes of a guard with one more row at risk: a fault."""
     return _guard_stakes(risk + 1.0, differences)
 
 
