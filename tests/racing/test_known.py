@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -235,6 +236,33 @@ def test_bad_known_answers_are_rejected(known: Any, one_sentence: Any) -> None:
     with pytest.raises(ParameterError, match="known") as error:
         Race(NAMES, ROWS, known=known)
     one_sentence(error.value)
+
+
+@pytest.mark.parametrize("ends", [(0, 1), (0, 10), (-5, 5)])
+def test_known_scores_are_read_in_their_unit(ends: tuple[int, int]) -> None:
+    """Scores on file were once read as losses: the worst candidate would have won."""
+    low, high = ends
+    scores = high - (high - low) * LOSSES
+    one = Race(NAMES, ROWS, known=scores, kind="scores", range=ends, seed=3)
+    assert one.answer == Race(NAMES, ROWS, known=LOSSES, seed=3).answer
+    np.testing.assert_allclose(one.side.known, LOSSES, atol=1e-12)
+    finished = race(NAMES, ROWS, lambda _n, _row: math.nan, known=scores, kind="scores", range=ends, seed=3, workers=1)
+    assert finished.answer == one.answer
+    with pytest.raises(ParameterError, match=rf"a score from {low} to {high}"):
+        Race(NAMES, ROWS, known=np.full_like(scores, high + 1), kind="scores", range=ends)
+
+
+def test_known_frame_is_matched_by_name() -> None:
+    """Columns in another order, rows in another order, and a column that is not a candidate."""
+    names, rows = list(NAMES), [f"row {row}" for row in range(len(ROWS))]
+    frame = pd.DataFrame(LOSSES, columns=names, index=rows).iloc[::-1][names[::-1]]
+    frame.insert(0, "category", "x")
+    side = SideInformation.of(names, rows, frame)
+    np.testing.assert_array_equal(side.known, LOSSES)
+    by_position = SideInformation.of(names, rows, frame.iloc[::-1].reset_index(drop=True))
+    np.testing.assert_array_equal(by_position.known, LOSSES)
+    with pytest.raises(ParameterError, match="columns of candidates"):
+        SideInformation.of(names, rows, frame[["category"]])
 
 
 def test_plan_with_known_column_takes_fewer_calls() -> None:

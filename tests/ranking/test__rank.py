@@ -181,7 +181,7 @@ def test_metrics_share_the_level_and_give_a_front() -> None:
     ("arguments", "message"),
     [
         ({"kind": {"error": "losses", "size": "losses"}}, "kind of the metrics error, price, got 'size'"),
-        ({"kind": "losses", "limits": {"size": (0, 1)}}, "limits of the metrics"),
+        ({"kind": "losses", "range": {"size": (0, 1)}}, "range of the metrics"),
     ],
 )
 def test_unknown_metrics_are_refused(arguments: dict[str, Any], message: str) -> None:
@@ -215,10 +215,10 @@ def test_looks_at_a_growing_table_only_add_claims_in_order() -> None:
         assert earlier.any()
 
 
-def test_values_outside_limits_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"limits=\(smallest, largest\)"):
+def test_values_outside_the_range_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"range=\(0, 10\)"):
         rank([[0.0, 7.0], [3.0, 2.0]], kind="scores")
-    assert rank([[0.0, 7.0], [3.0, 2.0]], kind="scores", limits=(0, 10), reading="this list").value(0.0) == 10.0
+    assert rank([[0.0, 7.0], [3.0, 2.0]], kind="scores", range=(0, 10), reading="this list").value(0.0) == 10.0
 
 
 def test_page_escapes_names() -> None:

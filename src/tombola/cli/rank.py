@@ -129,7 +129,7 @@ def _read_table(table: str, table_options: TableOptions, clusters: str) -> dict[
         "table": parsed.values,
         "kind": parsed.require_direction(),
         "names": parsed.names,
-        "limits": table_options.get("range"),
+        "range": table_options.get("range"),
         "clusters": _labels(table, clusters) if clusters else None,
     }
 
@@ -184,10 +184,10 @@ def _is_loss(metric: str) -> bool:
 def _metric_directions(
     read: dict[str, dict[str, Any]], lower: str, ranges: list[str], table_options: TableOptions, *, logs: bool
 ) -> dict[str, Any]:
-    """Return names, kind, limits and clusters of all metrics as arguments of `rank`."""
+    """Return names, kind, range and clusters of all metrics as arguments of `rank`."""
     from tombola.readers.units import parse_range
 
-    limits = {name: one["limits"] for name, one in read.items() if one.get("limits")}
+    limits = {name: one["range"] for name, one in read.items() if one.get("range")}
     for text in ranges:
         name, sign, values = text.partition("=")
         if not sign or name not in read:
@@ -211,7 +211,7 @@ def _metric_directions(
     return {
         "names": first["names"],
         "kind": {name: "losses" if name in fewer or (logs and _is_loss(name)) else general for name in read},
-        "limits": limits or None,
+        "range": limits or None,
         "clusters": first.get("clusters"),
     }
 

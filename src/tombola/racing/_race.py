@@ -53,7 +53,8 @@ class Race(ProcessBound):
     candidates  their names, k different ones
     rows        names of the rows, or their number
     known       answers on file, for any set of cells that was fixed before the race: a table (rows, k) with NaN where
-                unknown, or a mapping from candidates to answers. They cost no call. None: nothing is known
+                unknown, a data frame, or a mapping from candidates to answers, in the unit of `kind` and `range`. They
+                cost no call. None: nothing is known
     history     a table (rows, h) of numbers known of every row, such as losses of candidates that do not take part.
                 Predictions from it make the evidence sharper. None: no history
     strata      the group of every row. The question is then asked for each group, too, and `by_group` has the answers:
@@ -91,7 +92,7 @@ class Race(ProcessBound):
         **options: Unpack[RaceOptions],
     ) -> None:
         settings, names = RaceSettings(tuple(candidates), **options), _row_names(rows)
-        side = SideInformation.of(settings.candidates, names, known, history)
+        side = SideInformation.of(settings.candidates, names, known, history, settings.units)
         self._begin(settings, names, side, None if strata is None else Strata.of(strata, len(names)))
 
     @classmethod

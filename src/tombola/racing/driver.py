@@ -81,7 +81,8 @@ def race(
     log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
                  answers to are not made again. None: in memory
     progress     show a progress line on a terminal or in a notebook
-    known        table (rows, k) of answers on file, NaN where unknown; they cost no call. None: nothing is known
+    known        answers on file, with `kind` and `range` like those of `evaluate`: a table (rows, k) with NaN where
+                 unknown, a data frame or a mapping by candidate. They cost no call. None: nothing is known
     history      table (rows, h) of numbers known of every row; None: no history
     strata       the name of the group of every row; `Race.by_group` has the answers. None: no groups
     options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
@@ -103,9 +104,10 @@ def race(
     by_name = {str(name): one for name, one in pairs}
     names = distinct_names("candidates", list(candidates))
     ids, row_at = _rows_by_position(rows)
-    side = SideInformation.of(names, ids, known, history)
+    given = RaceSettings(names, **options)
+    side = SideInformation.of(names, ids, known, history, given.units)
     groups = None if strata is None else Strata.of(strata, len(ids))
-    settings, sink = open_log(log, RaceSettings(names, **options), ids, side, groups)
+    settings, sink = open_log(log, given, ids, side, groups)
     driver = _Driver(
         Race.restore(settings, ids, sink.replay(), side, groups), sink, Progress(show=progress), settings.units
     )

@@ -16,6 +16,8 @@ import numpy as np
 
 from tombola._types import Floats, Order
 from tombola.errors import ParameterError
+from tombola.pool import frame_index, is_frame
+from tombola.readers.units import UNIT_LOSSES, Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,28 +35,36 @@ class SideInformation:
 
     @classmethod
     def of(
-        cls, candidates: Sequence[str], rows: Sequence[str], known: Any = None, history: Any = None
+        cls,
+        candidates: Sequence[str],
+        rows: Sequence[str],
+        known: Any = None,
+        history: Any = None,
+        units: Units = UNIT_LOSSES,
     ) -> "SideInformation":
         """Return the side information of a race; ParameterError if it is malformed.
 
         candidates, rows: their names.
-        known: a table (rows, k) with NaN or None for unknown cells, or a mapping from candidates to their answers, each
-            a sequence with one item per row or a mapping from rows to losses. None: nothing is known.
+        known: a table (rows, k) with NaN or None for unknown cells; a data frame, whose columns are matched by name; or
+            a mapping from candidates to their answers, each a sequence with one item per row or a mapping from rows to
+            answers. None: nothing is known.
         history: a table (rows, h) of finite numbers, or a mapping from names to columns. None: no history.
+        units: direction and range of the known answers.
 
         >>> SideInformation.of(["a", "b"], ["x", "y"], {"b": {"y": 0.5}}).known.tolist()
         [[nan, nan], [nan, 0.5]]
         """
         shape = (len(rows), len(candidates))
-        table = _from_mapping(candidates, rows, known) if isinstance(known, Mapping) else _to_floats(known, shape)
+        answers = _frame_columns(candidates, rows, known) if is_frame(known) else known
+        table = _from_mapping(candidates, rows, answers) if isinstance(answers, Mapping) else _to_floats(answers, shape)
         if table.shape != shape:
             _reject("known", f"a table of {shape[0]} rows and {shape[1]} candidates", f"shape {table.shape}")
-        valid = np.isnan(table) | ((table >= 0.0) & (table <= 1.0))
+        valid = np.isnan(table) | ((table >= units.low) & (table <= units.high))
         if not valid.all():
             row, column = np.argwhere(~valid)[0]
-            cell = f"{table[row, column]!r} for {candidates[column]} on row {rows[row]}"
-            _reject("known", "losses in [0, 1], NaN where unknown", cell)
-        return cls(table, _to_history(history, len(rows)))
+            cell = f"{table[row, column]:g} for {candidates[column]} on row {rows[row]}"
+            _reject("known", f"a {units.quantity} from {units.low:g} to {units.high:g}, NaN where unknown", cell)
+        return cls(units.loss(table), _to_history(history, len(rows)))
 
     @property
     def is_empty(self) -> bool:
@@ -103,6 +113,22 @@ class SideInformation:
         if data is not None and data["digest"] != side.digest:
             raise ValueError("the answers on file do not match their digest")
         return side
+
+
+def _frame_columns(candidates: Sequence[str], rows: Sequence[str], frame: Any) -> dict[str, Any]:
+    """Return the columns of a frame that are candidates, by name; other columns are ignored.
+
+    If the index of the frame names the rows, answers are matched by it, else by position.
+    """
+    # Arrow has the columns themselves in `columns`.
+    columns = list(getattr(frame, "column_names", frame.columns))
+    by_name = {str(name): frame[name] for name in columns if str(name) in candidates}
+    if not by_name:
+        _reject("known", f"a frame with columns of candidates, such as {candidates[0]!r}", f"columns {columns[:6]}")
+    index = [str(name) for name in frame_index(frame) or ()]
+    if set(index) != set(rows) or len(index) != len(rows):
+        return by_name
+    return {name: dict(zip(index, answers, strict=True)) for name, answers in by_name.items()}
 
 
 def _from_mapping(candidates: Sequence[str], rows: Sequence[str], known: Mapping[Any, Any]) -> Floats:

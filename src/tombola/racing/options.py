@@ -82,7 +82,7 @@ class RaceSettings:
     blocks          with question="ranks": prove only the order between groups of candidates with similar losses, which
                     takes fewer calls if the groups are far apart
     kind            "losses" (lower is better) or "scores" (higher is better): the values that `race` gets from
-                    `evaluate`, and the numbers in texts
+                    `evaluate` and from answers on file, and the numbers in texts
     range           the smallest and the largest possible value; they become losses 0 and 1, or 1 and 0
     unit            the word for the values in texts, such as seconds; default: loss or score
     """

@@ -36,7 +36,7 @@ def rank(
     names: Sequence[str] | None = None,
     reading: _ReadingName | None = None,
     level: float = 0.05,
-    limits: Limits | Mapping[str, Limits] | None = None,
+    range: Limits | Mapping[str, Limits] | None = None,
     clusters: Any = None,
     in_order: bool = False,
     missing: Literal["keep", "drop", "worst"] = "keep",
@@ -52,7 +52,7 @@ def rank(
     reading: "this list" for the order on these rows, exact where the table is full; "beyond this list" for rows as a
         sample of rows like these. By default both for a full table, and "this list" for a partly filled one.
     level: the probability that any rank set of a reading is wrong.
-    limits: the smallest and the largest possible value; by default 0 and 1. With several metrics also a mapping.
+    range: the smallest and the largest possible value; by default 0 and 1. With several metrics also a mapping.
     clusters: one value per row; rows of one cluster are treated as one unit. None: every row is a unit.
     in_order: the rows are listed in the random order in which they are answered. Then the level holds over all looks
         at the growing table, and the rows before the first incomplete one count. Else the rows answered must be a
@@ -76,13 +76,13 @@ def rank(
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
         options = {"names": names, "reading": reading, "clusters": clusters, "in_order": in_order}
         options |= {"missing": missing, "seed": seed}
-        return _rank_metrics(table, kind, limits, level, options)
-    if isinstance(kind, Mapping) or isinstance(limits, Mapping):
+        return _rank_metrics(table, kind, range, level, options)
+    if isinstance(kind, Mapping) or isinstance(range, Mapping):
         raise ParameterError(
-            "rank: expected one kind and one pair of limits for one table, got a mapping; give a mapping of tables too."
+            "rank: expected one kind and one range for one table, got a mapping; give a mapping of tables too."
         )
     values, labels, kind = _values(table, names, kind)
-    low, high = limits or (0.0, 1.0)
+    low, high = range or (0.0, 1.0)
     losses = _losses(values, kind, low, high)
     if missing not in ("keep", "drop", "worst"):
         choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
@@ -124,7 +124,7 @@ def _rank_metrics(
     options: dict[str, Any],
 ) -> MetricsRanking:
     """Rank by each metric at an equal share of the level (a union over metrics)."""
-    for what, given in (("kind", kind), ("limits", limits)):
+    for what, given in (("kind", kind), ("range", limits)):
         unknown = [name for name in given if name not in tables] if isinstance(given, Mapping) else []
         if unknown:
             raise ParameterError(
@@ -137,7 +137,7 @@ def _rank_metrics(
         str(name): rank(
             one,
             kind=kind.get(name) if isinstance(kind, Mapping) else kind,
-            limits=limits.get(name) if isinstance(limits, Mapping) else limits,
+            range=limits.get(name) if isinstance(limits, Mapping) else limits,
             level=level / len(tables),
             **options,
         )
@@ -181,12 +181,18 @@ def _values(table: Any, names: Sequence[str] | None, kind: _Kind | None) -> tupl
 
 def _losses(values: Floats, kind: _Kind, low: float, high: float) -> Floats:
     if not low < high:
-        raise ParameterError(f"rank: expected limits with low < high, got ({low:g}, {high:g}); write limits=(0, 10).")
+        raise ParameterError(
+            f"rank: expected a range with low < high, got ({low:g}, {high:g}); "
+            f"write {option_text('range', (0.0, 10.0))}."
+        )
     known = values[~np.isnan(values)]
     if known.size and not (low <= known.min() and known.max() <= high):
+        from tombola.readers.to_pool import suggested_range
+
+        suggested = suggested_range(float(known.min()), float(known.max()))
         raise ParameterError(
             f"rank: expected values from {low:g} to {high:g}, got {known.min():g} to {known.max():g}; "
-            "write limits=(smallest, largest) with the range that is possible, not the one that was seen."
+            f"write {option_text('range', suggested)}, or the values that are possible, not those that were seen."
         )
     scaled = (values - low) / (high - low)
     return 1.0 - scaled if kind == "scores" else scaled

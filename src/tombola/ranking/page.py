@@ -88,11 +88,11 @@ def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, 
 
 
 def table_html(ranking: Ranking) -> str:
-    """Return an HTML table per reading for a notebook: ranks, means and intervals.
+    """Return the direction and an HTML table per reading: ranks, means and intervals.
 
-    The best 30 candidates are listed.
+    It is the view of a ranking in a notebook. The best 30 candidates are listed.
     """
-    parts = []
+    parts = [f"<p>{escape(ranking.direction)}</p>"]
     for one in ranking.readings:
         rows = [_row(ranking, one, a, set()) for a in ranking.order()[:_MAX_NOTEBOOK_ROWS]]
         body = "".join(

@@ -297,9 +297,13 @@ class Ranking:
             found.append(f"{'...':>9}  and {len(self.names) - len(shown)} more")
         return found
 
+    @property
+    def direction(self) -> str:
+        """The sentence that states whether lower or higher values are better."""
+        return f"Read as {self.kind}: {'higher' if self.kind == 'scores' else 'lower'} is better."
+
     def __str__(self) -> str:
-        better = "higher is better" if self.kind == "scores" else "lower is better"
-        parts = [f"Read as {self.kind}: {better}.", *filter(None, [self.missing_text])]
+        parts = [self.direction, *filter(None, [self.missing_text])]
         for one in self.readings:
             parts += ["", one.sentence(), *self.lines(one, _MAX_SHOWN)]
         return "\n".join(parts)

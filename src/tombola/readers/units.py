@@ -1,10 +1,13 @@
 """Conversion between the units of a table and losses in [0, 1]."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, PERCENT, parse_cell
+
+_Number = TypeVar("_Number", float, Floats)
 
 
 class Units(NamedTuple):
@@ -23,10 +26,10 @@ class Units(NamedTuple):
     scores: bool = False
     unit: str = ""
 
-    def loss(self, number: float) -> float:
-        """Convert a value in table units to a loss in [0, 1].
+    def loss(self, number: _Number) -> _Number:
+        """Convert a value in table units, or an array of them, to losses in [0, 1].
 
-        number: within the range of the table.
+        number: within the range of the table; NaN stays NaN.
         """
         return (self.high - number if self.scores else number - self.low) / (self.high - self.low)
 
