@@ -165,8 +165,18 @@ def test_run_continues(
     code, said = command(*arguments, "--max-calls", "6")
     assert code == 3
     assert "undecided" in said
-    with pytest.raises(SessionError, match="different max_calls"):
+    assert "tombola race run r --max-calls 12" in said
+    with pytest.raises(SessionError, match="has max_calls=6, and a limit can only be raised, got max_calls=None"):
         command(*arguments)
+    with pytest.raises(ParameterError, match="got --by; the file has them already"):
+        command("run", "r", "--by", "kind")
+    assert command("run", *arguments[1:], "--max-calls", "8")[0] == 3
+    assert "tombola race run r --max-calls 16" in command("status", "r")[1]
+    assert command("extend", "r", "--max-calls", "9")[1].startswith("r: --max-calls 9; ")
+    code, said = command("run", "r", "--max-calls", "600")
+    assert code == 0
+    assert "low is the best of 2 candidates" in said
+    assert "The limit of calls is 600; it was raised from 6, 8, 9." in command("status", "r")[1]
     (tmp_path / "r").unlink()
     (tmp_path / "asked.log").unlink()
     code, said = command(*arguments, "--out", "page.html")
@@ -546,7 +556,7 @@ def test_standings_are_over_answers_on_file_and_recorded(
     standings = {one["name"]: one for one in json.loads(command("status", "r", "--json")[1])["candidates"]}
     # 40 cells of b are on file, 20 are recorded as 0: mean score 4.
     assert {name: one["rows"] for name, one in standings.items()} == {"a": 60, "b": 60, "c": 60}
-    assert [standings[name]["mean_loss"] for name in "abc"] == pytest.approx([0.5, 0.6, 1.0])
+    assert [standings[name]["mean"] for name in "abc"] == pytest.approx([0.5, 0.6, 1.0])
     note = "Means are over all answers, on file and recorded; the verdict counts rows in random order."
     assert note in command("status", "r")[1]
     command("report", "r", "--out", "p.html")

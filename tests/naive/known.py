@@ -14,10 +14,14 @@ def bounds(table: Any, known: Any, i: Any, a: Any) -> Any:
 
 
 def best(table: Any, known: Any, level: Any) -> Any:
-    """Return the active candidates after each row, and the number of calls; `known` marks the cells on file."""
+    """Return the active candidates before the first and after each row, and the calls; `known` marks cells on file."""
     N, k = len(table), len(table[0])
     active, history, calls = list(range(k)), [], 0
     opponents: Any = {b: [] for b in range(k)}
+    # Answers on file may exclude candidates before the first row.
+    smallest = min(bounds(table, known, 0, a)[1] for a in active)
+    active = [b for b in active if bounds(table, known, 0, b)[0] <= smallest + 1e-9 * N]
+    history.append(list(active))
     for i in range(N):
         if len(active) == 1:
             break

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from race_cases import NAMES, ROWS, finish_files, loss_of, start_file
-from tombola.errors import FeedbackError, SessionError, TombolaError
+from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError
 from tombola.persistence.event_log import EventLog
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Event, Race, RaceSettings
+from tombola.racing import Event, Race, RaceSettings, race
+from tombola.racing.report import RaceReport
 
 
 def test_two_processes_match_memory(tmp_path: Path) -> None:
@@ -170,3 +171,53 @@ def test_race_file_resumes_ranks(tmp_path: Path, asked: Any) -> None:
         assert file.race.proved
     with pytest.raises(SessionError, match="question"):
         RaceFile.at(path, RaceSettings(NAMES, seed=3), ROWS)
+
+
+def test_raised_limit_continues_race(tmp_path: Path) -> None:
+    """The limit is an event of the log: every process sees it, and the evidence is that of a race without the stop."""
+    path, settings = tmp_path / "my.race", RaceSettings(("a", "b"), seed=1, max_calls=6)
+    rows = [str(row) for row in range(60)]
+    with RaceFile.start(path, settings, rows) as file, RaceFile.open(path) as other:
+        for call in file.calls(20):
+            file.record(call.ticket, loss=float(call.candidate == "b"))
+        assert file.race.done
+        assert file.calls() == []
+        assert other.race.limit_reached
+        with pytest.raises(ParameterError, match="at least the present limit, which is 6"):
+            file.raise_limits(max_calls=5)
+        with pytest.raises(ParameterError, match="no limit"):
+            file.raise_limits(max_cost=5)
+        other.raise_limits(max_calls=500)
+        assert not file.race.done
+        assert (file.settings.max_calls, file.earlier_limits) == (500, ((6, None),))
+        while not file.race.done:
+            for call in file.calls():
+                file.record(call.ticket, loss=float(call.candidate == "b"))
+        state = file.race.rule.state
+    with RaceFile.open(path) as again:
+        assert again.race.settings.max_calls == 500
+        assert again.race.proved
+        assert again.race.answer == ("a",)
+        report = RaceReport.from_file(again).to_json()
+    assert report["settings"]["max_calls"] == 500
+    assert report["earlier_limits"] == [{"max_calls": 6, "max_cost": None}]
+    straight = race(("a", "b"), rows, lambda name, _: float(name == "b"), seed=1, workers=1)
+    assert all(np.array_equal(one, two) for one, two in zip(state, straight.rule.state, strict=True))
+
+
+def test_race_with_a_higher_limit_goes_on(tmp_path: Path) -> None:
+    path, asked = tmp_path / "my.race", []
+
+    def evaluate(name: str, row: str) -> tuple[float, float]:
+        asked.append((name, row))
+        return float(name == "b"), 0.5
+
+    options: Any = {"seed": 1, "workers": 1, "log": path, "max_call_cost": 0.5}
+    rows = [f"row {number}" for number in range(80)]
+    assert race(("a", "b"), rows, evaluate, max_cost=3, **options).proved is None
+    for wrong in (2, None):
+        with pytest.raises((SessionError, ParameterError)):
+            race(("a", "b"), rows, evaluate, max_cost=wrong, **options)
+    finished = race(("a", "b"), rows, evaluate, max_cost=100, **options)
+    assert finished.proved
+    assert len(set(asked)) == len(asked) == finished.calls_made

@@ -19,6 +19,7 @@ from tombola.pool import Pool
 from tombola.racing import Event, Race, RaceSettings, plan, race
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
+from tombola.racing.report import RaceReport
 from tombola.racing.rules.elimination import Elimination
 from tombola.racing.rules.gate import Gate
 from tombola.racing.verdict import is_wrong
@@ -44,7 +45,7 @@ def test_best_with_known_cells_matches_naive(table: list[list[float]], level: fl
         rule = RaceSettings(tuple("abcd"[: values.shape[1]]), level=level).rule(len(values))
         calls = InformedRule(rule, side_of(values, cells)).play(values, np.arange(len(values), dtype=np.uint32))
         history, expected = naive.best(table, cells, level)
-        assert (rule.active, rule.rows_seen, calls) == (history[-1], len(history), expected)
+        assert (rule.active, rule.rows_seen, calls) == (history[-1], len(history) - 1, expected)
 
 
 @pytest.mark.parametrize(
@@ -148,15 +149,52 @@ def test_fault_known_rest_of_current_row_is_detected(monkeypatch: pytest.MonkeyP
 
 
 def test_known_total_drops_candidate_early() -> None:
-    """b has 6 more on file than a can reach in all: certain after the first row, at any level."""
+    """b has as much on file as a can reach in all: certain after the first row, at any level."""
     table = np.array([[0.0, 1.0]] * 10)
-    known = {"b": table[:, 1], "a": [0.0] * 5 + [None] * 5}
+    known = {"b": table[:, 1], "a": [None] * 10}
     one = Race(["a", "b"], 10, known=known, seed=1, level=1e-300)
     while not one.done:
         for call in one.calls():
             one.record(call, loss=0.0)
-    assert one.rows_counted <= 2
+    assert one.rows_counted == 1
     assert math.isinf(one.dropped[0].wealth)
+    assert "for certain: the other rows cannot change it" in one.verdict
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("question", [{}, {"within": 0.05}, {"baseline": "b"}, {"baseline": "a"}, {"top": 2}])
+def test_answer_certain_by_file_needs_no_call(question: Any, seed: int) -> None:
+    """Three missing cells cannot change the answer, wherever their rows are in the order."""
+    table = np.tile([0.0, 0.5, 1.0], (8, 1))
+    table[0, 0], table[1, 2], table[2, 1] = math.nan, math.nan, math.nan
+    one = Race(["a", "b", "c"], 8, known=table, seed=seed, level=1e-300, **question)
+    assert one.done
+    assert one.calls() == []
+    assert one.proved is ({"b": False}.get(question.get("baseline", ""), question.get("baseline") != "a"))
+    assert "for certain: the other rows cannot change it" in one.verdict
+    assert one.answer == {"b": ("a",), "a": ()}.get(question.get("baseline", ""), ("a", "b")[: question.get("top", 1)])
+    assert "the same mean" not in one.verdict
+
+
+def test_group_certain_by_file_needs_no_call() -> None:
+    """The group law is settled by its answers on file; only rows of code are asked, and means are over all answers."""
+    known = np.array([[0.0, 1.0]] * 6 + [[math.nan] * 2] * 6)
+    known[0, 0] = math.nan
+    for seed in range(6):
+        one = Race(["a", "b"], 12, known=known, strata=["law"] * 6 + ["code"] * 6, seed=seed, level=1e-300)
+        assert one.by_group["law"].answer == ("a",)
+        assert one.by_group["law"].proved
+        report = RaceReport.from_race(one)
+        assert report.group_cells()[0]["leader"] == "a"
+        assert report.group_cells()[0]["mean"] == "0"
+        assert report.to_json()["groups"]["law"]["means"] == {"a": 0.0, "b": 1.0}
+        asked = []
+        while not one.done:
+            for call in one.calls():
+                asked.append(call.row_index)
+                one.record(call, loss=float(call.candidate == "b"))
+        # The whole list needs the first row only if it comes before the answer for the list is certain.
+        assert asked.count(0) <= 1
 
 
 def test_race_asks_only_unknown_cells() -> None:

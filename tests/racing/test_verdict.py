@@ -127,9 +127,7 @@ STEPS = {"a": 0.0, "b": 0.4, "c": 0.7, "d": 1.0}
 @pytest.mark.usefixtures("plainly")
 def test_verdict_of_ranks() -> None:
     race = Race("dcba", 400, seed=1, question="ranks")
-    assert race.verdict.startswith(
-        "open: 4 of 4 ranks are not settled on these 400 rows; ranks still possible: 1 to 4 d"
-    )
+    assert race.verdict.startswith("open: no rank of 4 candidates on these 400 rows is proved yet;")
     answer_all(race, STEPS)
     assert race.verdict.startswith(
         "the order of 4 candidates on these 400 rows: a, b, c and d, with probability 0.95 or more; "
@@ -153,7 +151,7 @@ def test_verdict_of_first_ranks_needs_fewer_calls() -> None:
 @pytest.mark.usefixtures("plainly")
 def test_verdict_of_place() -> None:
     race = Race("dcba", 400, seed=1, question="ranks", candidate="b")
-    assert race.verdict.startswith("open: b has a rank from 1 to 4 of 4 candidates on these 400 rows, with probability")
+    assert race.verdict.startswith("open: nothing is proved yet of the rank of b among 4 candidates on these 400 rows;")
     answer_all(race, STEPS)
     assert race.verdict.startswith("b has rank 2 of 4 candidates on these 400 rows, with probability 0.95 or more; ")
     assert (race.proved, race.answer, race.rank_sets) == (True, ("b",), {"b": (2, 2)})
@@ -204,3 +202,23 @@ def test_contradiction_of_place_is_reported() -> None:
     race.rule.state.rank_range[:] = [3.0, 2.0]
     assert race.verdict.startswith("contradiction: the rank of b was proved above 2 and below 3")
     assert race.proved is None
+
+
+@pytest.mark.usefixtures("plainly")
+def test_verdict_without_proof_has_no_probability() -> None:
+    """Before anything is proved, a probability would be that of no statement."""
+    race = Race("ab", 40, seed=1, max_calls=4)
+    assert race.verdict.startswith(
+        "open: nothing is proved yet, each of 2 candidates on these 40 rows may be the best;"
+    )
+    gate = Race("abc", 40, seed=1, baseline="a")
+    assert gate.verdict.startswith(
+        "open on these 40 rows: nothing is proved yet on whether b (no row yet) and c (no row yet) is better than a;"
+    )
+    for one in (race, gate):
+        assert "probability" not in one.verdict
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=float(call.candidate == "b"))
+    assert race.verdict.startswith("undecided: nothing is proved yet")
+    assert "where a leads by 1 in mean loss" in race.verdict

@@ -16,7 +16,7 @@ import typer
 from tombola._formatting import escape_control, plural
 from tombola.cli.options import CORES, By, Json, ReissueAfter, Seeds, Token, Url, Workers, split_commas
 from tombola.cli.printing import new_table, print_error, show
-from tombola.cli.race_options import MakeSettings, MaxCost, Question, RankOf, with_race_options
+from tombola.cli.race_options import MakeSettings, MaxCalls, MaxCost, Question, RankOf, with_race_options
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, parse_names, with_table_options
 from tombola.cli.session import ID_HELP, LIST_HELP
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tombola.persistence.race_file import RaceFile
-    from tombola.racing import Call, Plan, RaceSettings, SubprocessEvaluator
+    from tombola.racing import Call, Plan, Race, RaceSettings, SubprocessEvaluator
     from tombola.racing.known import SideInformation
     from tombola.racing.report import RaceReport
     from tombola.racing.run_times import RunTimes
@@ -345,8 +345,8 @@ def report(
 @with_race_options
 def run(
     settings: MakeSettings,
-    rows: _RowsFile,
-    candidate: Annotated[list[str], typer.Option(help="'name=COMMAND {row}', once per candidate.")],
+    rows: Annotated[Path, typer.Argument(help=f"{LIST_HELP} Or a race file that an earlier run made, to continue it.")],
+    candidate: Annotated[list[str] | None, typer.Option(help="'name=COMMAND {row}', once per candidate.")] = None,
     file: Annotated[Path | None, typer.Option(help="The race file; not with --url.")] = None,
     loss: Annotated[
         str, typer.Option(help="stdout: loss (and cost) in the last line; exit: 0 if status 0, else 1; seconds.")
@@ -370,45 +370,58 @@ def run(
 ) -> None:
     """Run commands until the best candidate is proved, or another question answered.
 
-    Prints a line per row and the verdict, and stores all answers in --file. Run again to continue.
+    Prints a line per row and the verdict, and stores all answers in --file. `race run FILE` continues with the commands
+    in the file; a higher --max-calls or --max-cost raises the limit.
 
     With --url, ROWS is the name of a race at that server, and several machines may run it at the same time.
     """
     from tombola._files import write_atomic
     from tombola.cli.options import check_page
     from tombola.errors import ParameterError
-    from tombola.persistence.race_file import RaceFile
+    from tombola.persistence.race_file import RaceFile, is_race_file
     from tombola.racing import SubprocessEvaluator
     from tombola.racing.driver import run_race_file
     from tombola.racing.report import RaceReport
     from tombola.readers.cells import read_row_list
 
-    commands = _commands(candidate)
+    commands = _commands(candidate or [])
+    log = None if quiet else print_error
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
-    evaluator.check()
     # Run times: --within and all numbers are in seconds.
-    seconds = {} if cap is None else {"range": (0.0, cap), "unit": "seconds"}
-    chosen = settings(commands, **seconds)
-    evaluator = replace(evaluator, units=chosen.units)
-    if url:
-        _check_only_remote(
-            settings(commands), {"--file": file, "--id": column, "--known": known, "--history": history, "--out": out}
+    seconds: dict[str, Any] = {} if cap is None else {"range": (0.0, cap), "unit": "seconds"}
+    if not url and not commands and is_race_file(rows):
+        _check_only_limits(
+            settings, {"--file": file, "--id": column, "--known": known, "--history": history, "--by": by}
         )
-        log = None if quiet else print_error
-        _run_remote(url, token, str(rows), evaluator, workers, max_seconds, log, reissue_after, as_json=as_json)
-    if file is None:
-        raise ParameterError("race run: expected a race file, got none; write --file my.race, or --url ADDRESS.")
-    check_page(out, str(rows), str(file))
-    if cap is not None and chosen.max_cost is not None and chosen.max_call_cost is None:
-        # With --loss seconds the cost is the run time, and the cap bounds it.
-        chosen = replace(chosen, max_call_cost=cap)
-    row_list = read_row_list(rows, column or None)
-    ids = list(row_list.ids)
-    side = _side_information(known, history, chosen, ids, column)
-    strata = _strata(row_list.labels(by) if by else None, len(ids), by)
-    with RaceFile.at(file, chosen, ids, _stored(evaluator), side, strata) as race_file:
-        now = run_race_file(race_file, evaluator, workers, max_seconds, None if quiet else print_error)
-        found = RaceReport.from_file(race_file, now)
+        check_page(out, str(rows))
+        file = rows
+        limits = settings(("a", "b"))
+        with RaceFile.open(rows) as race_file:
+            evaluator = _stored_evaluator(race_file, timeout, retries)
+            race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
+            now = run_race_file(race_file, evaluator, workers, max_seconds, log)
+            found = RaceReport.from_file(race_file, now)
+    else:
+        evaluator.check()
+        chosen = settings(commands, **seconds)
+        evaluator = replace(evaluator, units=chosen.units)
+        if url:
+            given = {"--file": file, "--id": column, "--known": known, "--history": history, "--out": out}
+            _check_only_remote(settings(commands), given)
+            _run_remote(url, token, str(rows), evaluator, workers, max_seconds, log, reissue_after, as_json=as_json)
+        if file is None:
+            raise ParameterError("race run: expected a race file, got none; write --file my.race, or --url ADDRESS.")
+        check_page(out, str(rows), str(file))
+        if cap is not None and chosen.max_cost is not None and chosen.max_call_cost is None:
+            # With --loss seconds the cost is the run time, and the cap bounds it.
+            chosen = replace(chosen, max_call_cost=cap)
+        row_list = read_row_list(rows, column or None)
+        ids = list(row_list.ids)
+        side = _side_information(known, history, chosen, ids, column)
+        strata = _strata(row_list.labels(by) if by else None, len(ids), by)
+        with RaceFile.at(file, chosen, ids, _stored(evaluator), side, strata) as race_file:
+            now = run_race_file(race_file, evaluator, workers, max_seconds, log)
+            found = RaceReport.from_file(race_file, now)
     if out is not None:
         write_atomic(out, found.to_html(), file)
     if as_json:
@@ -419,7 +432,77 @@ def run(
             show(f"written: {out}", soft=True)
         if hint := evaluator.hint(now):
             show(hint)
+        _show_limit(now, f"tombola race run {file}")
     raise typer.Exit(_EXIT_CODES[now.proved])
+
+
+@app.command()
+def extend(
+    file: _File,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Raise --max-calls or --max-cost of a race, which then goes on.
+
+    The guarantee stays: it holds after every row, whenever you look and continue. The log keeps the earlier limit.
+    """
+    from tombola.errors import ParameterError
+
+    if max_calls is None and max_cost is None:
+        raise ParameterError("race extend: expected a new limit, got none; write --max-cost 50 or --max-calls 500.")
+    with _open(file) as race_file:
+        race_file.raise_limits(max_calls=max_calls, max_cost=max_cost)
+        chosen, line = race_file.settings, _summary(race_file)[1]
+    if as_json:
+        typer.echo(json.dumps({"file": str(file), "max_calls": chosen.max_calls, "max_cost": chosen.max_cost}))
+    else:
+        given = (("--max-calls", chosen.max_calls), ("--max-cost", chosen.max_cost))
+        show(f"{file}: {', '.join(f'{name} {value:g}' for name, value in given if value is not None)}; {line}")
+
+
+def _show_limit(race: "Race", command: str) -> None:
+    """Print how to continue a race that a limit has stopped.
+
+    command: the beginning of the command line that raises a limit.
+    """
+    limits = race.settings
+    if not (race.limit_reached and race.done and race.proved is None and race.failed_call is None):
+        return
+    calls = limits.max_calls is not None and race.calls_made >= limits.max_calls
+    name, value = ("--max-calls", limits.max_calls) if calls else ("--max-cost", limits.max_cost)
+    show(f"{name} {value:g} is reached. To go on, raise it, for example:")
+    show(f"  {command} {name} {2 * (value or 1):g}", soft=True)
+
+
+def _check_only_limits(settings: MakeSettings, given: dict[str, Any]) -> None:
+    """Reject options that a race file has fixed already."""
+    from tombola.errors import ParameterError
+    from tombola.racing import RaceSettings
+
+    chosen = replace(settings(("a", "b")), max_calls=None, max_cost=None)
+    wrong = [name for name, value in given.items() if value]
+    if wrong or chosen != RaceSettings(("a", "b")):
+        raise ParameterError(
+            f"race run: expected only --max-calls, --max-cost and options of the run with a race file, got "
+            f"{wrong[0] if wrong else 'other options of the race'}; the file has them already."
+        )
+
+
+def _stored_evaluator(file: "RaceFile", timeout: float | None, retries: int) -> "SubprocessEvaluator":
+    """Return the commands that a race file has stored; ParameterError if it has none."""
+    from tombola.errors import ParameterError
+    from tombola.racing import SubprocessEvaluator
+
+    stored = file.evaluator_config
+    if not stored.get("commands"):
+        raise ParameterError(
+            f"race run: expected a race file with commands, got {file.path}, whose calls are made by hand; write "
+            f"tombola race next {file.path}."
+        )
+    evaluator = SubprocessEvaluator(**{**stored, "timeout": timeout, "retries": retries}, units=file.settings.units)
+    evaluator.check()
+    return evaluator
 
 
 def _check_only_remote(chosen: "RaceSettings", given: dict[str, Any]) -> None:
@@ -624,7 +707,7 @@ def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str
 
 
 def _show_report(report: "RaceReport", file: Path) -> None:
-    from tombola.racing.report import MEANS_NOTE
+    from tombola.racing.report import MEANS_NOTE, limits_of
 
     race = report.race
     show(f"{race.verdict}; seed {race.settings.seed}")
@@ -639,6 +722,11 @@ def _show_report(report: "RaceReport", file: Path) -> None:
         show(f"wealth: evidence {bet} a candidate; it is {ended} at {reached}, or when the rows left cannot {change}.")
     if race.strata is not None:
         show(_group_table(report))
+    for word, now, before in limits_of(report):
+        if before:
+            show(f"The limit of {word} is {now:,.6g}; it was raised from {', '.join(f'{one:,.6g}' for one in before)}.")
+    has_commands = bool((report.evaluator_config or {}).get("commands"))
+    _show_limit(race, f"tombola race {'run' if has_commands else 'extend'} {file}")
     if race.pending:
         show(f"{_waiting_text(len(race.pending))}; list them:")
         show(f"  tombola race next {file} --again", soft=True)

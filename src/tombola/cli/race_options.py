@@ -28,7 +28,8 @@ _Baseline = Annotated[
     str, typer.Option(help="Gate: are the others better than this candidate (with --within: not worse by more)?")
 ]
 _Future = Annotated[bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")]
-_MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls; the answer lists who is left.", min=1)]
+# Option --max-calls: the largest number of calls of a race.
+MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls; the answer lists who is left.", min=1)]
 # Option --max-cost: the cap on the total cost of a race, in the unit of its costs.
 MaxCost = Annotated[float | None, typer.Option(help="Cap on the total cost; calls in flight are reserved.", min=0)]
 _MaxCallCost = Annotated[
@@ -59,7 +60,7 @@ def _make_settings(
     top: Top = 1,
     baseline: _Baseline = "",
     future: _Future = False,  # noqa: FBT002 - a flag
-    max_calls: _MaxCalls = None,
+    max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     max_call_cost: _MaxCallCost = None,
     on_failure: _OnFailure = "worst",

@@ -1,9 +1,9 @@
 """RaceFile: a race in a file, for several processes, safe against kills.
 
 The file is an append-only event log (`tombola.persistence.event_log`): the settings, the rows in the order of the
-list, and every call, answer and lease with a chained digest. The race itself is rebuilt from them. A driver
-(`tombola.racing.driver`) uses the file as its event log and holds the race. `calls`, `lease` and `record` are for
-processes that make no calls themselves, such as `tombola race next`, `tombola race record` and `tombola serve`.
+list, and every call, answer, lease and raised limit with a chained digest. The race itself is rebuilt from them. A
+driver (`tombola.racing.driver`) uses the file as its event log and holds the race. `calls`, `lease` and `record` are
+for processes that make no calls themselves, such as `tombola race next`, `tombola race record` and `tombola serve`.
 """
 
 import time
@@ -39,6 +39,10 @@ VIEWS = (
 
 # Fields of the value of an answer event, with their types in JSON.
 _ANSWER_FIELDS: dict[str, tuple[type, ...]] = {"loss": (float, type(None)), "cost": (float,), "failed": (bool,)}
+# First bytes of every file of SQLite.
+_SQLITE_MAGIC = b"SQLite format 3\0"
+# Settings that may be raised while a race runs.
+_LIMITS = ("max_calls", "max_cost")
 
 
 class RaceFile(ProcessBound):
@@ -50,6 +54,7 @@ class RaceFile(ProcessBound):
     path, settings, rows: the file, settings of the race, and names of the rows.
     evaluator_config: how calls are made, as plain data, or None.
     side, strata: answers on file with history, and groups of the rows; None without.
+    earlier_limits: limits before each time they were raised, oldest first, as (max_calls, max_cost).
     columns, id_column, delimiter: the list's own columns, as in `RowList`; ("row",) without a list.
 
     >>> import tempfile
@@ -73,7 +78,7 @@ class RaceFile(ProcessBound):
         with log.reading():
             self.rows = tuple(log.ids())
         try:
-            self.settings = RaceSettings.from_json(log.about["race"]).with_seed()
+            self._first_settings = self.settings = RaceSettings.from_json(log.about["race"]).with_seed()
             stored = log.about.get("side_information")
             self.side = SideInformation.from_json(stored, len(self.rows), len(self.settings.candidates))
             self.strata = Strata.from_json(log.about.get("strata"), len(self.rows))
@@ -157,7 +162,8 @@ class RaceFile(ProcessBound):
     ) -> "RaceFile":
         """Open the file of this race, or start it; SessionError if it is another race.
 
-        Settings without a seed accept the seed of the file.
+        Settings without a seed accept the seed of the file. A higher `max_calls` or `max_cost` is stored, and the race
+        goes on.
 
         path, settings, rows: the file, settings of the race, and names of the rows.
         evaluator_config: how calls are made, as plain data, or None.
@@ -174,13 +180,24 @@ class RaceFile(ProcessBound):
         # Other evidence is another race: the digest covers all of it.
         given["answers on file"], stored["answers on file"] = side.digest, file.side.digest
         given["groups"], stored["groups"] = strata, file.strata
-        different = [name for name in {**given, **stored} if given.get(name) != stored.get(name)]
+        raised = {name: given[name] for name in _LIMITS if _is_higher(given[name], stored[name])}
+        different = [name for name in {**given, **stored} if given.get(name) != stored.get(name) and name not in raised]
         if different:
             file.close()
+            if set(different) <= set(_LIMITS):
+                present, now = (
+                    " and ".join(f"{name}={values[name]}" for name in different) for values in (stored, given)
+                )
+                raise SessionError(
+                    f"Race: {path} has {present}, and a limit can only be raised, got {now}; "
+                    "give it again, or a higher one."
+                )
             raise SessionError(
                 f"Race: {path} holds another race, with different {' and '.join(different)}; give the same again, "
                 "or use another file."
             )
+        if raised:
+            file.raise_limits(**raised)
         return file
 
     @property
@@ -286,6 +303,19 @@ class RaceFile(ProcessBound):
                     count += 1
         return count
 
+    def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        """Raise the limits of the race, as `Race.raise_limits` does; the log keeps them.
+
+        max_calls, max_cost: the new limits; None keeps the present one.
+        """
+        with self._writing():
+            before = self.settings
+            changed = before.with_limits(max_calls, max_cost)
+            if changed != before:
+                value = {name: getattr(changed, name) for name in _LIMITS}
+                self._log.append("limits", 0, value)
+                self._use_limits(value)
+
     def append(self, event: Event) -> None:
         """Store an event of a running race; it is on the disk on return.
 
@@ -375,12 +405,17 @@ class RaceFile(ProcessBound):
         self._answers: dict[int, Event] = {}
         self._issued: set[int] = set()
         self._leases = LeaseTable()
+        self.settings = self._first_settings
+        self.earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
         self._log.rewind()
 
     def _read_new_events(self) -> None:
         for stored in self._log.unread():
             if stored.kind == "lease":
                 self._replay_lease(stored)
+                continue
+            if stored.kind == "limits":
+                self._replay_limits(stored)
                 continue
             if not _is_race_event(stored):
                 raise self._log.damage(f"event {stored.number} is malformed")
@@ -398,6 +433,21 @@ class RaceFile(ProcessBound):
         except ValueError as error:
             raise self._log.damage(f"event {stored.number}: {error}") from None
 
+    def _replay_limits(self, stored: LogEvent) -> None:
+        try:
+            if stored.value.keys() != set(_LIMITS):
+                raise ValueError("expected the limits of a race")
+            self._use_limits(stored.value)
+        except MALFORMED_DATA_ERRORS as error:
+            raise self._log.damage(f"event {stored.number}: {error}") from None
+
+    def _use_limits(self, limits: dict[str, Any]) -> None:
+        before = self.settings
+        self.settings = before.with_limits(**limits)
+        self.earlier_limits = (*self.earlier_limits, (before.max_calls, before.max_cost))
+        if self._race is not None:
+            self._race.raise_limits(**limits)
+
     def _current_race(self) -> Race:
         """Return the race after all events read so far; it is built on first use."""
         if self._race is None:
@@ -414,6 +464,10 @@ class RaceFile(ProcessBound):
         self._issued.add(event.ticket)
         if event.kind == "answer":
             self._answers[event.ticket] = event
+
+
+def _is_higher(new: float | None, before: float | None) -> bool:
+    return new is not None and before is not None and new > before
 
 
 def _is_of_candidate(name: str, candidates: Sequence[str]) -> bool:
@@ -442,6 +496,14 @@ def _is_race_event(stored: LogEvent) -> bool:
             and all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items())
         )
     return stored.kind == "call" and stored.value is None
+
+
+def is_race_file(path: Path) -> bool:
+    """Return whether a path is a file of SQLite, as all race files are."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
 
 
 def open_log(

@@ -187,6 +187,23 @@ class Race(ProcessBound):
             raise conflicting_answer(before, event)
         return before is None
 
+    def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
+        """Raise the limits of a race, which then goes on; ParameterError if one is not higher.
+
+        The evidence holds at all times simultaneously, so a race may go on after a look at its answers.
+
+        max_calls, max_cost: the new limits; None keeps the present one.
+
+        >>> race = Race(["a", "b"], rows=9, max_calls=2, seed=1)
+        >>> len(race.calls(4)), len(race.calls(4))
+        (2, 0)
+        >>> race.raise_limits(max_calls=5)
+        >>> len(race.calls(4))
+        3
+        """
+        with self._locked():
+            self.settings = self.settings.with_limits(max_calls, max_cost)
+
     def apply(self, event: Event) -> None:
         """Apply an event of the log: issue its call if necessary, record its answer.
 

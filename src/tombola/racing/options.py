@@ -193,6 +193,25 @@ class RaceSettings:
         """Return the settings with a seed: the given one, or one drawn at random."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(_SEED_BITS))
 
+    def with_limits(self, max_calls: int | None = None, max_cost: float | None = None) -> "RaceSettings":
+        """Return the settings with higher limits; ParameterError if one is not higher.
+
+        max_calls, max_cost: the new limits; None keeps the present one.
+
+        >>> RaceSettings(("a", "b"), max_cost=25).with_limits(max_cost=50).max_cost
+        50.0
+        """
+        for name, new in (("max_calls", max_calls), ("max_cost", max_cost)):
+            before = getattr(self, name)
+            if new is not None and (before is None or new < before):
+                shown = "no limit" if before is None else f"{before:g}"
+                _reject(name, f"at least the present limit, which is {shown}", new, "a larger number, or leave it out")
+        return replace(
+            self,
+            max_calls=self.max_calls if max_calls is None else max_calls,
+            max_cost=self.max_cost if max_cost is None else max_cost,
+        )
+
     def rule(self, rows: int) -> Elimination:
         """Return the elimination rule of this question, before the first row.
 

@@ -34,6 +34,7 @@ from tombola.racing.rules.elimination import Elimination
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
     step: Kernel
+    settle: Kernel
 
 # Ceilings of the predictions that are tried, as shares of the largest prediction.
 _CEILINGS = (1.0, 0.5, 0.25, 0.125)
@@ -114,6 +115,18 @@ class InformedRule:
                 self._initial_low = state.residual_low.copy()
             state.residual_low[:] = self._initial_low
             state.prior_noise[:] = self.fit.noise * self._is_unknown
+        self._settle()
+
+    def _settle(self) -> None:
+        """Draw the conclusions that answers on file make certain before the first row."""
+        state, k = self.rule.state, self.rule.candidates
+        state.known_loss[:] = self.sums.known_left
+        state.known_gain[:] = self.sums.n_known_left - self.sums.known_left
+        if self.sums.n_known_left.any():
+            arguments = (self.rule.memory,)
+            with expected_rounds(k, k):
+                settle = self._kernel("settle", _settle, arguments, **self.rule.settle_kernels)
+            settle(*arguments)
 
     def update(self, row: int, losses: Floats) -> None:
         """Process the next row of the shuffled list.
@@ -190,6 +203,14 @@ def _new_sums(side: SideInformation, fit: Fit | None) -> _RowSums:
         known_left=known.sum(axis=0), n_known_left=is_known.sum(axis=0).astype(float),
         predicted_left=predicted.sum(axis=0), predicted_seen=np.zeros(known.shape[1]),
     )  # fmt: skip
+
+
+def _settle(memory: Floats) -> None:
+    """Draw the conclusions that are certain before the first row. Compiled for each rule.
+
+    memory: flat state vector of the rule, changed in place.
+    """
+    settle(view(memory))  # noqa: F821
 
 
 def _update_row(memory: Floats, sums: _RowSums, row: int, losses: Floats) -> None:

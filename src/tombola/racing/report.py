@@ -12,7 +12,8 @@ from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.options import hash_of_rows
-from tombola.racing.verdict import is_exact, is_within_only, rank_text
+from tombola.racing.verdict import Result, is_exact, is_within_only, rank_text
+from tombola.readers.units import Units
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
@@ -71,6 +72,7 @@ class RaceReport:
     calls             (rows + 1,) number of answers used up to the same points
     name              file name, or ""
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`), if known
+    earlier_limits    (max_calls, max_cost) before each time they were raised, oldest first
     """
 
     race: Race
@@ -80,13 +82,22 @@ class RaceReport:
     calls: Floats
     name: str = ""
     evaluator_config: dict[str, Any] | None = None
+    earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
 
     @classmethod
-    def from_race(cls, race: Race, *, name: str = "", evaluator_config: dict[str, Any] | None = None) -> "RaceReport":
+    def from_race(
+        cls,
+        race: Race,
+        *,
+        name: str = "",
+        evaluator_config: dict[str, Any] | None = None,
+        earlier_limits: tuple[tuple[int | None, float | None], ...] = (),
+    ) -> "RaceReport":
         """Return the report of a race.
 
         name: file name shown in the report, or "".
         evaluator_config: how the calls were made, as plain data; None if unknown.
+        earlier_limits: (max_calls, max_cost) before each time they were raised.
 
         >>> from tombola.racing import race
         >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), seed=1)
@@ -99,7 +110,7 @@ class RaceReport:
         drops = np.bincount([one.row for one in race.dropped], minlength=len(wealth) + 1)
         survivors = len(race.candidates) - np.cumsum(drops).astype(float)
         calls = np.concatenate([[0.0], np.cumsum(evaluated)])
-        return cls(race, _standings(race), wealth, survivors, calls, name, evaluator_config or None)
+        return cls(race, _standings(race), wealth, survivors, calls, name, evaluator_config or None, earlier_limits)
 
     @classmethod
     def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
@@ -107,7 +118,14 @@ class RaceReport:
 
         race: the race, if it is in memory already; None: it is rebuilt from the file.
         """
-        return cls.from_race(race or file.race, name=file.path.name, evaluator_config=file.evaluator_config)
+        # The race first: reading it also reads the limits that other processes raised.
+        race = race or file.race
+        return cls.from_race(
+            race,
+            name=file.path.name,
+            evaluator_config=file.evaluator_config,
+            earlier_limits=file.earlier_limits,
+        )
 
     @property
     def hash_of_rows(self) -> str:
@@ -123,8 +141,9 @@ class RaceReport:
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON data; an infinite wealth is written as "certain".
 
-        Keys: verdict, proved, answer and done; candidates (standings); numbers of rows, calls and failures, and costs;
-        groups, if any; settings, hash_of_rows, evaluator and tombola (the version).
+        Keys: verdict, proved, answer and done; quantity (loss, score or the unit) and candidates (standings, with their
+        mean in that unit); numbers of rows, calls and failures, and costs; groups, if any; settings, with the
+        present limits, and earlier_limits; hash_of_rows, evaluator and tombola (the version).
         """
         race = self.race
         return {
@@ -132,7 +151,8 @@ class RaceReport:
             "proved": race.proved,
             "answer": list(race.answer),
             "done": race.done,
-            "candidates": [_to_json(one) for one in self.standings],
+            "quantity": race.settings.units.quantity,
+            "candidates": [_to_json(one, race.settings.units) for one in self.standings],
             "rows": len(race.rows),
             "rows_counted": race.rows_counted,
             "calls": race.calls_made,
@@ -143,6 +163,7 @@ class RaceReport:
             "cost": race.cost,
             "cost_saved_estimate": self.cost_saved,
             "settings": race.settings.to_json(),
+            "earlier_limits": [{"max_calls": calls, "max_cost": cost} for calls, cost in self.earlier_limits],
             "hash_of_rows": self.hash_of_rows,
             "evaluator": self.evaluator_config,
             "tombola": __version__,
@@ -153,13 +174,15 @@ class RaceReport:
 
         Keys: name, rows (such as "12 of 400"), answer, leader, and mean (the mean loss or score of the leader).
         """
-        units = self.race.settings.units
-        return [
-            {"name": name, "rows": f"{result.rows_counted:,} of {result.rule.rows:,}", "answer": result.text,
-             "leader": result.leader or "–",
-             "mean": "–" if result.leader is None else f"{units.number(result.mean_losses[result.leader]):.4g}"}
-            for name, result in self.race.by_group.items()
-        ]  # fmt: skip
+        units, cells = self.race.settings.units, []
+        for name, result in self.race.by_group.items():
+            means = {one: mean for one, mean in _group_means(self.race, name, result).items() if one in result.active}
+            leader = min((one for one in means if not math.isnan(means[one])), key=means.__getitem__, default=None)
+            cells.append(
+                {"name": name, "rows": f"{result.rows_counted:,} of {result.rule.rows:,}", "answer": result.text,
+                 "leader": leader or "–", "mean": "–" if leader is None else f"{units.number(means[leader]):.4g}"}
+            )  # fmt: skip
+        return cells
 
     def to_html(self) -> str:
         """Return the report as a self-contained HTML page."""
@@ -248,27 +271,53 @@ def _standings(race: Race) -> tuple[_Standing, ...]:
 def _means(race: Race) -> dict[str, tuple[float, int]]:
     """Return the mean loss of each candidate and the number of rows it is over."""
     if race.calls_on_file:
-        columns = {
-            name: column[~np.isnan(column)] for name, column in zip(race.candidates, race.answers.T, strict=True)
-        }
-        return {name: (float(one.mean()) if one.size else math.nan, one.size) for name, one in columns.items()}
+        return _means_of_answers(race, race.answers)
     counted = dict.fromkeys(race.active, race.whole.rows_counted) | {one.candidate: one.row for one in race.dropped}
     return {name: (mean, counted[name]) for name, mean in race.mean_losses.items()}
 
 
-def _to_json(one: _Standing) -> dict[str, Any]:
+def _means_of_answers(race: Race, answers: Floats) -> dict[str, tuple[float, int]]:
+    """Return mean and number of the answers of each candidate; NaN and 0 without any.
+
+    answers: shape (rows, k), NaN where there is none.
+    """
+    columns = {name: column[~np.isnan(column)] for name, column in zip(race.candidates, answers.T, strict=True)}
+    return {name: (float(one.mean()) if one.size else math.nan, one.size) for name, one in columns.items()}
+
+
+def _group_means(race: Race, name: str, result: Result) -> dict[str, float]:
+    """Return the mean loss of each candidate in a group, over the same answers as in `_means`.
+
+    name, result: of the group.
+    """
+    if not race.calls_on_file or race.strata is None:
+        return result.mean_losses
+    rows = race.strata.rows_of(race.strata.names.index(name))
+    return {one: mean for one, (mean, _) in _means_of_answers(race, race.answers[rows]).items()}
+
+
+def _to_json(one: _Standing, units: Units) -> dict[str, Any]:
     # JSON has neither infinity nor NaN.
     wealth = "certain" if math.isinf(one.wealth) else None if math.isnan(one.wealth) else one.wealth
-    mean = None if math.isnan(one.mean_loss) else one.mean_loss
-    return {**one._asdict(), "mean_loss": mean, "wealth": wealth, "against": one.against or None}
+    fields = one._asdict()
+    return {
+        "name": fields.pop("name"), "mean": _known_mean(fields.pop("mean_loss"), units), **fields, "wealth": wealth,
+        "against": one.against or None,
+    }  # fmt: skip
+
+
+def _known_mean(loss: float, units: Units) -> float | None:
+    """Return a mean loss in the unit of the race; None if there is none."""
+    return None if math.isnan(loss) else units.number(loss)
 
 
 def _groups_json(race: Race) -> dict[str, Any]:
+    units = race.settings.units
     return {
         name: {
             "proved": result.proved, "answer": list(result.answer), "rows": result.rule.rows,
             "rows_counted": result.rows_counted,
-            "mean_losses": {one: None if math.isnan(mean) else mean for one, mean in result.mean_losses.items()},
+            "means": {one: _known_mean(mean, units) for one, mean in _group_means(race, name, result).items()},
         }
         for name, result in race.by_group.items()
     }  # fmt: skip
@@ -314,9 +363,23 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
     if race.cost:
         cards.append(("cost", f"{race.cost:,.6g}"))
         cards.append(("cost saved, estimate", f"{report.cost_saved:,.6g}"))
+    for word, now, before in limits_of(report):
+        raised = f", raised from {', '.join(f'{one:,.6g}' for one in before)}" if before else ""
+        cards.append((f"cap on {word}", f"{now:,.6g}{raised}"))
     if race.failures:
         cards.append(("failed calls", f"{race.failures:,}"))
     return cards
+
+
+def limits_of(report: RaceReport) -> list[tuple[str, float, list[float]]]:
+    """Return name, present value and earlier values of each limit of the race."""
+    found: list[tuple[str, float, list[float]]] = []
+    settings = report.race.settings
+    for at, (word, now) in enumerate((("calls", settings.max_calls), ("cost", settings.max_cost))):
+        if now is not None:
+            before = [one[at] for one in report.earlier_limits]
+            found.append((word, now, [one for one in dict.fromkeys(before) if one is not None and one != now]))
+    return found
 
 
 def _table_row(one: _Standing, race: "Race") -> dict[str, str | bool]:

@@ -276,15 +276,25 @@ def _rows_for(rule: Elimination, edge: float, variance: float, threshold: float)
 def is_exact(rule: Elimination) -> bool:
     """Return whether the answer is certain, not only probable.
 
-    All rows were counted, and no candidate was dropped before the last one.
+    All rows were counted, and no candidate was dropped before the last one; or every drop was one that no outcome of
+    the other rows can change.
 
     rule: elimination rule of the race, with the rows counted so far.
     """
     early = any(0 < row < rule.population for row in rule.state.drop_row)
+    if _is_settled(rule):
+        return True
     # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must agree with them.
     if rule.rows_seen == rule.population and isinstance(rule, Place | Ranks):
         return not early and not is_wrong(rule, rule.state.total_loss)
     return rule.rows_seen == rule.population and not early and not isinstance(rule, Gate)
+
+
+def _is_settled(rule: Elimination) -> bool:
+    """Return whether the answer is proved by drops that are certain alone."""
+    dropped = rule.state.active == 0.0
+    single = isinstance(rule, Gate) or dropped.sum() == rule.candidates - (rule.top if isinstance(rule, Top) else 1)
+    return bool(rule.done and single and np.isinf(rule.state.wealth_at_drop[dropped]).all())
 
 
 def is_within_only(result: Result) -> bool:
@@ -347,11 +357,12 @@ def _open_text(result: Result) -> str:
         behind = f", behind {_join(ahead)}" if ahead else ""
         tie = f"{_join(tied)} have the same mean {result.settings.units.quantity} on all rows"
         return f"not separable on this list: {tie}{behind}{_confidence(result)}"
+    prefix = "not separable on this list" if result.rows_counted == result.rule.rows else _open_prefix(result)
+    names = _candidates(result)
+    if len(result.active) == len(result.candidates):
+        return f"{prefix}: nothing is proved yet, each of {names} may be the best{_lead(result)}"
     target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
-    words = f"{target} of {_candidates(result)} is among {_join(result.active)}{_confidence(result)}{_lead(result)}"
-    if result.rows_counted == result.rule.rows:
-        return f"not separable on this list: {words}"
-    return f"{'undecided' if result.over else 'open'}: {words}"
+    return f"{prefix}: {target} of {names} is among {_join(result.active)}{_confidence(result)}{_lead(result)}"
 
 
 def _ranks_text(result: Result, rule: Ranks) -> str:
@@ -362,6 +373,8 @@ def _ranks_text(result: Result, rule: Ranks) -> str:
     sets = result.rank_sets
     texts = tuple(f"{rank_text(sets[name])} {name}" for name in result.answer)
     open_ranks = sum(first != last for first, last in sets.values())
+    if all(ranks == (1, len(sets)) for ranks in sets.values()) and not is_exact(rule):
+        return f"{_open_prefix(result)}: no rank of {_candidates(result)} is proved yet"
     words = (
         f"{open_ranks} of {plural(len(result.candidates), 'rank')} are not settled{_scope(result)}; ranks still "
         f"possible: {_join(texts, _MAX_RANKED)}{_confidence(result)}"
@@ -378,6 +391,8 @@ def _place_text(result: Result, rule: Place) -> str:
         )
     if result.proved:
         return f"{name} has rank {ranks[0]} of {_candidates(result)}{_confidence(result)}"
+    if ranks == (1, len(result.candidates)) and not is_exact(rule):
+        return f"{_open_prefix(result)}: nothing is proved yet of the rank of {name} among {_candidates(result)}"
     rank = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}"
     return f"{_open_prefix(result)}: {rank}{_confidence(result)}"
 
@@ -404,19 +419,31 @@ def _gate_text(result: Result, gate: Gate) -> str:
     base, within = result.settings.baseline, result.settings.within
     true = f"not worse than {base} by more than {within:g}" if within else f"better than {base}"
     false = f"worse than {base} by more than {within:g}" if within else f"not better than {base}"
-    parts = []
+    proved, open_ = [], []
     for c, name in enumerate(result.candidates):
         if name != base:
             decision = gate.decisions.get(c)
-            words = {True: f"is {true}", False: f"is {false}", None: f"is undecided against {base}"}[decision]
-            parts.append(f"{name} {words} ({_difference(gate, c, result.settings.units)})")
-    return f"{', '.join(parts)}{_scope(result)}{_confidence(result)}"
+            words = f"{name} is {true if decision else false}" if decision is not None else name
+            (open_ if decision is None else proved).append(f"{words} ({_difference(gate, c, result.settings.units)})")
+    known = f"{', '.join(proved)}{_scope(result)}{_confidence(result)}" if proved else ""
+    return "; ".join(filter(None, [known, _undecided_text(result, open_, true)]))
+
+
+def _undecided_text(result: Result, names: list[str], statement: str) -> str:
+    """Return the candidates about which a gate has proved nothing; "" if there are none.
+
+    statement: the question about each, such as "better than old".
+    """
+    if not names:
+        return ""
+    scope = "" if len(names) < len(result.candidates) - 1 else _scope(result)
+    return f"{_open_prefix(result)}{scope}: nothing is proved yet on whether {_join(tuple(names))} is {statement}"
 
 
 def _difference(gate: Gate, candidate: int, units: Units) -> str:
     advantage, rows = gate.advantage(candidate)
     if rows == 0:
-        return "no row yet"
+        return "no row yet" if gate.decisions.get(candidate) is None else "by answers on file"
     if abs(advantage) <= ROUNDING_SLACK:
         return f"the same mean {units.quantity} on {plural(rows, 'row')}"
     more = "higher" if (advantage > 0) == units.scores else "lower"
@@ -450,7 +477,8 @@ def _scope(result: Result) -> str:
 
 def _confidence(result: Result) -> str:
     if is_exact(result.rule):
-        return ", for certain: the whole table is known"
+        known = result.rows_counted == result.rule.population
+        return f", for certain: {'the whole table is known' if known else 'the other rows cannot change it'}"
     return f", with probability {1 - result.settings.level:.4g} or more"
 
 

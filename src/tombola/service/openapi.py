@@ -225,11 +225,12 @@ _VERDICT_FIELDS: _Schema = {
 }
 # Reply with the answer of a race so far.
 _VERDICT = _reply_object(**_VERDICT_FIELDS)
-# A candidate of a race: mean loss over its rows (null without any), and whether it is still in the race.
-_STANDING = _reply_object(name=_TEXT, mean_loss=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
+# A candidate of a race: mean over its rows in the unit of the race (null without any); whether it is in the race.
+_STANDING = _reply_object(name=_TEXT, mean=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
 # Status of a race: answer, standings, pending calls, counts.
 _RACE_STATUS = _reply_object(
     **_VERDICT_FIELDS,
+    quantity=_TEXT,
     candidates=_list(_STANDING),
     pending=_list(_CALL),
     rows=_COUNT,

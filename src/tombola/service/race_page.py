@@ -48,17 +48,19 @@ async def show_race_progress(service: "Service", request: Request, identity: Ide
 def _race_view(file: RaceFile) -> dict[str, Any]:
     """Return the variables of the templates of a race page.
 
-    Keys: now (see race_status), saved_share (per cent of calls saved, as text), standings (the first LISTED_CANDIDATES,
-    with the mean loss as a position in per cent), n_hidden (the number of others), workers (name and number of calls).
+    Keys: now (see race_status), limits (of the values, as text), saved_share (per cent of calls saved, as text),
+    standings (the first LISTED_CANDIDATES, with `place`, the mean as a position in per cent), n_hidden (the number of
+    others), workers (name and number of calls).
     """
-    now = race_status(file)
+    now, units = race_status(file), file.settings.units
     calls, saved = now["calls"], now["calls_saved"]
     workers = Counter(lease.worker or "local" for lease in file.lease_of_ticket().values())
     return {
         "now": now,
+        "limits": f"{units.low:g} to {units.high:g}",
         "saved_share": f"{100 * saved / max(calls + saved, 1):.0f} %",
         "standings": [
-            {**one, "mean": None if one["mean_loss"] is None else position(one["mean_loss"])}
+            {**one, "place": None if one["mean"] is None else position((one["mean"] - units.low) / units.gap(1.0))}
             for one in now["candidates"][:_LISTED_CANDIDATES]
         ],
         "n_hidden": max(len(now["candidates"]) - _LISTED_CANDIDATES, 0),

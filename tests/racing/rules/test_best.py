@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive import race as naive
 from race_cases import BITS, LEVELS, THIRDS, loss_tables
 from tombola.engine.compiler import compile_loop
-from tombola.racing.rules.best import Best, _drop_hopeless
+from tombola.racing.rules.best import Best, drop_hopeless
 from tombola.racing.rules.bets import update_wealth
 from tombola.racing.rules.elimination import Elimination, best_two, count_row, drop, finish
 
@@ -226,7 +226,7 @@ class OpponentAfterTheRow(Best):
         for b in range(losses.size):
             if state.active[b] > 0.0 and state.current_wealth[b] >= state.threshold and b != leader:
                 drop(state, b, leader, state.current_wealth[b])
-        _drop_hopeless(state)
+        drop_hopeless(state)
         finish(state, 1.0)
 
 

@@ -63,6 +63,12 @@ class Best(Elimination):
         bet_and_drop(state, losses)
         finish(state, 1.0)
 
+    @staticmethod
+    def settle(state: Any) -> None:
+        """Drop the candidates that answers on file exclude before the first row."""
+        drop_hopeless(state)
+        finish(state, 1.0)
+
 
 def bet_and_drop(state: Any, losses: Floats) -> None:
     """Bet on one row against every active candidate, count it, and drop candidates.
@@ -87,7 +93,7 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
         reached = state.active[b] > 0.0 and state.current_wealth[b] >= state.threshold
         if reached and (below > 0 or b != leader):
             drop(state, b, int(state.opponent[b]), state.current_wealth[b])
-    _drop_hopeless(state)
+    drop_hopeless(state)
 
 
 @no_inline
@@ -113,7 +119,7 @@ def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) ->
     return opponent
 
 
-def _drop_hopeless(state: Any) -> None:
+def drop_hopeless(state: Any) -> None:
     """Drop the candidates that can no longer catch up on the rows left.
 
     Each is compared with the candidate whose largest possible total loss is smallest.

@@ -30,7 +30,8 @@ class EliminationState(NamedTuple):
 
     active            (k,) 1 while a candidate is in the race, else 0
     total_loss        (k,) sum of losses over the rows counted
-    drop_row          (k,) number of rows after which the candidate was dropped, 0 while active
+    drop_row          (k,) number of rows after which the candidate was dropped, 0 while active or if answers on file
+                      dropped it before the first row
     dropped_against   (k,) the opponent it was dropped against, -1 while active
     opponent          (k,) `Best`, `Within`: the opponent on the last row, -1 before
     wealth_at_drop    (k,) wealth of the bet that dropped it; infinite if the outcome was certain
@@ -127,6 +128,7 @@ class Elimination(ABC):
         self._view = unflattener(state)
         self.state = self._view(self.memory)
         self.kernels = {"view": self._view, "step": type(self).step}
+        self.settle_kernels = {"view": self._view, "settle": type(self).settle}
         self._loops: dict[Any, Kernel] = {}
 
     def use_predictions(self) -> None:
@@ -177,6 +179,15 @@ class Elimination(ABC):
 
         state: an `EliminationState`.
         losses: of the row, shape (k,); those of dropped candidates are not read.
+        """
+
+    @staticmethod  # noqa: B027 - a rule need not override it
+    def settle(state: Any) -> None:
+        """Draw the conclusions that answers on file make certain before the first row.
+
+        Compiled. A rule without such conclusions leaves the state as it is.
+
+        state: an `EliminationState`, changed in place; `known_loss` and `known_gain` are over all rows.
         """
 
     def update(self, losses: Floats) -> None:

@@ -79,15 +79,16 @@ class Gate(Elimination):
             if c != base and state.active[c] > 0.0:
                 _decide(state, c, base, losses[base] - losses[c])
         count_row(state, losses)
-        undecided = 0
-        for c in range(losses.size):
-            if c != base and state.active[c] > 0.0:
-                if state.decision[c] != 0.0:
-                    drop(state, c, base, state.current_wealth[c])
-                else:
-                    undecided += 1
-        if undecided == 0 or state.rows_seen[0] >= state.rows:
-            state.done[0] = 1.0
+        _drop_decided(state, base)
+
+    @staticmethod
+    def settle(state: Any) -> None:
+        """Decide on the candidates that answers on file decide before the first row."""
+        base = int(state.baseline)
+        for c in range(state.total_loss.size):
+            if c != base:
+                _decide_before(state, c, base)
+        _drop_decided(state, base)
 
     def advantage(self, candidate: int) -> tuple[float, int]:
         """Return the lead of a candidate over the baseline, and the rows it is over.
@@ -96,7 +97,8 @@ class Gate(Elimination):
 
         candidate: its number.
         """
-        rows = int(self.state.drop_row[candidate]) or self.rows_seen
+        decided = self.state.decision[candidate] != 0.0
+        rows = int(self.state.drop_row[candidate]) if decided else self.rows_seen
         return float(self.state.total_advantage[candidate]) / max(rows, 1), rows
 
     @property
@@ -130,6 +132,37 @@ def _decide(state: Any, c: int, base: int, d: float) -> None:
         # The whole list is known: compare the totals.
         state.decision[c] = 1.0 if holds_on_list(lead + d, state.margin, state.population) else -1.0
         state.current_wealth[c] = math.inf
+
+
+def _decide_before(state: Any, c: int, base: int) -> None:
+    """Decide on candidate c before the first row if answers on file suffice.
+
+    state: an `EliminationState`, changed in place; `decision[c]` becomes 1 or -1.
+    c, base: numbers of the candidate and of the baseline.
+    """
+    if is_refuted(state, base, c, 0.0, -state.margin, 0.0):
+        state.decision[c] = 1.0
+    elif is_refuted(state, c, base, 0.0, state.margin, 0.0):
+        state.decision[c] = -1.0
+    if state.decision[c] != 0.0:
+        state.current_wealth[c] = math.inf
+
+
+def _drop_decided(state: Any, base: int) -> None:
+    """Drop the decided candidates; end the race if all are, or no row is left.
+
+    state: an `EliminationState`, changed in place.
+    base: number of the baseline.
+    """
+    undecided = 0
+    for c in range(state.total_loss.size):
+        if c != base and state.active[c] > 0.0:
+            if state.decision[c] != 0.0:
+                drop(state, c, base, state.current_wealth[c])
+            else:
+                undecided += 1
+    if undecided == 0 or state.rows_seen[0] >= state.rows:
+        state.done[0] = 1.0
 
 
 def holds_on_list(lead: float, margin: float, population: float) -> bool:

@@ -113,27 +113,47 @@ class Top(Elimination):
         """
         if state.n_sets[0] == 0.0:
             _list_sets(state)
-        uses_pairs = state.wealth.shape[0] > state.members.shape[0]
-        if uses_pairs:
+        if state.wealth.shape[0] > state.members.shape[0]:
             _update_pairs(state, losses)
         for s in range(int(state.n_sets[0])):
             _bet_against_set(state, losses, s)
         leader, _ = best_two(state)
         count_row(state, losses)
-        for b in range(losses.size):
-            if state.active[b] > 0.0:
-                state.current_wealth[b] = math.inf if state.n_sets[0] > 0.0 else 0.0
-        for s in range(int(state.n_sets[0]) - 1, -1, -1):
-            _reject_set(state, s)
-        for b in range(losses.size):
-            # Certain only if no set with b was rejected by its wealth.
-            if state.current_wealth[b] >= state.threshold:
-                state.current_wealth[b] = min(state.current_wealth[b], state.rejection_wealth[b])
-            if uses_pairs and state.active[b] > 0.0:
-                by_pairs = _mean_of_smallest(state, b) * state.threshold / state.pair_threshold
-                state.current_wealth[b] = max(state.current_wealth[b], by_pairs)
-        _drop_beaten(state, leader)
-        finish(state, state.top)
+        _reject_and_drop(state, leader)
+
+    @staticmethod
+    def settle(state: Any) -> None:
+        """Drop the candidates that answers on file exclude before the first row."""
+        k, first = state.total_loss.size, state.members.shape[0]
+        if state.wealth.shape[0] > first:
+            for a in range(k):
+                for b in range(k):
+                    if a != b and is_refuted(state, b, a, 0.0, 0.0, 0.0):
+                        state.wealth[first + a * k + b, 0] = math.inf
+        _reject_and_drop(state, 0)
+
+
+def _reject_and_drop(state: Any, leader: int) -> None:
+    """Reject sets after a row is counted, and drop the candidates in no set left.
+
+    state: an `EliminationState`, changed in place.
+    leader: recorded as the opponent of dropped candidates.
+    """
+    uses_pairs, k = state.wealth.shape[0] > state.members.shape[0], state.total_loss.size
+    for b in range(k):
+        if state.active[b] > 0.0:
+            state.current_wealth[b] = math.inf if state.n_sets[0] > 0.0 else 0.0
+    for s in range(int(state.n_sets[0]) - 1, -1, -1):
+        _reject_set(state, s)
+    for b in range(k):
+        # Certain only if no set with b was rejected by its wealth.
+        if state.current_wealth[b] >= state.threshold:
+            state.current_wealth[b] = min(state.current_wealth[b], state.rejection_wealth[b])
+        if uses_pairs and state.active[b] > 0.0:
+            by_pairs = _mean_of_smallest(state, b) * state.threshold / state.pair_threshold
+            state.current_wealth[b] = max(state.current_wealth[b], by_pairs)
+    _drop_beaten(state, leader)
+    finish(state, state.top)
 
 
 def _list_sets(state: Any) -> None:

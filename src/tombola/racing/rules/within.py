@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.rules.best import bet_and_drop
+from tombola.racing.rules.best import bet_and_drop, drop_hopeless
 from tombola.racing.rules.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
 from tombola.racing.rules.elimination import Elimination, OpenQuestion, best_two, finish
 
@@ -103,6 +103,20 @@ class Within(Elimination):
         _update_accounts(state, losses)
         bet_and_drop(state, losses)
         _close_accounts(state)
+        finish(state, 1.0)
+        _choose(state)
+
+    @staticmethod
+    def settle(state: Any) -> None:
+        """Drop or settle the candidates that answers on file decide before the first row."""
+        k = state.total_loss.size
+        drop_hopeless(state)
+        for a in range(k):
+            for b in range(k):
+                if state.active[b] > 0.0 and state.active[a] == 0.0:
+                    _redistribute(state, a, b)
+                elif a != b and is_refuted(state, b, a, 0.0, -state.tolerance, 0.0):
+                    state.settled[a, b] = 1.0
         finish(state, 1.0)
         _choose(state)
 
