@@ -7,7 +7,8 @@ import pytest
 from conftest import SOURCE
 from tombola import cite, learners
 from tombola._cite import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY
-from tombola.bounds.sources import bound_source
+from tombola._references import _ENTRIES
+from tombola.bounds.sources import PAPER, bound_source
 from tombola.errors import ParameterError
 from tombola.learners.spec import has_bound
 from tombola.paper import CLAIMS
@@ -41,7 +42,7 @@ def test_sources_of_a_command_are_in_the_theory(name: str) -> None:
     assert all((THEORY / page).is_file() for page in re.findall(r"docs/theory/(\w+\.md)", cited))
     for author in re.findall(r"(\b[A-Z]\w+)(?= (?:et al\. )?\d{4})", cited):
         assert author in text, author
-    assert cite(name).entries == (SOFTWARE_ENTRY,)
+    assert cite(name).entries[-1] == SOFTWARE_ENTRY
 
 
 def test_race_and_rank_name_their_theorems() -> None:
@@ -65,3 +66,34 @@ def test_bibtex_has_the_facts_of_citation_file() -> None:
         value = re.search(rf"^  {name} = {{(.*)}},$", PAPER_ENTRY, re.MULTILINE)
         assert value is not None
         assert f"  {name}: {value[1]}\n" in facts
+
+
+# Required fields of BibTeX, by type of entry.
+REQUIRED = {
+    "article": {"author", "title", "journal", "volume", "pages", "year"},
+    "book": {"author", "title", "publisher", "year"},
+    "inproceedings": {"author", "title", "booktitle", "year"},
+    "phdthesis": {"author", "title", "school", "year"},
+    "misc": {"author", "title", "year"},
+}
+
+
+def test_literature_has_entries_of_the_right_type() -> None:
+    """Every author and year in a source has an entry, with the fields that its type requires."""
+    texts = [bound_source(name) for name in learners.__all__] + [" ".join(theorems) for theorems in _COMMANDS.values()]
+    cited = {found for text in texts for found in re.findall(r"[A-Z][\w-]+ \d{4}", text.replace(PAPER, ""))}
+    assert {label.rpartition(" and ")[2] for label in _ENTRIES} >= {one.rpartition(" and ")[2] for one in cited}
+    for label, (kind, key, fields) in _ENTRIES.items():
+        assert fields.keys() >= REQUIRED[kind], label
+        assert fields["year"] == label[-4:] == re.findall(r"\d{4}", key)[0]
+        assert len(fields["author"].split(" and ")) == 1 + label.count(",") + label.count(" and ")
+    books = {label for label, (kind, _, _) in _ENTRIES.items() if kind == "book"}
+    assert books == {
+        "Cesa-Bianchi and Lugosi 2006", "Kallenberg 2005", "Ville 1939", "Vovk, Gammerman and Shafer 2005"
+    }  # fmt: skip
+
+
+def test_cite_book() -> None:
+    text = str(cite("Hedge"))
+    assert "@book{cesabianchi2006prediction,\n  author = {Cesa-Bianchi, Nicol{\\`o} and Lugosi" in text
+    assert "publisher = {Cambridge University Press}" in text

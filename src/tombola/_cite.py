@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from tombola import __version__
+from tombola._references import entries_of
 from tombola.bounds.sources import PAPER, bound_source
 from tombola.errors import ParameterError
 
@@ -52,7 +53,8 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
         "least 1 - level",
         "It builds on Vovk and Wang 2021 (averages of e-values); Marcus, Peritz and Gabriel 1976 and Holm 1979 (closed "
         "testing); Mogstad, Romano, Shaikh and Wilhelm 2024 and Klein, Wright and Wieczorek 2020 (rank sets); Ramdas "
-        "and Manole 2023 (several orders); Waudby-Smith and Ramdas 2020, 2024 (bets without replacement)",
+        "and Manole 2023 (several orders); Waudby-Smith and Ramdas 2020; Waudby-Smith and Ramdas 2024 (bets without "
+        "replacement)",
     ),
     "certify": (*_INTERVALS[1:], _ORDER_TEST),
     "compare": ("Bound of a learner: it has a theorem of its own, see tombola cite LEARNER", _ORDER_TEST),
@@ -65,7 +67,8 @@ class Citation(NamedTuple):
 
     name: of the learner, command or claim cited; "" for the paper and the software.
     theorems: empty if no theorem was asked for.
-    entries: BibTeX, of the paper for its theorems, of the software for theorems proved in docs/theory.
+    entries: BibTeX of the literature that the theorems cite, of the paper for its theorems, and of the software for
+        theorems proved in docs/theory.
     """
 
     name: str
@@ -93,7 +96,7 @@ def cite(name: str = "") -> Citation:
     if not name:
         return Citation("", (), (PAPER_ENTRY, SOFTWARE_ENTRY))
     if name in _COMMANDS:
-        return Citation(name, _COMMANDS[name], (SOFTWARE_ENTRY,))
+        return Citation(name, _COMMANDS[name], (*entries_of(" ".join(_COMMANDS[name])), SOFTWARE_ENTRY))
     # Found at run time: as a static import it closes a cycle of all modules, in which mypy misreads a dataclass.
     claim = next((one for one in import_module("tombola.paper").CLAIMS if one.name == name), None)
     if claim is not None:
@@ -105,8 +108,8 @@ def cite(name: str = "") -> Citation:
             "tombola claims list the others."
         )
     source = bound_source(kind)
-    entries = [PAPER_ENTRY] if PAPER in source else []
-    entries += [SOFTWARE_ENTRY] if not entries or "docs/theory" in source else []
+    entries = [*entries_of(source), *([PAPER_ENTRY] if PAPER in source else [])]
+    entries += [SOFTWARE_ENTRY] if not entries or "docs/theory" in source or "tombola." in source else []
     return Citation(name, (source or "no bound is proved",), tuple(entries))
 
 

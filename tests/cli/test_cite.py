@@ -13,7 +13,7 @@ def test_cite_prints_theorem_and_bibtex() -> None:
     assert "Theorem 3 (1)" in text.splitlines()[0]
     assert text.count("\n@") == 2
     found = json.loads(CliRunner().invoke(app, ["cite", "race", "--json"]).output)
-    assert (found["name"], len(found["theorems"]), len(found["entries"])) == ("race", 5, 1)
+    assert (found["name"], len(found["theorems"]), len(found["entries"])) == ("race", 5, 9)
 
 
 def test_cite_without_a_name_prints_both_entries() -> None:

@@ -349,7 +349,7 @@ def test_ranks_from_start_to_report(command: Callable[..., tuple[int, str]], tmp
     """Every command opens the file again, so the race is resumed before each row."""
     names = ["--candidates", "high,middle,low"]
     command("start", "rows.txt", *names, "--file", "r", "--question", "ranks", "--seed", "3")
-    assert "open: 3 of 3 ranks are not settled on these 60 rows" in command("status", "r")[1]
+    assert "open: no rank of 3 candidates on these 60 rows is proved yet" in command("status", "r")[1]
     while calls := [Call(**call) for call in json.loads(command("next", "r", "--json")[1])]:
         lines = ["ticket,loss", *(f"{call.ticket},{loss_of(call)}" for call in calls)]
         (tmp_path / "answers.csv").write_text("\n".join(lines))
@@ -371,7 +371,10 @@ def test_ranks_from_start_to_report(command: Callable[..., tuple[int, str]], tmp
         (["--rank-of", "middle"], "middle has rank 2 of 3 candidates on these 60 rows, with probability 0.95 or more"),
         (["--blocks"], "the order of 3 candidates on these 60 rows: low, middle and high, with probability"),
         (["--future"], "the order of 3 candidates on rows like these: low, middle and high, with probability"),
-        (["--future", "--level", "1e-30"], "not separable by these rows: 3 of 3 ranks are not settled on rows like"),
+        (
+            ["--future", "--level", "1e-30"],
+            "not separable by these rows: no rank of 3 candidates on rows like these is proved;",
+        ),
     ],
 )
 def test_all_forms_of_ranks(form: list[str], expected: str, command: Callable[..., tuple[int, str]]) -> None:

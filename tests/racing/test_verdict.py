@@ -220,5 +220,5 @@ def test_verdict_without_proof_has_no_probability() -> None:
     while not race.done:
         for call in race.calls():
             race.record(call, loss=float(call.candidate == "b"))
-    assert race.verdict.startswith("undecided: nothing is proved yet")
+    assert race.verdict.startswith("undecided: nothing is proved, each of 2 candidates")
     assert "where a leads by 1 in mean loss" in race.verdict

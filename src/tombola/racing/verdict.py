@@ -360,7 +360,7 @@ def _open_text(result: Result) -> str:
     prefix = "not separable on this list" if result.rows_counted == result.rule.rows else _open_prefix(result)
     names = _candidates(result)
     if len(result.active) == len(result.candidates):
-        return f"{prefix}: nothing is proved yet, each of {names} may be the best{_lead(result)}"
+        return f"{prefix}: nothing is proved{_yet(result)}, each of {names} may be the best{_lead(result)}"
     target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
     return f"{prefix}: {target} of {names} is among {_join(result.active)}{_confidence(result)}{_lead(result)}"
 
@@ -374,7 +374,7 @@ def _ranks_text(result: Result, rule: Ranks) -> str:
     texts = tuple(f"{rank_text(sets[name])} {name}" for name in result.answer)
     open_ranks = sum(first != last for first, last in sets.values())
     if all(ranks == (1, len(sets)) for ranks in sets.values()) and not is_exact(rule):
-        return f"{_open_prefix(result)}: no rank of {_candidates(result)} is proved yet"
+        return f"{_open_prefix(result)}: no rank of {_candidates(result)} is proved{_yet(result)}"
     words = (
         f"{open_ranks} of {plural(len(result.candidates), 'rank')} are not settled{_scope(result)}; ranks still "
         f"possible: {_join(texts, _MAX_RANKED)}{_confidence(result)}"
@@ -392,7 +392,9 @@ def _place_text(result: Result, rule: Place) -> str:
     if result.proved:
         return f"{name} has rank {ranks[0]} of {_candidates(result)}{_confidence(result)}"
     if ranks == (1, len(result.candidates)) and not is_exact(rule):
-        return f"{_open_prefix(result)}: nothing is proved yet of the rank of {name} among {_candidates(result)}"
+        return (
+            f"{_open_prefix(result)}: nothing is proved{_yet(result)} of the rank of {name} among {_candidates(result)}"
+        )
     rank = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}"
     return f"{_open_prefix(result)}: {rank}{_confidence(result)}"
 
@@ -401,6 +403,10 @@ def _open_prefix(result: Result) -> str:
     if result.rows_counted == result.rule.rows:
         return "not separable " + ("by these rows" if math.isinf(result.rule.population) else "on this list")
     return "undecided" if result.over else "open"
+
+
+def _yet(result: Result) -> str:
+    return "" if result.over else " yet"
 
 
 def rank_text(ranks: tuple[int, int]) -> str:
@@ -437,7 +443,7 @@ def _undecided_text(result: Result, names: list[str], statement: str) -> str:
     if not names:
         return ""
     scope = "" if len(names) < len(result.candidates) - 1 else _scope(result)
-    return f"{_open_prefix(result)}{scope}: nothing is proved yet on whether {_join(tuple(names))} is {statement}"
+    return f"{_open_prefix(result)}{scope}: nothing is proved{_yet(result)} on whether {_join(tuple(names))} is {statement}"
 
 
 def _difference(gate: Gate, candidate: int, units: Units) -> str:
