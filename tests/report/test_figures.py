@@ -127,3 +127,15 @@ def test_figure_for_the_column_of_a_paper() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["learner 1", "learner 2", "learner 3"]
     assert figure.legends[0].get_window_extent().y1 < box.y0
     assert all(label.get_fontsize() == 7 for label in axes.get_xticklabels())
+
+
+def test_band_below_zero_is_cut_at_a_logarithmic_axis() -> None:
+    """The edge slopes to the axis at its own point, instead of falling straight down between two points."""
+    x, middle = np.array([100.0, 1000.0, 10000.0]), np.array([2.0, 4.0, 9.0])
+    band = Band("one", x, middle, np.array([-1.5, 1.5, 5.0]), 2 * middle)
+    figure = draw_chart(Chart("regret", "T", "regret", (band,)))
+    vertices = figure.axes[0].collections[0].get_paths()[0].vertices
+    bottom = figure.axes[0].get_ylim()[0]
+    assert vertices[:, 1].min() == pytest.approx(bottom)
+    assert 0 < bottom <= 1
+    assert vertices[vertices[:, 0] == 1000.0, 1].min() == 1.5

@@ -1,6 +1,7 @@
 """Figures: charts drawn by Matplotlib, for notebooks, pages and files."""
 
 import io
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -81,10 +82,10 @@ def draw_chart(
     for point in chart.points:
         axes.plot(point.x, point.y, color=REFERENCE, marker="o", markersize=3.5, linewidth=0)
     # A second chart in the same axes continues the colours of the first.
-    start = len(axes.collections)
+    start, floor = len(axes.collections), _floor(chart)
     for index, band in enumerate(chart.bands, start):
         colour = COLOURS[index % len(COLOURS)]
-        low, high = (np.where(np.isfinite(end), end, band.middle) for end in (band.low, band.high))
+        low, high = (np.maximum(np.where(np.isfinite(end), end, band.middle), floor) for end in (band.low, band.high))
         axes.fill_between(band.x, low, high, color=colour, alpha=0.18, linewidth=0)
         marker = _MARKERS[index % len(_MARKERS)] if band.x.size <= MAX_MARKED_POINTS else None
         width, marker_size = (1.2, 3) if small else (1.8, 5)
@@ -95,11 +96,32 @@ def draw_chart(
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
         axes.plot(line.x, line.y, color=REFERENCE, linestyle=(0, dashes), linewidth=1.4, label=line.name)
     _dress(axes, chart, start, labelled=not small)
+    if any((band.low < floor).any() for band in chart.bands):
+        # The band reaches the axis, since its interval goes on below. Other charts may still change the limits.
+        axes.set_ylim(bottom=floor, auto=None)
     if small:
         _shrink(axes)
     elif titled:
         add_title(axes, chart)
     return cast("Figure", axes.figure)
+
+
+def _floor(chart: Chart) -> float:
+    """Return the smallest value that a band is drawn at; -inf on a linear axis.
+
+    A logarithmic axis has no place for an interval that reaches 0: it is cut off below all curves. Otherwise the edge
+    of the band would fall straight down between two points.
+    """
+    if not chart.log_y:
+        return -math.inf
+    curves = [band.middle for band in chart.bands] + [line.y for line in chart.lines]
+    ends = [end for band in chart.bands for end in (band.low, band.high)]
+    middles, values = (np.concatenate([np.zeros(0), *some]) for some in (curves, [*curves, *ends]))
+    middles, values = (some[np.isfinite(some) & (some > 0)] for some in (middles, values))
+    if not middles.size:
+        return float(np.min(values, initial=1.0))
+    # Small positive ends stay as they are, down to a tenth of the lowest curve.
+    return float(max(min(values.min(), middles.min() / 2), middles.min() / 10))
 
 
 def _shrink(axes: "Axes") -> None:
