@@ -126,3 +126,23 @@ def test_page_of_ranks(asked: Any) -> None:
     }
     assert ranks["b"] == [2, 2]
     assert (ranks["a"] is None) == bool(asked.get("candidate"))
+
+
+@pytest.mark.usefixtures("plainly")
+def test_page_of_answers_on_file() -> None:
+    """Before the first row there are means instead of empty charts; later there are both."""
+    known = np.array([[0.1, 0.9]] * 20 + [[math.nan] * 2] * 20)
+    race = Race(["good", "bad"], 40, known=known, seed=1, kind="scores", range=(0, 10))
+    page = RaceReport.from_race(race).to_html()
+    assert "Means so far" in page
+    assert "<svg" not in page
+    assert "9 (20 of 40)" in page
+    assert "mean score 9 on 20 of 40 rows, from 4.5 to 9.5 on all" in page
+    assert "calls not made yet" in page
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=float(call.candidate == "bad"))
+    done = RaceReport.from_race(race)
+    assert done.to_html().count("<svg") == 2 * (len(done.wealth) >= 3)
+    assert [one["quantity"] for one in [done.to_json()]] == ["score"]
+    assert done.to_json()["candidates"][0]["mean"] == pytest.approx(9, abs=1)

@@ -30,6 +30,8 @@ _MAX_CURVES = 6
 _POINTS_PER_CURVE = 160
 # Candidates in the table before the rest is folded away.
 _MAX_TABLE_ROWS = 12
+# Rows counted from which curves over rows are drawn: fewer make an empty picture.
+_MIN_CHART_ROWS = 3
 # Rank sets in the picture before the rest is folded away.
 _MAX_RANK_BARS = 60
 # Lower end of the logarithmic wealth axis: smaller wealths are drawn there, since they all mean no evidence.
@@ -186,9 +188,11 @@ class RaceReport:
 
     def to_html(self) -> str:
         """Return the report as a self-contained HTML page."""
-        # Ranks have one wealth per pair: no curve per candidate.
-        curves = [] if self.race.rank_sets else [_wealth_chart(self)]
-        charts = [*curves, _survivor_chart(self)] if self.race.rows_counted else []
+        charts = []
+        if len(self.wealth) >= _MIN_CHART_ROWS:
+            # Ranks have one wealth per pair: no curve per candidate.
+            charts = [*([] if self.race.rank_sets else [_wealth_chart(self)]), _survivor_chart(self)]
+        units = self.race.settings.units
         return render(
             "race.html",
             title=_title(self.race),
@@ -204,6 +208,8 @@ class RaceReport:
             ended="dropped" if self.race.settings.baseline is None else "decided",
             ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
             ranks_shown=_MAX_RANK_BARS,
+            means=_mean_bars(self) if self.race.calls_on_file else [],
+            limits=(f"{units.low:g}", f"{units.high:g}"),
             drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
         )
 
@@ -335,6 +341,26 @@ def _rank_bar(race: Race, one: _Standing) -> dict[str, str | float | bool]:
     }  # fmt: skip
 
 
+def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]:
+    """Return the bars of the means that are still possible; positions in percent of the range."""
+    race, units = report.race, report.race.settings.units
+    answers, found = race.answers, []
+    for one in report.standings:
+        column = answers[:, race.candidates.index(one.name)]
+        total, open_rows, n = float(np.nansum(column)), int(np.isnan(column).sum()), len(column)
+        low, high = units.interval(total / n, (total + open_rows) / n)
+        left, right = (100 * (end - units.low) / units.gap(1.0) for end in (low, high))
+        mean = None if open_rows == n else units.number(total / (n - open_rows))
+        text, known = "–" if mean is None else f"{mean:.4g}", f"{n - open_rows:,} of {n:,}"
+        found.append(
+            {"name": one.name, "text": f"{text} ({known})", "sure": one.active and bool(race.dropped),
+             "words": f"mean {units.quantity} {text} on {known} rows, from {low:.4g} to {high:.4g} on all",
+             "left": round(left, 2), "width": round(right - left, 2),
+             "dot": None if mean is None else round(100 * (mean - units.low) / units.gap(1.0), 2)}
+        )  # fmt: skip
+    return found
+
+
 def _title(race: Race) -> str:
     if race.proved and race.settings.candidate is not None:
         return f"{race.settings.candidate} has rank {race.rank_sets[race.settings.candidate][0]}"
@@ -355,14 +381,16 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
         ("candidates", f"{len(race.candidates):,}"),
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls", f"{race.calls_made:,}"),
-        ("calls saved", f"{race.calls_saved:,} ({share:.0%})"),
+        # Calls that are not made yet are saved only once the race is over.
+        ("calls saved" if race.done else "calls not made yet", f"{race.calls_saved:,} ({share:.0%})"),
         ("error probability", "0: certain" if is_exact(race.rule) else f"at most {race.settings.level:.2g}"),
     ]
     if race.calls_on_file:
         cards.append(("answers on file", f"{race.calls_on_file:,}"))
     if race.cost:
         cards.append(("cost", f"{race.cost:,.6g}"))
-        cards.append(("cost saved, estimate", f"{report.cost_saved:,.6g}"))
+        if race.done:
+            cards.append(("cost saved, estimate", f"{report.cost_saved:,.6g}"))
     for word, now, before in limits_of(report):
         raised = f", raised from {', '.join(f'{one:,.6g}' for one in before)}" if before else ""
         cards.append((f"cap on {word}", f"{now:,.6g}{raised}"))
@@ -407,6 +435,9 @@ def _wealth_chart(report: RaceReport) -> Chart:
     for name in [one.name for one in report.standings[:_MAX_CURVES]]:
         values = report.wealth[:, race.candidates.index(name)]
         rows = np.flatnonzero(~np.isnan(values))
+        if not rows.size:
+            # Answers on file dropped it before the first row.
+            continue
         points = rows[np.unique(np.linspace(0, rows.size - 1, _POINTS_PER_CURVE).astype(int))]
         height = np.clip(values[points], _MIN_PLOTTED_WEALTH, 10 * threshold)
         bands.append(Band(name, points + 1.0, height, height, height))
@@ -424,8 +455,10 @@ def _survivor_chart(report: RaceReport) -> Chart:
     # Two points per drop draw a step function.
     x = np.concatenate([[0.0], np.repeat(report.calls[drops], 2), report.calls[-1:]])
     y = np.repeat(np.concatenate([report.survivors[:1], report.survivors[drops]]), 2)
-    words = "Candidates in the race over the number of calls"
+    # Answers on file are counted when their rows come up, without a call.
+    effort = "answers" if report.race.calls_on_file else "calls"
+    words = f"Candidates in the race over the number of {effort}"
     band = Band("in the race", x, y, y, y)
     return Chart(
-        "Survivors over calls", "calls", "candidates in the race", (band,), log_x=False, log_y=False, alt=words
+        f"Survivors over {effort}", effort, "candidates in the race", (band,), log_x=False, log_y=False, alt=words
     )

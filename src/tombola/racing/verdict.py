@@ -333,8 +333,17 @@ def _groups_text(race: "Race") -> str:
     texts = [f"{name}: {result.text}" for name, result in list(found.items())[:_MAX_GROUPS]]
     more = [f"{len(found) - _MAX_GROUPS} more"] if len(found) > _MAX_GROUPS else []
     exact = all(is_exact(result.rule) for result in (race.whole, *found.values()))
-    sure = "for certain" if exact else f"all with probability {1 - race.settings.level:.4g} or more"
-    return f"by {race.strata.title}, {sure}: {'; '.join([*texts, *more])}"
+    sure = ", for certain" if exact else f", all with probability {1 - race.settings.level:.4g} or more"
+    if not any(_has_proof(result) for result in found.values()):
+        sure = ""
+    return f"by {race.strata.title}{sure}: {'; '.join([*texts, *more])}"
+
+
+def _has_proof(result: Result) -> bool:
+    """Return whether anything is proved so far: a drop, a decision, or a narrower rank set."""
+    if isinstance(result.rule, Ranks | Place):
+        return any(ranks != (1, len(result.candidates)) for ranks in result.rank_sets.values())
+    return result.proved is not None or len(result.active) < len(result.candidates)
 
 
 def _proved_text(result: Result) -> str:
@@ -425,7 +434,8 @@ def _gate_text(result: Result, gate: Gate) -> str:
     base, within = result.settings.baseline, result.settings.within
     true = f"not worse than {base} by more than {within:g}" if within else f"better than {base}"
     false = f"worse than {base} by more than {within:g}" if within else f"not better than {base}"
-    proved, open_ = [], []
+    proved: list[str] = []
+    open_: list[str] = []
     for c, name in enumerate(result.candidates):
         if name != base:
             decision = gate.decisions.get(c)
@@ -443,7 +453,8 @@ def _undecided_text(result: Result, names: list[str], statement: str) -> str:
     if not names:
         return ""
     scope = "" if len(names) < len(result.candidates) - 1 else _scope(result)
-    return f"{_open_prefix(result)}{scope}: nothing is proved{_yet(result)} on whether {_join(tuple(names))} is {statement}"
+    prefix = f"{_open_prefix(result)}{scope}"
+    return f"{prefix}: nothing is proved{_yet(result)} on whether {_join(tuple(names))} is {statement}"
 
 
 def _difference(gate: Gate, candidate: int, units: Units) -> str:
