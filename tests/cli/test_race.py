@@ -559,7 +559,7 @@ def test_standings_are_over_answers_on_file_and_recorded(
     standings = {one["name"]: one for one in json.loads(command("status", "r", "--json")[1])["candidates"]}
     # 40 cells of b are on file, 20 are recorded as 0: mean score 4.
     assert {name: one["rows"] for name, one in standings.items()} == {"a": 60, "b": 60, "c": 60}
-    assert [standings[name]["mean"] for name in "abc"] == pytest.approx([0.5, 0.6, 1.0])
+    assert [standings[name]["mean"] for name in "abc"] == pytest.approx([5.0, 4.0, 0.0])
     note = "Means are over all answers, on file and recorded; the verdict counts rows in random order."
     assert note in command("status", "r")[1]
     command("report", "r", "--out", "p.html")
