@@ -134,7 +134,7 @@ def test_band_below_zero_is_cut_at_a_logarithmic_axis() -> None:
     x, middle = np.array([100.0, 1000.0, 10000.0]), np.array([2.0, 4.0, 9.0])
     band = Band("one", x, middle, np.array([-1.5, 1.5, 5.0]), 2 * middle)
     figure = draw_chart(Chart("regret", "T", "regret", (band,)))
-    vertices = figure.axes[0].collections[0].get_paths()[0].vertices
+    vertices: Any = figure.axes[0].collections[0].get_paths()[0].vertices
     bottom = figure.axes[0].get_ylim()[0]
     assert vertices[:, 1].min() == pytest.approx(bottom)
     assert 0 < bottom <= 1

@@ -344,7 +344,8 @@ def _rank_bar(race: Race, one: _Standing) -> dict[str, str | float | bool]:
 def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]:
     """Return the bars of the means that are still possible; positions in percent of the range."""
     race, units = report.race, report.race.settings.units
-    answers, found = race.answers, []
+    answers = race.answers
+    found: list[dict[str, str | float | bool | None]] = []
     for one in report.standings:
         column = answers[:, race.candidates.index(one.name)]
         total, open_rows, n = float(np.nansum(column)), int(np.isnan(column).sum()), len(column)
