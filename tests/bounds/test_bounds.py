@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tombola import Pool, bounds, learners, play
+from tombola.bounds.bandit import _ucb2_counts
 from tombola.bounds.budget import _lp_blocks, _lp_radius, lp_margin
 from tombola.bounds.common import harmonic, sum_of_inverse_roots
-from tombola.bounds.frugal import _frugal_counts, _index_overshoot, _index_shortfall, frugal_block
+from tombola.bounds.frugal import _frugal_counts, _index_overshoot, _index_shortfall, frugal_first_block
 from tombola.bounds.switching import _radius
-from tombola.bounds.ucb2 import _ucb2_counts
 from tombola.exact import random_order, worst_pool
 from tombola.learners import (
     KLUCB,
@@ -335,7 +335,7 @@ def test_thrifty_bound_equals_plain_sum(T: int, k: int) -> None:
 
 def gap_bound(T: int, gaps: list[float], scale: float, price: float) -> float:
     """Bound sum D_a E N_a for FrugalUCB with scale > 1 and these gaps (docs/theory/frugal.md, "With gaps")."""
-    k, least, block = len(gaps) + 1, min(gaps), frugal_block(T, len(gaps) + 1, price)
+    k, least, block = len(gaps) + 1, min(gaps), frugal_first_block(T, len(gaps) + 1, price)
     c = math.exp(scale / (math.e * k))
     own = [(12 * scale * max(1, math.log(T * D * D / (8 * scale * k))) + 12) / D + 2 * block * D for D in gaps]
     shared = 16 * k * (1 + 2.84 * c / (scale - 1)) / least

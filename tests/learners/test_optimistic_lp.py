@@ -11,12 +11,12 @@ from scipy.stats import hypergeom
 from tombola import Pool, instances, play
 from tombola._types import Floats
 from tombola.bounds import optimistic_lp
-from tombola.bounds.optimistic_lp import optimistic_log
+from tombola.bounds.budget import optimistic_log
 from tombola.budget.budget import Budget, BudgetTerms
 from tombola.errors import ParameterError
 from tombola.learners import OptimisticLP
 from tombola.learners.budgeted.optimistic_lp import lower_confidence_bounds
-from tombola.paper.claims.constraints import AlwaysNull
+from tombola.paper.claims.constraints import AlwaysPlay
 from tombola.trace import Trace
 
 Low = Callable[[Floats, Floats, float], Floats]
@@ -95,7 +95,7 @@ def test_bound_holds_on_extreme_pools() -> None:
         assert trace.regret <= bound <= T, name
         assert not any(trace.overspent)
     pool = Pool.from_rewards(np.tile([0.0, 1.0], (T, 1)), costs=np.tile([0.0, 1.0], (T, 1)))
-    idle = play(AlwaysNull(), pool, budget=Budget(float(T), worst=1.0, null=0), seed=0)
+    idle = play(AlwaysPlay(), pool, budget=Budget(float(T), worst=1.0, null=0), seed=0)
     assert idle.regret > optimistic_lp(T, 2, 1, 1.0, 0.05)
 
 

@@ -144,7 +144,7 @@ def test_betting_drops_in_the_middle_of_a_stage() -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 8])
 def test_elimination_is_possible_exactly_from_the_horizon_it_names(k: int) -> None:
-    T = bounds.first_elimination(k)
+    T = bounds.first_elimination_horizon(k)
     assert bounds.difference_needed(T, k) < 1 <= bounds.difference_needed((T - 1) // 2 + 1, k)
     assert bounds.difference_needed(T - 1, k) >= 1
     best = np.zeros((1, k))

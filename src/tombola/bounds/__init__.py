@@ -11,6 +11,8 @@ from tombola.bounds.bandit import (
     tsallis_inf,
     ucb1,
     ucb1_iid,
+    ucb2,
+    ucb2_plays,
 )
 from tombola.bounds.budget import (
     budget_epsilon,
@@ -18,6 +20,8 @@ from tombola.bounds.budget import (
     budget_given_order,
     budget_simulation,
     budget_simulation_printed,
+    empirical_lp,
+    optimistic_lp,
     primal_dual,
     serfling_lp,
     serfling_lp_first_play,
@@ -34,11 +38,10 @@ from tombola.bounds.classification import (
 )
 from tombola.bounds.common import drift, drift_of_counts
 from tombola.bounds.delay import follow_the_leader_iid, interleaved, simulation, simulation_printed
-from tombola.bounds.empirical_lp import empirical_lp
-from tombola.bounds.frugal import by_indices, frugal_switches, frugal_ucb, thrifty, thrifty_exploration_budget
+from tombola.bounds.frugal import frugal_switches, frugal_ucb, smallest_index, thrifty, thrifty_exploration_budget
 from tombola.bounds.full_information import (
     ada_hedge,
-    any_delay,
+    added_by_delay,
     birthday,
     birthday_mean,
     flip_flop,
@@ -47,21 +50,19 @@ from tombola.bounds.full_information import (
     hedge_anytime,
     hedge_given_order,
 )
-from tombola.bounds.optimistic_lp import optimistic_lp
 from tombola.bounds.switching import (
     batched_exp3,
     elimination,
     elimination_switches,
-    first_elimination,
+    first_elimination_horizon,
     simulation_elimination,
     simulation_elimination_switches,
     tsallis_switching,
 )
-from tombola.bounds.ucb2 import ucb2, ucb2_plays
 
 __all__ = [
     "ada_hedge",
-    "any_delay",
+    "added_by_delay",
     "batched_exp3",
     "birthday",
     "birthday_mean",
@@ -70,7 +71,6 @@ __all__ = [
     "budget_given_order",
     "budget_simulation",
     "budget_simulation_printed",
-    "by_indices",
     "drift",
     "drift_of_counts",
     "elimination",
@@ -82,7 +82,7 @@ __all__ = [
     "erm_printed",
     "exp3",
     "explore_then_commit",
-    "first_elimination",
+    "first_elimination_horizon",
     "flip_flop",
     "follow_the_leader",
     "follow_the_leader_iid",
@@ -101,6 +101,7 @@ __all__ = [
     "simulation_elimination",
     "simulation_elimination_switches",
     "simulation_printed",
+    "smallest_index",
     "successive_elimination",
     "successive_elimination_iid",
     "thrifty",

@@ -1,9 +1,13 @@
 """Bounds under budgets: T * OPT_LP minus the reward, with probability 1 - delta.
 
-Costs are in [0, 1] and every resource has the budget rate * T. docs/theory/budget.md has the proofs.
+Costs are in [0, 1] and every resource has the budget rate * T. Proofs: docs/theory/budget.md and
+docs/theory/budget_bandit.md.
 """
 
 import math
+from itertools import pairwise
+
+import numpy as np
 
 
 def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
@@ -242,6 +246,131 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
         loss = radius + margin + (1 / horizon + radius + margin) / rate  # at least 1 where nothing is played
         total += length * min(1.0, loss)
     return min(float(horizon), total)
+
+
+def next_solve(seen: int, horizon: int, growth: float) -> int:
+    r"""Return the number of rows at which EmpiricalLP solves its next linear program.
+
+    .. math:: \min \left(g n, \; T - \frac{T - n}{g^2}\right)
+
+    It is rounded down, and at least n + 1.
+
+    seen, horizon: n and T, number of rows seen and of rounds.
+    growth: g, factor of the rows seen between two linear programs.
+
+    >>> next_solve(100, 1000, 1.2), next_solve(990, 1000, 1.2)
+    (120, 993)
+    """
+    by_data, by_rest = seen * growth, horizon - (horizon - seen) / (growth * growth)
+    return max(seen + 1, math.floor(min(by_data, by_rest)))
+
+
+def _empirical_lp_blocks(horizon: int, growth: float) -> list[int]:
+    """Return the row counts at which EmpiricalLP solves, if every action fits.
+
+    >>> _empirical_lp_blocks(12, 1.5)
+    [1, 2, 3, 4, 6, 9, 10, 11]
+    """
+    sizes, seen = [], 1
+    while seen < horizon:
+        sizes.append(seen)
+        seen = next_solve(seen, horizon, growth)
+    return sizes
+
+
+def empirical_lp(
+    horizon: int,
+    actions: int,
+    resources: int,
+    rate: float,
+    delta: float,
+    growth: float = 1.2,
+    *,
+    sampled: bool = True,
+) -> float:
+    r"""Bound the regret of EmpiricalLP in random order with probability 1 - delta.
+
+    docs/theory/budget.md, Theorem 4a:
+
+    .. math:: 1 + \sum_{\mathrm{safe\ blocks}} L \min \left(1, \, e + e' + \frac{e + \eta}{\rho + e}\right)
+       + \sum_{\mathrm{other\ blocks}} L + \mathrm{noise}
+
+    L is the number of rounds of a block, e is Serfling's radius of the past rows, e' = T/(T-n) e that of the rest, and
+    eta how far the rate may have fallen. A block is safe if the budget left at its end pays for one play of any
+    action.
+
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
+    delta: error probability.
+    growth: factor of the rows seen between two linear programs.
+    sampled: whether one action is drawn per round; else whole mixes are charged (fluid play), with less noise.
+
+    >>> round(empirical_lp(2**14, 3, 1, 0.5, 0.05)), round(empirical_lp(2**14, 3, 1, 0.5, 0.05, sampled=False))
+    (5077, 4628)
+    """
+    sizes = _empirical_lp_blocks(horizon, growth)
+    log = math.log(max(1, len(sizes)) * (resources + 1) * (actions + 2) / delta)
+    total, done, noise, lost, spread, eta = 1.0, 1, 0.0, 0.0, 0.0, 0.0
+    for seen, following in pairwise(sizes):
+        length, left = following - seen, horizon - following
+        radius = math.sqrt(min(1 - (seen - 1) / horizon, (1 - seen / horizon) * (1 + 1 / seen)) * log / (2 * seen))
+        ahead = horizon / (horizon - seen) * radius
+        loss = radius + ahead + (radius + eta) / (rate + radius)
+        variance = length * (1 - (length - 1) / (horizon - seen) + sampled)
+        lost, spread = lost + length * ahead / left, spread + variance / left**2
+        eta = lost + math.sqrt(log / 2 * spread)
+        if left * (rate - eta) < 1:
+            break
+        total, done, noise = total + length * min(1.0, loss), following, noise + variance
+    return min(float(horizon), total + math.sqrt(log / 2 * noise) + horizon - done)
+
+
+def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> float:
+    r"""Return the logarithm g in the confidence radii of OptimisticLP.
+
+    .. math:: g = \ln \frac{2 (k+1) (m+1) T}{\delta}
+
+    delta is shared by 2 (k+1) (m+1) T events of the proof.
+
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    delta: error probability.
+
+    >>> round(optimistic_log(1024, 3, 1, 0.05), 3)
+    12.7
+    """
+    return math.log(2 * (actions + 1) * (resources + 1) * horizon / delta)
+
+
+def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 1.44) -> float:
+    r"""Bound T OPT minus the reward of OptimisticLP in random order without delay.
+
+    It holds with probability 1 - delta, and is at most T. After n rounds the promises differ from the rewards by at
+    most D(n), and the rate has fallen by at most eta(n):
+
+    .. math:: D(n) = k + \left(2 \sqrt{2 \, \mathrm{growth}} + \frac{1}{\sqrt 2}\right) \sqrt{g k n}, \qquad
+       \eta(n) = \frac{D(n) + \sqrt{g k n / 2} + \sqrt{2 g n}}{T - n}
+
+    g is `bounds.budget.optimistic_log`. As long as the budget left pays for one play of any action, a round
+    costs eta(n) / rate; the rounds after that are lost.
+
+    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
+    rate: rho, budget per round and resource.
+    delta: error probability.
+    growth: factor of the plays of an action between two plans.
+
+    >>> round(optimistic_lp(2**20, 3, 1, 0.5, 0.05)), optimistic_lp(2**12, 3, 1, 0.5, 0.05) == 2**12
+    (290477, True)
+    """
+    g = optimistic_log(horizon, actions, resources, delta)
+    n = np.arange(horizon, dtype=np.float64)
+    off = np.minimum(n, actions + (2 * math.sqrt(2 * growth) + math.sqrt(0.5)) * np.sqrt(g * actions * n))
+    eta = (off + np.sqrt(g * actions * n / 2) + np.sqrt(2 * g * n)) / (horizon - n)
+    unsafe = np.flatnonzero((horizon - n) * (rate - eta) < 1)
+    safe = int(unsafe[0]) - 1 if unsafe.size else horizon - 1
+    if safe < 1:
+        return float(horizon)
+    lost = np.minimum(1.0, eta[:safe] / rate).sum()
+    return min(float(horizon), float(lost + off[safe] + math.sqrt(safe * g / 2)) + horizon - safe)
 
 
 def budget_given_order(horizon: int) -> float:

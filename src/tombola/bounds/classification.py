@@ -1,7 +1,11 @@
-"""Bounds for classification in random order (paper, Section 6; errata 37-45)."""
+"""Bounds of empirical risk minimisation (ERM) in random order: labels and policies.
+
+Paper, Section 5 (errata 37-45), and Theorem C2 of docs/theory/context.md.
+"""
 
 import math
 
+from tombola import _validate
 from tombola.bounds.full_information import follow_the_leader
 
 
@@ -147,3 +151,44 @@ def halving(hypotheses: int) -> float:
     3.0
     """
     return math.log2(hypotheses)
+
+
+def training_rows(horizon: int, growth: float) -> list[int]:
+    """Return the numbers of rows seen at which policies are trained.
+
+    They increase from 1, and are below T.
+
+    horizon: T, number of rows.
+    growth: factor of the rows seen between two trainings.
+
+    >>> training_rows(12, 1.5)
+    [1, 2, 3, 4, 6, 9]
+    """
+    found, n = [], 1
+    while n < horizon:
+        found.append(n)
+        n = max(n + 1, int(growth * n))
+    return found
+
+
+def erm_policies(horizon: int, restrictions: float, growth: float = 1.5) -> float:
+    r"""Bound the regret of ERM over policies in random order.
+
+    .. math:: 1 + \sum_{\mathrm{blocks}} L \sqrt{\frac{(1 + 1/n) \, T \ln N}{2 n (T - n)}}
+
+    A block of L rounds plays the policy that is best on the n rows before it (docs/theory/context.md, Theorem C2).
+
+    horizon: T, number of rows.
+    restrictions: N, number of different policies on this list.
+    growth: factor of the rows seen between two trainings.
+
+    >>> round(erm_policies(256, 257), 1)
+    74.6
+    """
+    _validate.integer("erm_policies", "horizon", horizon, least=1)
+    _validate.real("erm_policies", "growth", growth, above=1)
+    starts = training_rows(horizon, growth)
+    total = 1.0
+    for n, end in zip(starts, [*starts[1:], horizon], strict=True):
+        total += (end - n) * math.sqrt((1 + 1 / n) * horizon * math.log(restrictions) / (2 * n * (horizon - n)))
+    return total

@@ -18,16 +18,22 @@ _STRETCH = 16.0
 _FINE = 1.02
 # Bisection steps for the point where a tail probability reaches 1: an error of 2^-14.
 _HALVINGS = 14
-# Parts of a play count by which it grows between two decisions: a half in FrugalUCB, an eighth in Thrifty.
-HALVES, EIGHTHS = 2, 8
+# FrugalUCB decides again about an action when its plays have grown by 1/HALVES of themselves.
+HALVES = 2
+# Thrifty decides again about an action when its plays have grown by 1/EIGHTHS of themselves: more often, because its
+# decisions depend on a prior.
+EIGHTHS = 8
 # Factor of the exploration term in the index of Thrifty, where FrugalUCB has 1: less exploration, but above 1/2, below
 # which the bound gains a logarithm.
 THRIFTY_SCALE = 0.7
-# Switching prices, per round left, that an index adds for a switch.
-FRUGAL_TOLL, THRIFTY_TOLL = 2.0, 8.0
+# FrugalUCB adds FRUGAL_TOLL * price / (rounds left) to the index of every action but the current one, which keeps it
+# from switching late.
+FRUGAL_TOLL = 2.0
+# The same factor in Thrifty.
+THRIFTY_TOLL = 8.0
 
 
-def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
+def frugal_first_block(horizon: int, actions: int, price: float = 1.0) -> int:
     r"""Return the number of rounds of the first block of an action in FrugalUCB.
 
     .. math:: \max \left(1, \left\lfloor \min (16 \, \mathrm{price}, 2 \sqrt{T / k}) \right\rfloor\right)
@@ -35,7 +41,7 @@ def frugal_block(horizon: int, actions: int, price: float = 1.0) -> int:
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.
 
-    >>> frugal_block(2**14, 2), frugal_block(2**14, 2, price=0.0)
+    >>> frugal_first_block(2**14, 2), frugal_first_block(2**14, 2, price=0.0)
     (16, 1)
     """
     return max(1, math.floor(min(_STRETCH * price, 2 * math.sqrt(horizon / actions))))
@@ -53,7 +59,7 @@ def _frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
     return [count for count in counts if count < horizon]
 
 
-def blocks_begun(horizon: int, actions: int, block: int, parts: int = HALVES) -> float:
+def growing_block_switches(horizon: int, actions: int, block: int, parts: int = HALVES) -> float:
     """Bound the number of switches of a learner that plays in growing blocks.
 
     It counts the blocks begun. An action played N times has begun at most one block more than there are block ends
@@ -77,7 +83,7 @@ def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
     >>> round(frugal_switches(2**16, 2), 1)
     39.1
     """
-    return blocks_begun(horizon, actions, frugal_block(horizon, actions, price))
+    return growing_block_switches(horizon, actions, frugal_first_block(horizon, actions, price))
 
 
 def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.0) -> float:
@@ -85,8 +91,8 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
 
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k) + 2 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
 
-    A is the shortfall of the index of the best action, B the excess of the indices of the others (`by_indices`), b_0
-    the first block and S the bound `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last
+    A is the shortfall of the index of the best action, B the excess of the indices of the others (`smallest_index`),
+    b_0 the first block and S the bound `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last
     term it is at most T. H_T is a harmonic number.
 
     horizon, actions: T and k, number of rounds and of actions.
@@ -96,7 +102,7 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
     (2419, 6217)
     """
-    regret = by_indices(horizon, actions, frugal_block(horizon, actions, price), scale) + _tolls(
+    regret = smallest_index(horizon, actions, frugal_first_block(horizon, actions, price), scale) + _tolls(
         horizon, FRUGAL_TOLL * price
     )
     return capped(regret, horizon, actions) + price * frugal_switches(horizon, actions, price)
@@ -116,7 +122,7 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
     (13004, 24526)
     """
-    switches = price * blocks_begun(horizon, actions, 1, EIGHTHS)
+    switches = price * growing_block_switches(horizon, actions, 1, EIGHTHS)
     regret = 2 * thrifty_exploration_budget(horizon, actions) + _tolls(horizon, THRIFTY_TOLL * price)
     return capped(regret, horizon, actions) + switches
 
@@ -131,7 +137,7 @@ def thrifty_exploration_budget(horizon: int, actions: int) -> float:
     >>> round(thrifty_exploration_budget(2**16, 2)), round(thrifty_exploration_budget(500, 25))
     (6380, 589)
     """
-    return by_indices(horizon, actions, 1, THRIFTY_SCALE, EIGHTHS)
+    return smallest_index(horizon, actions, 1, THRIFTY_SCALE, EIGHTHS)
 
 
 def _tolls(horizon: int, toll: float) -> float:
@@ -142,7 +148,7 @@ def _tolls(horizon: int, toll: float) -> float:
     return toll * math.fsum(1 / left for left in range(1, horizon + 1))
 
 
-def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, parts: int = HALVES) -> float:
+def smallest_index(horizon: int, actions: int, block: int = 1, scale: float = 1.0, parts: int = HALVES) -> float:
     r"""Bound the regret of playing the smallest index, in random order.
 
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k)
@@ -156,7 +162,7 @@ def by_indices(horizon: int, actions: int, block: int = 1, scale: float = 1.0, p
     scale: factor of the radius in the index.
     parts: a count of plays grows by 1/parts of itself between two decisions, by default by a half.
 
-    >>> round(by_indices(2**16, 2)), round(by_indices(2**16, 10))
+    >>> round(smallest_index(2**16, 2)), round(smallest_index(2**16, 10))
     (2520, 6467)
     """
     if actions == 1:
@@ -207,7 +213,7 @@ def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float)
 def _index_overshoot(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
     """Bound the total excess of the worse actions' means over their indices.
 
-    It is the term B of `by_indices`: the blocks of each action, times the radius of its index at their start.
+    It is the term B of `smallest_index`: the blocks of each action, times the radius of its index at their start.
     """
     counts = np.array(_frugal_counts(horizon, block, parts), dtype=np.float64)
     if counts.size == 0:

@@ -9,7 +9,11 @@ import numpy as np
 
 from tombola.bounds.common import capped
 
-PHI, ALPHA = 2.37, 1.243
+# FlipFlop changes from follow the leader to AdaHedge when the mixability gap of the former exceeds PHI / ALPHA times
+# that of the latter. PHI and ALPHA are the best constants for its bound (De Rooij et al. 2014, Theorem 15).
+PHI = 2.37
+# FlipFlop changes back when the mixability gap of AdaHedge exceeds ALPHA times that of follow the leader.
+ALPHA = 1.243
 
 
 def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
@@ -44,12 +48,11 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
     .. math:: \frac{\ln k}{\eta} + \frac{\eta T}{8} + d \left(1 - \frac{1}{k}\right), \qquad
        \sqrt{\frac{T \ln k}{2}} + d \left(1 - \frac{1}{k}\right) \quad \text{at the best rate}
 
-    rate: the learning rate; None is the best one.
-
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2, for d = 0, where it holds in every order. In random order a delay is a
     shift: it repeats the first mix d times and costs no more (docs/theory/delay.md, Theorem 3).
 
     horizon, actions: T and k, number of rounds and of actions.
+    rate: eta, the learning rate; None is the best one.
     delay: d, constant delay of the feedback in rounds.
 
     >>> round(hedge(1000, 2), 2), round(hedge(1000, 2, rate=0.1), 2), round(hedge(1000, 2, delay=10), 2)
@@ -64,12 +67,11 @@ def hedge_given_order(horizon: int, actions: int, rate: float | None = None, del
     .. math:: \frac{\ln k}{\eta} + \frac{\eta T (1 + 2d)}{8}, \qquad
        \sqrt{\frac{T (1 + 2d) \ln k}{2}} \quad \text{at the best rate}
 
-    rate: the learning rate; None is the best one.
-
     A row moves a mix by at most rate / 4 in total variation (tilting by exp(-rate loss)), so d late rows add rate d /
-    4 per round. In the worst order delay multiplies.
+    4 per round.
 
     horizon, actions: T and k, number of rounds and of actions.
+    rate: eta, the learning rate; None is the best one.
     delay: d, constant delay of the feedback in rounds.
 
     >>> round(hedge_given_order(1000, 2, delay=10), 2)
@@ -103,7 +105,7 @@ def ada_hedge(horizon: int, actions: int, kappa: float = 2.0, delay: int = 0) ->
 
     De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 6, with kappa kept and the quadratic solved exactly: the
     mixability gap D has D^2 <= kappa V ln k + b D, where V, the sum of the variances of the losses under the mixes, is
-    at most T / 4. A delay adds `any_delay`, in random order only.
+    at most T / 4. A delay adds `added_by_delay`, in random order only.
 
     horizon, actions: T and k, number of rounds and of actions.
     kappa: parameter of AdaHedge: factor of its learning rate.
@@ -113,7 +115,7 @@ def ada_hedge(horizon: int, actions: int, kappa: float = 2.0, delay: int = 0) ->
     (27.83, 29.41)
     """
     gap = _mixability_gap(horizon, actions, kappa)
-    return capped((1 + 1 / kappa) * gap + any_delay(actions, delay), horizon, actions)
+    return capped((1 + 1 / kappa) * gap + added_by_delay(actions, delay), horizon, actions)
 
 
 def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
@@ -124,7 +126,7 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
 
     De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 15, with the mixability gap of AdaHedge's rounds bounded by
     T directly (docs/theory/delay.md, section 4). It is also at most 5.64 times the regret of follow the leader, plus
-    3.73 (their Corollary 16). A delay adds `any_delay`, in random order only.
+    3.73 (their Corollary 16). A delay adds `added_by_delay`, in random order only.
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
@@ -134,7 +136,7 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
     """
     c = PHI / (PHI - 1) + PHI / ALPHA + 2
     gap = _mixability_gap(horizon, actions, 1.0)
-    return capped(c * gap + 1 + any_delay(actions, delay), horizon, actions)
+    return capped(c * gap + 1 + added_by_delay(actions, delay), horizon, actions)
 
 
 def _mixability_gap(horizon: int, actions: int, kappa: float) -> float:
@@ -159,7 +161,7 @@ def _first_mix(actions: int, delay: int) -> float:
     return delay * (1 - 1 / actions)
 
 
-def any_delay(actions: int, delay: int) -> float:
+def added_by_delay(actions: int, delay: int) -> float:
     r"""Bound the regret that a delay adds in random order, if the first mix is uniform.
 
     .. math:: d \left(1 - \frac{1}{k}\right) + (2 \sqrt{d} + 1.31) \sqrt{\frac{\ln k}{2}}
@@ -169,7 +171,7 @@ def any_delay(actions: int, delay: int) -> float:
 
     actions, delay: k and d, number of actions and of rounds of delay.
 
-    >>> any_delay(2, delay=0), round(any_delay(2, delay=100), 1)
+    >>> added_by_delay(2, delay=0), round(added_by_delay(2, delay=100), 1)
     (0.0, 62.5)
     """
     unplayed = (2 * math.sqrt(delay) + 1.31) * math.sqrt(math.log(actions) / 2)
@@ -213,7 +215,7 @@ def birthday(horizon: int) -> float:
 
 
 def _weights(horizon: int, actions: int, rate: float | None, delay: int) -> float:
-    """Exponential weights: what the first weights cost, and what the rounds cost."""
+    """Bound the regret of exponential weights: ln k / rate + rate T (1 + 2 d) / 8."""
     rounds = horizon * (1 + 2 * delay)
     if rate is None:
         return math.sqrt(rounds * math.log(actions) / 2)

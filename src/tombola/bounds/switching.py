@@ -138,7 +138,7 @@ def difference_needed(horizon: int, actions: int) -> float:
     return 2 * _radius(horizon, actions, last) if last >= (actions - 1).bit_length() else math.inf
 
 
-def first_elimination(actions: int, gap: float = 1.0) -> int:
+def first_elimination_horizon(actions: int, gap: float = 1.0) -> int:
     """Return the first horizon with a drop by SimulationSuccessiveElimination.
 
     There it can drop an action that is worse by `gap`. At larger horizons it may be impossible again: the radius grows
@@ -147,7 +147,7 @@ def first_elimination(actions: int, gap: float = 1.0) -> int:
     gap: difference of the observed mean losses.
     actions: k, number of actions.
 
-    >>> first_elimination(2, gap=0.5)
+    >>> first_elimination_horizon(2, gap=0.5)
     2097153
     """
     power = 1

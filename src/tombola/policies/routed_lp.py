@@ -23,7 +23,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, Integers, Order, RngState, Seed
-from tombola.bounds.empirical_lp import next_solve
+from tombola.bounds.budget import next_solve
 from tombola.budget.budget import Balance, Budget, BudgetRun, ResolvedBudget, n_resources
 from tombola.budget.optimum import UnreachableError, best_mix, best_mix_one_resource, target_as_budget
 from tombola.budget.tracker import (

@@ -13,7 +13,7 @@ import pytest
 
 from tombola import Pool, check_learner, compare, instances, play
 from tombola._types import Floats, RngState
-from tombola.bounds import by_indices
+from tombola.bounds import smallest_index
 from tombola.engine.compiler import compiles
 from tombola.errors import ParameterError
 from tombola.learners import (
@@ -216,7 +216,7 @@ def test_reductions_passes_checks(learner: Learner) -> None:
 def test_simulation_bound_is_sum_of_parts() -> None:
     learner = OptimisticSimulation(ExploreThenCommit())
     parts = sum(ExploreThenCommit().bound(2, 2**i) or 0.0 for i in range(21))
-    assert learner.bound(2, 2**20) == pytest.approx(parts + by_indices(2**20, 2))
+    assert learner.bound(2, 2**20) == pytest.approx(parts + smallest_index(2**20, 2))
     assert learner.bound(2, 2**20, delay=1) is None
     assert learner.bound(1, 100) == 0
     assert OptimisticSimulation(ThompsonSampling()).bound(2, 100) is None

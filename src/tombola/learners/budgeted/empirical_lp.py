@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola._types import Floats, RngState
-from tombola.bounds.empirical_lp import empirical_lp, next_solve
+from tombola.bounds.budget import empirical_lp, next_solve
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner, check_growth
 from tombola.learners.budgeted.means import (

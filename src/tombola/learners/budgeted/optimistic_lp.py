@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola._types import Floats, RngState
-from tombola.bounds.optimistic_lp import optimistic_log, optimistic_lp
+from tombola.bounds.budget import optimistic_log, optimistic_lp
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.bandit.counts import update_mean
 from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth

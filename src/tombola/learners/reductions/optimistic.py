@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from tombola._types import Floats, RngState
-from tombola.bounds import by_indices
+from tombola.bounds import smallest_index
 from tombola.bounds.common import capped
 from tombola.engine.compiler import Kernel, compile_loop, compiles
 from tombola.engine.compiler import compiled as always_compiled
@@ -170,7 +170,7 @@ class OptimisticSimulation(Learner):
     these losses was updated last, and I <= m is FrugalUCB's index with the rounds that are left. So the simulated mean
     is I, and rounds are i.i.d. for every order of the rows. Every action is played once first. `base` is any bandit
     learner that acts round by round. It buys generality, not a better rate: with R_A its regret on i.i.d. rounds, the
-    regret in random order is at most sum R_A(2^i) + `bounds.by_indices`, which is of order sqrt(k T)
+    regret in random order is at most sum R_A(2^i) + `bounds.smallest_index`, which is of order sqrt(k T)
     (docs/theory/optimistic.md). It simulates T/4 rounds in every round; `LazyOptimisticSimulation` far fewer, without
     the proof.
 
@@ -262,7 +262,7 @@ class OptimisticSimulation(Learner):
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
-        regret = by_indices(horizon, actions) + sum(share for share in shares if share is not None)
+        regret = smallest_index(horizon, actions) + sum(share for share in shares if share is not None)
         return capped(regret, horizon, actions)
 
 

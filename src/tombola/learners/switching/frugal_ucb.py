@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.bounds.frugal import FRUGAL_TOLL, frugal_block, frugal_ucb
+from tombola.bounds.frugal import FRUGAL_TOLL, frugal_first_block, frugal_ucb
 from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
 
@@ -114,7 +114,7 @@ class FrugalUCB(Learner):
 
         actions, horizon: number of actions and of rounds.
         """
-        shortest = float(frugal_block(horizon, actions, self.price))
+        shortest = float(frugal_first_block(horizon, actions, self.price))
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
         return _State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
 

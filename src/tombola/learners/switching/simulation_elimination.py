@@ -121,7 +121,7 @@ class SimulationSuccessiveElimination(Learner):
         At horizon 65536 no action can be dropped that looks worse by 0.5: the last decision needs a difference
         above 2.58, and the first horizon at which one can is 2097153.
         """
-        needed, least = switching.difference_needed(horizon, actions), switching.first_elimination(actions, gap)
+        needed, least = switching.difference_needed(horizon, actions), switching.first_elimination_horizon(actions, gap)
         word = "an" if needed < gap else "no"
         return (
             f"At horizon {horizon} {word} action can be dropped that looks worse by {gap:g}: the last decision needs "

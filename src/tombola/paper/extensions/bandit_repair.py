@@ -32,11 +32,6 @@ def _birthday_test(T: int) -> Learner:
     return BanditBirthdayTest(grid=T)
 
 
-def _simulated_test(T: int) -> Learner:
-    """Return the birthday test inside OptimisticSimulation."""
-    return OptimisticSimulation(_birthday_test(T))
-
-
 def _theorem_bound(T: int) -> float:
     """Return the bound of the theorem at horizon T.
 
@@ -46,7 +41,7 @@ def _theorem_bound(T: int) -> float:
     (True, True)
     """
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
-    return bounds.by_indices(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
+    return bounds.smallest_index(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
 
 
 # Number of plays compared with the twin, a second implementation of the learner.
@@ -86,7 +81,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
     """
 
     direct: Callable[[int], Learner] = _birthday_test
-    learner: Callable[[int], Learner] = _simulated_test
+    learner: Callable[[int], Learner] = lambda T: OptimisticSimulation(_birthday_test(T))
     order: OrderLike = "random"
     bound: Callable[[int], float] = _theorem_bound
 

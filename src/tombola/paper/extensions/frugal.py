@@ -34,16 +34,6 @@ NO_OPTIMISM = SourceFault("learners.switching.frugal_ucb:lower_index", "return k
 NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = times", "toll = 0.0 * times")
 
 
-def _frugal_ucb_learner(T: int) -> Learner:
-    """Return the learner of the theorem."""
-    return FrugalUCB(price=_PRICE)
-
-
-def _exp3_learner(T: int) -> Learner:
-    """Return a learner that draws an action in every round: a fault."""
-    return Exp3()
-
-
 def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
     """Return a 0/1 pool in which the best action has its losses at the start.
 
@@ -85,7 +75,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         as a second, naive implementation in every round of 512.
     """
 
-    learner: Callable[[int], Learner] = _frugal_ucb_learner
+    learner: Callable[[int], Learner] = lambda _: FrugalUCB(price=_PRICE)
     order: str = "random"
     bound: Callable[[float], float] = unchanged
 
@@ -162,7 +152,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         return {
             "no shuffle": {"order": "given"},
             "all actions in turn, for ever": {"learner": lambda T: ExploreThenCommit(rounds=T)},
-            "a new draw in every round": {"learner": _exp3_learner},
+            "a new draw in every round": {"learner": lambda _: Exp3()},
             "bound divided by 50": {"bound": lambda bound: bound / 50},
         }
 
@@ -170,5 +160,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         return {
             "no optimism": NO_OPTIMISM,
             "no price in the index": NO_PRICE,
-            "no price in the blocks": SourceFault("bounds.frugal:frugal_block", "min(_STRETCH", "min(0 * _STRETCH"),
+            "no price in the blocks": SourceFault(
+                "bounds.frugal:frugal_first_block", "min(_STRETCH", "min(0 * _STRETCH"
+            ),
         }
