@@ -9,9 +9,9 @@ import pytest
 
 from tombola.paper import CLAIMS, EXTENSIONS, Claim
 from tombola.paper.claims.birthday import Birthday
-from tombola.paper.claims.constraints import COROLLARY, POOLS
+from tombola.paper.claims.constraints import _COROLLARY, POOLS
+from tombola.paper.extensions.delay_shift import LEARNERS
 from tombola.paper.extensions.empirical_lp import _PLAY_MODES
-from tombola.paper.extensions.minimax import _LEARNERS
 from tombola.paper.faults import FaultResult
 from tombola.paper.reproduce import reproduce
 from tombola.paper.runner import _unit_seed
@@ -37,7 +37,7 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
     "constraints": [
         {"T": 2**16, "pool": "flipping", "plays": 5},
         *({"m": m, "d": d} for m, d in ((1, 0), (1, 7), (2, 7))),
-        *({"rate": rate, "T": T, "plays": 3} for rate, T in COROLLARY),
+        *({"rate": rate, "T": T, "plays": 3} for rate, T in _COROLLARY),
     ],
     "impossibility": [{"T": 8, "plays": 0}, *({"T": T, "plays": 10} for T in (256, 1024, 4096))],
     "switching": [
@@ -72,7 +72,7 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
         {"T": 512, "plays": 3},
         *({"T": 2**14, "pool": pool, "way": mode, "plays": 12} for pool in POOLS for mode in _PLAY_MODES),
     ],
-    "minimax": [{"T": 20, "learner": "any"}, *({"T": 10, "learner": name} for name in _LEARNERS)],
+    "minimax": [{"T": 20, "learner": "any"}, *({"T": 10, "learner": name} for name in LEARNERS)],
 }
 KINDS = {kind.name: kind for kind in CLAIMS}
 # Long, mostly compilation: left to full runs, and to `tombola reproduce --inject-faults`. The claims on races and ranks

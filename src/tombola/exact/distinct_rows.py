@@ -78,21 +78,12 @@ class LossRows(DistinctRows):
     budget: Budget | None
 
     def pool(self, rows: Sequence[int]) -> Pool:
-        """Return the pool of distinct rows with these indices, in this order.
-
-        rows: indices of distinct rows; they may repeat.
-        """
         indices, costs = list(rows), self.distinct_pool.costs
         return Pool(
             np.asarray(self.distinct_pool.losses)[indices], costs=None if costs is None else np.asarray(costs)[indices]
         )
 
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        """Return the total loss of the best action or mix, scaled to `horizon` rounds.
-
-        counts: frequency of each distinct row.
-        horizon: number of rounds.
-        """
         share = horizon / sum(counts)
         if self.budget is None:
             return float((np.array(counts) @ self.distinct_pool.losses).min()) * share
@@ -115,19 +106,10 @@ class LabelRows(DistinctRows):
     learner: LabelLearner
 
     def pool(self, rows: Sequence[int]) -> LabelledPool:
-        """Return the pool of distinct rows with these indices, in this order.
-
-        rows: indices of distinct rows; they may repeat.
-        """
         indices, pool = list(rows), self.distinct_pool
         return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
 
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        """Return the weighted errors of the best hypothesis, scaled to `horizon` rounds.
-
-        counts: frequency of each distinct row.
-        horizon: number of rounds.
-        """
         pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
         wrong = comparator(self.learner).best_labels(pool) != pool.labels
         return float(pool.weights[wrong].sum()) * (horizon / sum(counts))

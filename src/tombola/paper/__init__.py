@@ -3,12 +3,9 @@
 from tombola.paper.base import Claim, Extension, Verdict
 from tombola.paper.claims.birthday import Birthday
 from tombola.paper.claims.classification import Classification
-from tombola.paper.claims.concentration import Concentration
 from tombola.paper.claims.constraints import Constraints
-from tombola.paper.claims.de_finetti import DeFinetti
-from tombola.paper.claims.delay_corollary import DelayCorollary
 from tombola.paper.claims.delay_lemma import DelayLemma
-from tombola.paper.claims.delay_theorem import DelayTheorem
+from tombola.paper.claims.delay_theorem import DelayCorollary, DelayTheorem
 from tombola.paper.claims.errata import Errata
 from tombola.paper.claims.hierarchy import Hierarchy
 from tombola.paper.claims.impossibility import Impossibility
@@ -17,15 +14,13 @@ from tombola.paper.claims.repair import Repair
 from tombola.paper.claims.separation import Separation
 from tombola.paper.claims.switching import Switching
 from tombola.paper.claims.uniform_convergence import UniformConvergence
+from tombola.paper.claims.without_replacement import Concentration, DeFinetti
 from tombola.paper.extensions.bandit_repair import BanditRepair
-from tombola.paper.extensions.better_of_two import BetterOfTwo
-from tombola.paper.extensions.delay_floor import DelayFloor
 from tombola.paper.extensions.delay_shift import DelayShift
 from tombola.paper.extensions.empirical_lp import EmpiricalLPRegret
-from tombola.paper.extensions.fixed_sample import FixedSample
 from tombola.paper.extensions.frugal import FrugalUCBRegret
 from tombola.paper.extensions.late_elimination import LateElimination
-from tombola.paper.extensions.minimax import Minimax
+from tombola.paper.extensions.lower_bounds import BetterOfTwo, DelayFloor, FixedSample, Minimax
 from tombola.paper.extensions.policies import RowOptimum, ThresholdRegret
 from tombola.paper.extensions.racing import (
     CertificateClaim,

@@ -42,7 +42,7 @@ def exact_band(name: str, x: Floats, y: Floats) -> Band:
 def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
     """Return a column of exact values as a curve with intervals of width 0.
 
-    There is one point per value of the column `over`, sorted; of several rows with this value the first one counts.
+    There is one point per value of the column `over`, sorted: the mean of the rows with this value.
 
     rows: of the claim.
     name: of the curve in the legend.
@@ -53,7 +53,7 @@ def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) ->
     [1.5, 2.5]
     """
     at = levels(rows, over, **where)
-    values = [select(rows, column, **{over: x}, **where)[0] for x in at]
+    values = [select(rows, column, **{over: x}, **where).mean() for x in at]
     return exact_band(name, np.array(at, dtype=np.float64), np.array(values))
 
 

@@ -8,6 +8,7 @@ probability. An exact statement has the p-value 0 or 1. Power is tested by fault
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -41,22 +42,11 @@ def mean_at_most(values: Floats, limit: float) -> float:
     """
     from scipy.special import stdtr
 
-    mean, error = float(np.mean(values)), _standard_error(values)
-    tolerance = ROUNDING * max(1.0, abs(limit))
-    if mean <= limit + tolerance or math.isinf(error):
+    mean, tolerance = float(np.mean(values)), ROUNDING * max(1.0, abs(limit))
+    if mean <= limit + tolerance or values.size < 2:
         return 1.0
+    error = float(np.std(values, ddof=1)) / math.sqrt(values.size)
     return float(stdtr(values.size - 1, (limit - mean) / error)) if error > 0 else 0.0
-
-
-def _mean_at_least(values: Floats, limit: float) -> float:
-    """Return the p-value of "the true mean is at least the limit".
-
-    Student's t test, one-sided. It is 1 for a single value, which has no standard error.
-
-    >>> round(_mean_at_least(np.array([1.0, 2.0, 3.0]), limit=3.0), 4)
-    0.1127
-    """
-    return mean_at_most(-np.asarray(values, dtype=np.float64), -limit)
 
 
 def mean_equals(values: Floats, mean: float) -> float:
@@ -68,7 +58,7 @@ def mean_equals(values: Floats, mean: float) -> float:
     >>> round(mean_equals(np.array([1.0, 2.0, 3.0]), mean=3.0), 4)
     0.2254
     """
-    return min(1.0, 2 * min(mean_at_most(values, mean), _mean_at_least(values, mean)))
+    return min(1.0, 2 * min(mean_at_most(values, mean), mean_at_most(-values, -mean)))
 
 
 def binomial_tail(misses: int, plays: int, probability: float) -> float:
@@ -121,36 +111,37 @@ def counts_uniform(counts: Floats) -> float:
     return min(1.0, 2 * min(uneven, too_even if counts.size >= _MIN_COUNTS_FOR_EVENNESS else 1.0))
 
 
-def slope_at_most(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
+def slope(
+    relation: Literal["at most", "at least"],
+    horizons: Sequence[float],
+    regrets: list[Floats],
+    limits: Sequence[float],
+) -> float:
     """Return the p-value of "log mean regret grows at most as fast as log limits".
 
     The slopes on log T are compared. It is 1 for fewer than three horizons and if a mean regret is not positive.
 
+    relation: "at most" as fast, or "at least" as fast.
     horizons: T, increasing.
     regrets: `regrets[i]` are the regrets of the plays at `horizons[i]`.
     limits: `limits[i]` is the bound at `horizons[i]`.
 
-    >>> noise = np.linspace(0.9, 1.1, 20)
-    >>> slope_at_most([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5]) < 1e-6
-    True
+    >>> regrets = [T * np.linspace(0.9, 1.1, 20) for T in (10, 100, 1000)]
+    >>> [slope(relation, [10, 100, 1000], regrets, [3, 10, 32]) < 1e-6 for relation in ("at most", "at least")]
+    [True, False]
     """
-    return _slope_tail(horizons, regrets, limits, 1.0)
+    from scipy.special import stdtr, stdtrit
 
-
-def slope_at_least(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float]) -> float:
-    """Return the p-value of "log mean regret grows at least as fast as log limits".
-
-    The slopes on log T are compared. It is 1 for fewer than three horizons and if a mean regret is not positive.
-
-    horizons: T, increasing.
-    regrets: `regrets[i]` are the regrets of the plays at `horizons[i]`.
-    limits: `limits[i]` is the bound at `horizons[i]`.
-
-    >>> noise = np.linspace(0.9, 1.1, 20)
-    >>> slope_at_least([10, 100, 1000], [T * noise for T in (10, 100, 1000)], [10**0.5, 10, 10**1.5])
-    1.0
-    """
-    return _slope_tail(horizons, regrets, limits, -1.0)
+    x = np.array(horizons, dtype=np.float64)
+    # No slope without three horizons, and no logarithm of a mean that is not positive: the check passes.
+    if x.size < 3 or min(float(np.mean(values)) for values in regrets) <= 0:
+        return 1.0
+    estimate = _statistics.slope(x, regrets)
+    allowed = float(np.polyfit(np.log(x), np.log(np.array(limits, dtype=np.float64)), 1)[0])
+    excess = estimate.value - allowed
+    error = estimate.half_width / float(stdtrit(x.size - 2, 0.975))  # the half width is a 95 % t interval
+    degrees = sum(values.size - 1 for values in regrets)
+    return float(min(1.0, 2 * stdtr(degrees, -max(0.0, excess if relation == "at most" else -excess) / error)))
 
 
 def bonferroni(pvalues: Iterable[float]) -> float:
@@ -165,24 +156,3 @@ def bonferroni(pvalues: Iterable[float]) -> float:
     """
     all_values = list(pvalues)
     return min(1.0, len(all_values) * min(all_values, default=1.0))
-
-
-def _standard_error(values: Floats) -> float:
-    """Return the standard error of a mean; infinite for one value."""
-    if values.size < 2:
-        return math.inf
-    return float(np.std(values, ddof=1)) / math.sqrt(values.size)
-
-
-def _slope_tail(horizons: Sequence[int], regrets: list[Floats], limits: Sequence[float], side: float) -> float:
-    from scipy.special import stdtr, stdtrit
-
-    x = np.array(horizons, dtype=np.float64)
-    # No slope without three horizons, and no logarithm of a mean that is not positive: the check passes.
-    if x.size < 3 or min(float(np.mean(values)) for values in regrets) <= 0:
-        return 1.0
-    estimate = _statistics.slope(x, regrets)
-    allowed = float(np.polyfit(np.log(x), np.log(np.array(limits, dtype=np.float64)), 1)[0])
-    error = estimate.half_width / float(stdtrit(x.size - 2, 0.975))  # the half width is a 95 % t interval
-    degrees = sum(values.size - 1 for values in regrets)
-    return float(min(1.0, 2 * stdtr(degrees, -max(0.0, side * (estimate.value - allowed)) / error)))

@@ -88,7 +88,6 @@ class SuccessiveEliminationTwin(Twin):
         self.turn: list[int] = []
 
     def allowed(self) -> set[int]:
-        """Return the only action that SuccessiveElimination may play next."""
         if not self.turn:
             if self.plays:
                 radii = {a: math.sqrt(2 * math.log(self.T) / max(1, self.counts[a])) for a in self.active}
@@ -130,7 +129,6 @@ class SerflingEliminationTwin(Twin):
         return min(1.0, math.sqrt(max(0.0, factor) * self.depth / (2 * n)))
 
     def allowed(self) -> set[int]:
-        """Return the only action that SerflingElimination may play next."""
         if not self.stage:
             self.active = self._survivors(self.active, {a: self.radius(self.counts[a]) for a in self.active})[::-1]
             before, self.count = self.count, math.ceil(1.5 * self.count)
@@ -153,7 +151,6 @@ class SimulationEliminationTwin(Twin):
         self.script = [t % k for t in range(2 ** (self.block + 1))]
 
     def allowed(self) -> set[int]:
-        """Return the only action that the paper's elimination may play next."""
         if not self.script:
             if self.block >= math.ceil(math.log2(self.k)):
                 e = math.sqrt(10 * self.k * math.log(self.T) ** 3 / 2**self.block)
@@ -181,7 +178,6 @@ class FrugalUCBTwin(Twin):
         self.shortest = max(1, math.floor(min(16 * price, 2 * math.sqrt(T / k))))
 
     def allowed(self) -> set[int]:
-        """Return the actions that FrugalUCB may play next; several if indices tie."""
         if self.rest > 0:
             return {self.plays[-1]}
         remaining = self.T - len(self.plays)
@@ -233,7 +229,6 @@ class OptimisticSimulationTwin(Twin):
         return self.losses[a][:count]
 
     def allowed(self) -> set[int]:
-        """Return the only action that OptimisticSimulation may play next."""
         untried = [a for a in range(self.k) if not self.losses[a]]
         if untried:
             return {min(untried)}

@@ -3,7 +3,7 @@
 import pytest
 
 from tombola.learners import LemmaSchedule, PaperSchedule
-from tombola.paper.claims.delay_lemma import blocks
+from tombola.paper.claims.delay_lemma import _blocks
 
 
 @pytest.mark.parametrize("schedule", ["lemma", "paper"])
@@ -12,4 +12,4 @@ def test_blocks_equal_those_of_the_schedule(schedule: str, d: int) -> None:
     kind = LemmaSchedule if schedule == "lemma" else PaperSchedule
     for T in (1, 2, 3, 64, 100):
         starts = kind(delay=d).blocks(T).starts.tolist()
-        assert [block.start for _, block in blocks(schedule, T, d)] == starts
+        assert [block.start for _, block in _blocks(schedule, T, d)] == starts

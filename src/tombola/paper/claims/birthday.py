@@ -28,9 +28,11 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
-# Denominator of the laws that are enumerated, and the numbers of losses, which divide it.
-_DENOMINATOR, _FEW_LOSSES = 12, (2, 3, 4, 6)
-# Key of the uniform law in LAWS.
+# Denominator of the laws that are enumerated.
+_DENOMINATOR = 12
+# Numbers of losses of the laws that are enumerated: divisors of the denominator.
+_FEW_LOSSES = (2, 3, 4, 6)
+# Key of the uniform law in `_LAWS`.
 _UNIFORM = "uniform"
 # Weights of the T losses; the uniform law is played at all horizons, the others at one.
 _LAWS: dict[str, Callable[[int], list[int]]] = {
@@ -156,15 +158,15 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         }
 
 
-def _repeated_pool(T: int, weights: list[int] | None = None) -> Pool:
+def _repeated_pool(T: int, weights: list[int]) -> Pool:
     """Return the rows of the birthday pool with these weights, several times.
 
     Four times or more: enough rounds for the test to stop.
 
-    >>> _repeated_pool(2).losses[:, 0].tolist()
+    >>> _repeated_pool(2, [1, 1]).losses[:, 0].tolist()
     [0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]
     """
-    rows = np.repeat(instances.birthday(T).losses, [1] * T if weights is None else weights, axis=0)
+    rows = np.repeat(instances.birthday(T).losses, weights, axis=0)
     return Pool(np.tile(rows, (4, 1)))
 
 

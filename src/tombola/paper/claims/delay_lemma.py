@@ -6,7 +6,8 @@ sides of the lemma are compared row by row.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -78,24 +79,16 @@ _Schedules: TypeAlias = Mapping[str, Callable[[int], Schedule]]
 _SCHEDULES: _Schedules = {"lemma": LemmaSchedule, "paper": PaperSchedule}
 
 
-@dataclass(frozen=True)
-class _RecordingSimulation:
-    """Create Simulation with a recording base learner, for each schedule.
-
-    An instance is a function from the name of a schedule and the delay to the learner.
-
-    base: learner whose plays record its training rows.
-    kinds: schedules by name, as functions of the delay.
-    past: rows that Simulation keeps; see `Simulation`.
-    """
-
-    base: Learner = field(default_factory=_LastRowRecorder)
-    kinds: _Schedules = field(default_factory=lambda: _SCHEDULES)
-    past: Literal["blocks", "all"] = "blocks"
-
-    def __call__(self, kind: str, delay: int) -> Simulation:
-        """Return the learner with this schedule for this delay."""
-        return Simulation(self.base, self.kinds[kind](delay), trainings=_TRAININGS, past=self.past)
+def _recording_simulation(
+    schedule: str,
+    delay: int,
+    *,
+    base: Learner = _LastRowRecorder(),  # noqa: B008 - immutable
+    schedules: _Schedules = _SCHEDULES,
+    past: Literal["blocks", "all"] = "blocks",
+) -> Simulation:
+    """Return Simulation with a recording base learner and a schedule for this delay."""
+    return Simulation(base, schedules[schedule](delay), trainings=_TRAININGS, past=past)
 
 
 def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dict[int, Floats]:
@@ -114,15 +107,12 @@ def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dic
     return drawn
 
 
-def blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
+def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
     """Return the blocks of Simulation that begin by round T: pairs (i, rounds).
 
     Block i has the 2^i rounds t_i, .., t_i + 2^i - 1, counted from 1; the last block may end after T.
 
-    schedule: "lemma" (corrected start t_i) or "paper" (as printed).
-    T, delay: number of rounds, and delay of the feedback in rounds.
-
-    >>> blocks("lemma", 10, 1)
+    >>> _blocks("lemma", 10, 1)
     [(0, range(3, 4)), (1, range(5, 7)), (2, range(8, 12))]
     """
     late = 1 if schedule == "lemma" else 0
@@ -146,7 +136,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         rows that precede the block, and draws all of them equally often (chi-square test for every block).
     """
 
-    learner: Callable[[str, int], Simulation] = field(default_factory=_RecordingSimulation)
+    learner: Callable[[str, int], Simulation] = _recording_simulation
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons = (2, 3, 37, 64, 300, 1024) if full else (2, 37, 64, 150)
@@ -158,7 +148,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         drawn = _training_counts(self.learner(name, d), T, d, seed)
         before = [0]
         rows: list[Row] = []
-        for i, block in blocks(name, T, d):
+        for i, block in _blocks(name, T, d):
             shares = drawn.get(block.start, np.zeros(T))
             draws = _TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
             if draws:
@@ -205,14 +195,12 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         )
 
     def faults(self) -> dict[str, Overrides]:
+        other = {"lemma": PaperSchedule, "paper": LemmaSchedule}
+        no_blocks = dict.fromkeys(_SCHEDULES, lambda _: GrowingSchedule())
         return {
-            "training on one row only": {"learner": _RecordingSimulation(base=_FirstRowRecorder())},
-            "rows between blocks kept": {"learner": _RecordingSimulation(past="all")},
-            "waits one round too long": {"learner": lambda kind, d: _RecordingSimulation()(kind, d + 1)},
-            "the other schedule": {
-                "learner": _RecordingSimulation(kinds={"lemma": PaperSchedule, "paper": LemmaSchedule})
-            },
-            "no blocks": {
-                "learner": _RecordingSimulation(kinds=dict.fromkeys(_SCHEDULES, lambda _: GrowingSchedule()))
-            },
+            "training on one row only": {"learner": partial(_recording_simulation, base=_FirstRowRecorder())},
+            "rows between blocks kept": {"learner": partial(_recording_simulation, past="all")},
+            "waits one round too long": {"learner": lambda schedule, d: _recording_simulation(schedule, d + 1)},
+            "the other schedule": {"learner": partial(_recording_simulation, schedules=other)},
+            "no blocks": {"learner": partial(_recording_simulation, schedules=no_blocks)},
         }

@@ -1,6 +1,7 @@
-"""Theorem 4.2 (L333): regret of Simulation with delay d.
+"""Theorem 4.2 (L333) and Corollary 4.4 (L421): regret with delay d in random order.
 
-5 sqrt(T log T) + d log T + sum R(2^i).
+The bound of Simulation is 5 sqrt(T log T) + d log T + sum R(2^i), R(n) the regret of its base in n rounds; two other
+learners have smaller bounds.
 
 Also the regret added by a delay, for the same learner in both orders. In random order the expected loss of a round
 depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d to a fixed Hedge, and
@@ -19,30 +20,31 @@ from tombola import _statistics, bounds, instances
 from tombola._compare import compare
 from tombola._formatting import format_estimate
 from tombola._play import play
-from tombola._statistics import Estimate
-from tombola._types import Floats, Seed
+from tombola._types import Seed
 from tombola.learners import FollowTheLeader, GrowingSchedule, Hedge, LemmaSchedule, Simulation, Uniform
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, levels, select
-from tombola.paper.curves import reference_lines
+from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
+from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees, hedge_regret
 from tombola.pool import Pool
-from tombola.report.chart import Band, Chart
+from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
 # Name of a learner -> function from the delay d, in rounds, to the learner configured for it.
-Learners: TypeAlias = Mapping[str, Callable[[int], Learner]]
-# Learners of both delay claims: name -> function from the delay d, in rounds, to the learner.
-LEARNERS: dict[str, Callable[[int], Learner]] = {
+_Learners: TypeAlias = Mapping[str, Callable[[int], Learner]]
+# Bound on the regret, as a function of the name of the learner, T, k and d.
+_Bound: TypeAlias = Callable[[str, int, int, int], float]
+# Learners of both claims.
+_LEARNERS: _Learners = {
     "Simulation": lambda d: Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
     "Simulation, not waiting": lambda _: Simulation(FollowTheLeader(), GrowingSchedule()),
     "follow the leader": lambda _: FollowTheLeader(),
     "Hedge": lambda d: Hedge(order="given", delay=d),
 }
-# Pools of both delay claims, as functions of the horizon.
+# Pools of both claims, as functions of the horizon.
 _POOLS: dict[str, Callable[[int], Pool]] = {
     "split": lambda T: instances.split(T, 0.75),
     "gap": lambda T: instances.gap(T, 4, 0.4, seed=1),
@@ -51,29 +53,26 @@ _POOLS: dict[str, Callable[[int], Pool]] = {
 }
 
 
-def bound_of(learner: str, T: int, k: int, d: int) -> float:
+def _only(*names: str) -> _Learners:
+    """Return some of `_LEARNERS`."""
+    return {name: _LEARNERS[name] for name in names}
+
+
+def _bound_of(learner: str, T: int, k: int, d: int) -> float:
     """Return the proved bound on the regret of a learner in random order.
 
-    learner: key of `LEARNERS`, not "Hedge".
-    T, k, d: number of rounds and of actions, and delay in rounds.
-
-    >>> bound_of("follow the leader", 100, 2, 3) < bound_of("Simulation", 100, 2, 3)
+    >>> _bound_of("follow the leader", 100, 2, 3) < _bound_of("Simulation", 100, 2, 3)
     True
     """
     return bounds.follow_the_leader(T, k, d) if learner == "follow the leader" else bounds.simulation(T, k, d)
 
 
-def play_learners(
-    unit: Unit, learners: Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
+def _play_learners(
+    unit: Unit, learners: _Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
     """Play learners configured for delay d; return a row per learner and play.
 
     A row has pool, T, k, d, learner, play and regret (expected, over the learner's own randomness).
-
-    unit: settings pool (its name), T, d and plays (number of repetitions).
-    learners: functions from the delay to a learner, by name.
-    order, seed: of the plays.
-    delay: `delay(d)` is the delay of the play; another function than the identity is a fault.
     """
     T, d = unit["T"], unit["d"]
     pool = _POOLS[unit["pool"]](T)
@@ -87,13 +86,10 @@ def play_learners(
     ]
 
 
-def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tuple[list[float], float]:
+def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
     """Return a p-value for each mean regret, and the largest mean / bound.
 
     There is one mean per pool, learner, T and d; its p-value is that of "the true mean is at most the bound".
-
-    rows: as returned by `play_learners`.
-    bound: function of the name of the learner, T, k and d.
     """
     settings = sorted({(row["pool"], row["learner"], row["T"], row["k"], row["d"]) for row in rows})
     found, worst = [], 0.0
@@ -107,7 +103,7 @@ def bound_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> tu
 def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
     """Return the bound of a learner as a plain sum of its terms, at most T.
 
-    It is computed without the package, to check `bound_of`.
+    It is computed without the package, to check `_bound_of`.
 
     >>> round(_bound_formula("Simulation", 2**16, 2, 0)), round(_bound_formula("follow the leader", 1000, 10, 0), 1)
     (2285, 210.5)
@@ -126,29 +122,25 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
     return min(float(T), total)
 
 
-def bound_formula_checks(rows: Rows, bound: Callable[[str, int, int, int], float]) -> list[float]:
+def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
     """Return 1 for every bound that equals its formula, written out again, else 0.
 
     These are p-values, one per learner, T, k and d. Regrets are too far below the bounds to check them.
-
-    rows: as returned by `play_learners`.
-    bound: function of the name of the learner, T, k and d.
     """
     settings = sorted({(row["learner"], row["T"], row["k"], row["d"]) for row in rows})
     return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
 
 
-_POOL_NAMES, _TRAP_DELAYS = ("split", "gap", "balanced"), (3, 7, 15)
-# Source fault of both delay claims: the bound of Simulation divided by 1.6. Regrets stay below it, so that only the
+# Pools of the theorem on which Simulation is compared with its bounds.
+_POOL_NAMES = ("split", "gap", "balanced")
+# Delays on the pool `delay_trap`, in rounds; d + 1 divides its rows.
+_TRAP_DELAYS = (3, 7, 15)
+# Source fault of both claims: the bound of Simulation divided by 1.6. Regrets stay below it, so that only the
 # comparison with the formula can detect it.
-BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
-# Regret bound as printed and as corrected, for the verdict.
-_WORDS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
-
-
-def _default_learners() -> Learners:
-    """Return the learners played on the trap, as functions of the delay."""
-    return {name: LEARNERS[name] for name in ("follow the leader", "Hedge", "Simulation")}
+_BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
+# Regret bounds as printed and as corrected, for the verdicts.
+_COROLLARY_TEXTS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
+_THEOREM_TEXTS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
 
 
 def _max_added_regret(learner: str, T: int, d: int) -> float:
@@ -196,7 +188,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         must have the regret of its formula.
     """
 
-    learners: Learners = field(default_factory=_default_learners)
+    learners: _Learners = field(default_factory=lambda: _only("follow the leader", "Hedge", "Simulation"))
     order: OrderLike = "random"
     played_delay: Callable[[int], int] = int
 
@@ -218,7 +210,9 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if unit["pool"] != "trap":
-            return play_learners(unit, {"Simulation": self.learners["Simulation"]}, self.order, self.played_delay, seed)
+            return _play_learners(
+                unit, {"Simulation": self.learners["Simulation"]}, self.order, self.played_delay, seed
+            )
         T, d = unit["T"], unit["d"]
         order = self.order if unit["order"] == "random" else "given"
         rows: list[Row] = []
@@ -236,33 +230,48 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
     def verdict(self, rows: Rows) -> Verdict:
         easy = [row for row in rows if row["pool"] != "trap"]
-        traps = [row for row in rows if row["pool"] == "trap"]
-        below, corrected = bound_checks(easy, bound_of)
-        as_printed, printed = bound_checks(easy, lambda _, *size: bounds.simulation_printed(*size))
+        traps = _trap_rows(rows)
+        below, corrected = _bound_checks(easy, _bound_of)
+        as_printed, printed = _bound_checks(easy, lambda _, *size: bounds.simulation_printed(*size))
         T = levels(traps, "T")[0]
         settings = [(name, d) for name in self.learners for d in levels(traps, "d")]
         checks = [
-            pvalues.mean_at_most(_added_regrets(traps, "random", *one), _max_added_regret(one[0], T, one[1]))
-            for one in settings
+            pvalues.mean_at_most(
+                select(traps, "added", order="random", learner=name, d=d), _max_added_regret(name, T, d)
+            )
+            for name, d in settings
         ]
         checks += [
             pvalues.mean_equals(select(traps, "regret", order="given", learner=name, d=d), _trap_regret(T, d))
             for name, d in settings
         ]
-        checks += bound_formula_checks(easy, bound_of)
+        checks += _bound_formula_checks(easy, _bound_of)
         twins = [row for row in traps if row["twin"] is not None]
         checks += [pvalues.exact(all(agrees(row["regret"], row["twin"]) for row in twins))]
-        measured = f"at most {printed:.2f} of the printed bound, {corrected:.2f} of the corrected one; " + _sentence(
-            traps
+        d = levels(traps, "d")[-1]
+        added = {
+            (name, order): format_estimate(_statistics.mean(select(traps, "added", order=order, learner=name, d=d)))
+            for name in levels(traps, "learner")
+            for order in ("random", "given")
+        }
+        measured = (
+            f"at most {printed:.2f} of the printed bound, {corrected:.2f} of the corrected one; "
+            f"regret that a delay of {d} rounds adds (mean ± half the 95 % interval): "
+        ) + "; ".join(
+            f"{name} {added[name, 'random']} in random order, {added[name, 'given']} in given order"
+            for name in levels(traps, "learner")
         )
         outcome: Outcome = "holds as corrected" if self.any_rejected(as_printed) else "holds"
-        return self.verdict_from([*below, *checks], measured, *_WORDS, outcome=outcome)
+        return self.verdict_from([*below, *checks], measured, *_THEOREM_TEXTS, outcome=outcome)
 
     def chart(self, rows: Rows) -> Chart:
-        traps = [row for row in rows if row["pool"] == "trap"]
+        traps = _trap_rows(rows)
         T, late = levels(traps, "T")[0], levels(traps, "d")
         bands = [
-            _band(traps, name, order) for order in ("given", "random") for name in self.learners if name != "Hedge"
+            mean_band(traps, f"{name}, {words}", "d", "added", order=order, learner=name)
+            for order, words in (("given", "given order"), ("random", "shuffled"))
+            for name in self.learners
+            if name != "Hedge"
         ]
         return Chart(
             title=self.title,
@@ -286,7 +295,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
     def source_faults(self) -> dict[str, SourceFault]:
         return {
-            "bound of Simulation / 1.6": BOUND_TOO_SMALL,
+            "bound of Simulation / 1.6": _BOUND_TOO_SMALL,
             "rate of Hedge x 5": SourceFault("learners.full_information.hedge:Hedge.init", "sqrt(8 *", "sqrt(200 *"),
         }
 
@@ -297,32 +306,93 @@ def _hedge_trap_regret(pool: Pool, d: int) -> float:
     return hedge_regret(np.asarray(pool.losses, dtype=np.float64), rate, d)
 
 
-def _added_regrets(traps: Rows, order: str, learner: str, delay: int) -> Floats:
-    """Return the regret with delay minus that without, for every play.
+def _trap_rows(rows: Rows) -> Rows:
+    """Return the rows of the pool `delay_trap`, with the column `added`.
 
-    Both are on the same rows in the same order.
+    It is the regret that the delay adds, on the same rows in the same order.
     """
-    late, prompt = (select(traps, column, order=order, learner=learner, d=delay) for column in ("regret", "prompt"))
-    return late - prompt
+    return [{**row, "added": row["regret"] - row["prompt"]} for row in rows if row["pool"] == "trap"]
 
 
-def _mean_added_regret(traps: Rows, order: str, learner: str, delay: int) -> Estimate:
-    """Return the mean regret that a delay adds, with its 95 % interval."""
-    return _statistics.mean(_added_regrets(traps, order, learner, delay))
+@dataclass(frozen=True)
+class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)):
+    """Regret with delay d: Simulation, Simulation without waiting, follow the leader.
 
+    Two actions: a pool in which they differ clearly with d = 1 to 1,000, and one in which they differ by 1/√T with d =
+    16 and T = 256 to 16,384.
 
-def _sentence(traps: Rows) -> str:
-    d = levels(traps, "d")[-1]
-    words = [
-        f"{name} {format_estimate(_mean_added_regret(traps, 'random', name, d))} in random order, "
-        f"{format_estimate(_mean_added_regret(traps, 'given', name, d))} in given order"
-        for name in levels(traps, "learner")
-    ]
-    return f"regret that a delay of {d} rounds adds (mean ± half the 95 % interval): " + "; ".join(words)
+    Fields, which faults replace: learners (functions from d to the learner under test, by name), order (order of the
+    rows), played_delay (delay of the plays as a function of d), bound (limit of the mean regret, by name of the
+    learner, T, k and d).
 
+    Title: Three ways to handle delayed feedback
+    Source: Corollary 4.4 (L421)
+    Statement: Some learner has regret O(√(T log T) + d log T) in random order with feedback d rounds late.
+    Meaning: Waiting for feedback before each block is not needed: learn from the feedback that has arrived. Following
+        the leader on it has regret at most d + π √(2 T log k), without the logarithm and without knowing d.
+    Limits: Passes if the mean regret of each learner is at most its own bound and at most the printed one (t-test); if
+        each bound equals the plain sum of its terms, which is checked because the bounds are 2.5 to 10 times the
+        regrets; and if, where the actions differ by 1/√T, the regret grows in T at most as fast as √(T ln T)
+        (regression of logarithms).
+    """
 
-def _band(traps: Rows, name: str, order: str) -> Band:
-    late = levels(traps, "d")
-    found = [_mean_added_regret(traps, order, name, d) for d in late]
-    words = f"{name}, {'shuffled' if order == 'random' else 'given order'}"
-    return Band(words, np.array(late, dtype=np.float64), *(np.array([one[i] for one in found]) for i in range(3)))
+    learners: _Learners = field(
+        default_factory=lambda: _only("Simulation", "Simulation, not waiting", "follow the leader")
+    )
+    order: OrderLike = "random"
+    played_delay: Callable[[int], int] = int
+    bound: _Bound = _bound_of
+
+    def units(self, *, full: bool) -> list[Unit]:
+        top, plays = (18, 100) if full else (14, 40)
+        delays = [{"pool": "split", "T": 2**top, "d": d, "plays": plays} for d in (1, 10, 100, 1000)]
+        return delays + [{"pool": "hard", "T": 2**i, "d": 16, "plays": plays} for i in range(8, top + 1)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        return _play_learners(unit, self.learners, self.order, self.played_delay, seed)
+
+    def verdict(self, rows: Rows) -> Verdict:
+        below, corrected = _bound_checks(rows, self.bound)
+        as_printed, printed = _bound_checks(rows, lambda _, *size: bounds.simulation_printed(*size))
+        at = levels(rows, "T", pool="hard")
+        rate = [(T * np.log(T)) ** 0.5 for T in at]
+        hard = {name: [select(rows, "regret", pool="hard", learner=name, T=T) for T in at] for name in self.learners}
+        flat = [pvalues.slope("at most", at, regrets, rate) for regrets in hard.values()]
+        slopes = ", ".join(f"{slope(rows, 'T', 'regret', pool='hard', learner=name).value:.2f}" for name in hard)
+        measured = f"at most {corrected:.2f} of their bounds, {printed:.2f} of the printed one; slopes in T {slopes}"
+        checks = [*below, *as_printed, *flat, *_bound_formula_checks(rows, self.bound)]
+        return self.verdict_from(checks, measured, *_COROLLARY_TEXTS)
+
+    def chart(self, rows: Rows) -> Chart:
+        chosen = [row for row in rows if row["pool"] == "split"]
+        T = levels(chosen, "T")[0]
+        curves: dict[str, Callable[[int], float]] = {
+            "printed bound": lambda d: bounds.simulation_printed(T, 2, d),
+            "bound of Simulation": lambda d: self.bound("Simulation", T, 2, d),
+            "bound of the leader": lambda d: self.bound("follow the leader", T, 2, d),
+        }
+        return Chart(
+            title=self.title,
+            x_label=f"delay d, in rounds (T = {T:,} rows)",
+            y_label="regret in random order",
+            bands=tuple(mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners),
+            lines=reference_lines(levels(chosen, "d"), curves),
+            alt="Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below "
+            "their bounds.",
+        )
+
+    def faults(self) -> dict[str, Overrides]:
+        return {
+            "no shuffle": {"order": "given"},
+            "feedback that never comes": {"played_delay": lambda _: 10**6},
+            "a leader that does not learn": {"learners": {**self.learners, "follow the leader": lambda _: Uniform()}},
+            "Simulation that does not learn": {"learners": {**self.learners, "Simulation": lambda _: Uniform()}},
+            "a twentieth of the bounds": {"bound": lambda *setting: self.bound(*setting) / 20},
+        }
+
+    def source_faults(self) -> dict[str, SourceFault]:
+        leader = "bounds.full_information:follow_the_leader"
+        return {
+            "bound of Simulation / 1.6": _BOUND_TOO_SMALL,
+            "bound of the leader / 1.6": SourceFault(leader, "capped(min(", "capped(0.625 * min("),
+        }

@@ -23,7 +23,7 @@ from tombola.learners import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDu
 from tombola.order import OrderLike
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
-from tombola.paper.claims.constraints import AlwaysNull
+from tombola.paper.claims.constraints import AlwaysPlay
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -136,7 +136,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
             pvalues.exact(given >= self.least - 1e-9),
             *(pvalues.exact(abs(value - self.least) <= 1e-9) for value in exact),
             *(pvalues.mean_at_most(regrets[-1], at[-1] * self.least) for regrets in shuffled.values()),
-            pvalues.slope_at_most(at, shuffled["empirical LP"], [(T * np.log(T)) ** 0.5 for T in at]),
+            pvalues.slope("at most", at, shuffled["empirical LP"], [(T * np.log(T)) ** 0.5 for T in at]),
         ]
         mean = max(float(regrets[-1].mean()) / at[-1] for regrets in shuffled.values())
         measured = (
@@ -162,7 +162,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "always the null action": {"learners": {**self.learners, "empirical LP": AlwaysNull()}},
+            "always the null action": {"learners": {**self.learners, "empirical LP": AlwaysPlay()}},
             "twice the budget": {"amount": 1.0},
             "twice the lower bound": {"least": 1 / 8},
             "half the lower bound": {"least": 1 / 32},

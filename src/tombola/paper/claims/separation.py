@@ -124,15 +124,12 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         rows: list[Row] = []
         for (kind, (pool, order)), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
             plays = 3 * count if kind == "twice" else count
+            runs = compare(pool, {"test": self.test(pool.rows)}, order, repetitions=plays, relabel=False, seed=child)
             rows += [
-                {"T": T, "kind": kind, "play": r, "regret": x}
-                for r, x in enumerate(self._play(pool, order, plays, child))
+                {"T": T, "kind": kind, "play": r, "regret": float(regret)}
+                for r, regret in enumerate(runs.regrets("test"))
             ]
         return rows
-
-    def _play(self, pool: Pool, order: OrderLike, plays: int, seed: Seed) -> list[float]:
-        runs = compare(pool, {"test": self.test(pool.rows)}, order, repetitions=plays, relabel=False, seed=seed)
-        return [float(regret) for regret in runs.regrets("test")]
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
@@ -195,11 +192,7 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     ('iid b', array([5., 6.]))
     """
     kinds = [kind for kind in levels(rows, "kind", T=T) if kind.startswith("iid")]
-    found: dict[Any, Floats] = {kind: select(_sorted_plays(rows, T, kind), "regret") for kind in kinds}
+    plays = sorted(rows, key=lambda row: int(row["play"]))
+    found: dict[Any, Floats] = {kind: select(plays, "regret", T=T, kind=kind) for kind in kinds}
     hardest = max(kinds, key=lambda kind: float(found[kind][: found[kind].size // 2].mean()))
     return hardest, found[hardest][found[hardest].size // 2 :]
-
-
-def _sorted_plays(rows: Rows, T: int, kind: str) -> Rows:
-    """Return the rows of one input in the order of plays."""
-    return sorted((row for row in rows if row["T"] == T and row["kind"] == kind), key=lambda row: int(row["play"]))

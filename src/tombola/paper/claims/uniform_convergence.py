@@ -173,20 +173,26 @@ class UniformConvergence(
             y_label="largest error over all thresholds",
             bands=(mean_band(mine, "measured mean", "n", "largest"),),
             lines=reference_lines(
-                levels(mine, "n"), {words.get(name, name): _seen(radius, T) for name, radius in self.radii.items()}
+                levels(mine, "n"),
+                {
+                    words.get(name, name): lambda n, radius=radius: radius(n, T, 1, _DELTA)
+                    for name, radius in self.radii.items()
+                },
             ),
             alt="The measured largest error lies below the direct radius, far below the printed and the corrected one.",
         )
 
     def faults(self) -> dict[str, Overrides]:
+        def scaled(name: str, factor: float) -> Overrides:
+            radius = self.radii[name]
+            return {"radii": {**self.radii, name: lambda *setting: factor * radius(*setting)}}
+
         return {
             "no shuffle": {"order": "given"},
             "draws with replacement": {"order": "iid"},
-            "half of the direct radius": {"radii": {**self.radii, "direct": _times(self.radii["direct"], 0.5)}},
-            "a fifth of the printed radius": {"radii": {**self.radii, "printed": _times(self.radii["printed"], 0.2)}},
-            "a fifth of the corrected radius": {
-                "radii": {**self.radii, "corrected": _times(self.radii["corrected"], 0.2)}
-            },
+            "half of the direct radius": scaled("direct", 0.5),
+            "a fifth of the printed radius": scaled("printed", 0.2),
+            "a fifth of the corrected radius": scaled("corrected", 0.2),
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
@@ -198,12 +204,3 @@ class UniformConvergence(
             ),
             "printed radius x 0.7": SourceFault(f"{module}_printed", "delta))) / 2", "delta))) * 0.35"),
         }
-
-
-def _seen(radius: _Radius, T: int) -> Callable[[int], float]:
-    """Return the radius for thresholds as a function of the number of rows seen."""
-    return lambda n: radius(n, T, 1, _DELTA)
-
-
-def _times(radius: _Radius, factor: float) -> _Radius:
-    return lambda *setting: factor * radius(*setting)

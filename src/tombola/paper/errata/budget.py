@@ -5,9 +5,9 @@ import math
 from tombola.paper.errata.base import Evidence, erratum
 
 # Setting of all examples: horizon, actions, resources, budget per round, failure probability.
-T, K, M, RATE, DELTA = 2**16, 3, 1, 0.5, 0.05
+_T, _K, _M, _RATE, _DELTA = 2**16, 3, 1, 0.5, 0.05
 # Logarithm in the paper's epsilon_i, at the sizes of these errata.
-_LOG = math.log(M * K * math.log2(T) / DELTA)
+_LOG = math.log(_M * _K * math.log2(_T) / _DELTA)
 
 
 def _epsilon(block: int) -> float:
@@ -66,9 +66,9 @@ def _first_block() -> Evidence:
     Printed: otherwise ρ_i < 0
     Correct: the proof needs ρ_i ≥ ρ/2: 2^i ≥ 96 ln(mk log T / δ)/ρ²
     """
-    scan = next(i for i in range(99) if RATE - 2 * _epsilon(i) >= RATE / 2)
-    nonnegative = next(i for i in range(99) if RATE - 2 * _epsilon(i) >= 0)
-    return Evidence(nonnegative, math.ceil(math.log2(96 * _LOG / RATE**2)), scan)
+    scan = next(i for i in range(99) if _RATE - 2 * _epsilon(i) >= _RATE / 2)
+    nonnegative = next(i for i in range(99) if _RATE - 2 * _epsilon(i) >= 0)
+    return Evidence(nonnegative, math.ceil(math.log2(96 * _LOG / _RATE**2)), scan)
 
 
 @erratum(17, 493, "typo", "equals", "arithmetic")
@@ -79,8 +79,8 @@ def _training_budget() -> Evidence:
     Correct: (ρ − 2ε_i) 2^i
     """
     i = 12
-    given = (RATE - 2 * _epsilon(i)) * 2**i
-    return Evidence((RATE - _epsilon(i)) * 2**i, 2**i * RATE - 2 * math.sqrt(6 * 2**i * _LOG), given)
+    given = (_RATE - 2 * _epsilon(i)) * 2**i
+    return Evidence((_RATE - _epsilon(i)) * 2**i, 2**i * _RATE - 2 * math.sqrt(6 * 2**i * _LOG), given)
 
 
 @erratum(18, 526, "typo", "within", "arithmetic")
@@ -102,8 +102,8 @@ def _weights() -> Evidence:
     Printed: (6/ρ) Σ ε_i
     Correct: (6/ρ) Σ 2^i ε_i
     """
-    factor = 6 / RATE
-    lost = sum(factor * _epsilon((t - 1).bit_length() - 1) for t in range(2, T + 1))
+    factor = 6 / _RATE
+    lost = sum(factor * _epsilon((t - 1).bit_length() - 1) for t in range(2, _T + 1))
     return Evidence(
         printed=factor * sum(_epsilon(i) for i in range(1, 17)),
         corrected=factor * sum(2**i * _epsilon(i) for i in range(16)),
@@ -142,9 +142,9 @@ def _confidence() -> Evidence:
     Printed: δ′ = 1 − δ/(3 log T)
     Correct: δ′ = δ/(3 log T)
     """
-    log = math.log2(T)
-    share = DELTA / (3 * log)
-    return Evidence(printed=log * (1 - share), corrected=log * share, truth=DELTA / 3)
+    log = math.log2(_T)
+    share = _DELTA / (3 * log)
+    return Evidence(printed=log * (1 - share), corrected=log * share, truth=_DELTA / 3)
 
 
 @erratum(50, 581, "loose", "at most")
@@ -154,5 +154,5 @@ def _null_play() -> Evidence:
     Printed: an extra 1/ρ²
     Correct: 192 ln(mk log T / δ)/ρ² at most
     """
-    first = next(2**i for i in range(99) if RATE - 2 * _epsilon(i) >= RATE / 2)
-    return Evidence(printed=1 / RATE**2, corrected=2 * 96 * _LOG / RATE**2, truth=first)
+    first = next(2**i for i in range(99) if _RATE - 2 * _epsilon(i) >= _RATE / 2)
+    return Evidence(printed=1 / _RATE**2, corrected=2 * 96 * _LOG / _RATE**2, truth=first)

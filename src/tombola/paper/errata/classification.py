@@ -5,7 +5,7 @@ import math
 
 from tombola import bounds
 from tombola.paper.errata.base import Evidence, erratum
-from tombola.paper.errata.delay import signs_agree
+from tombola.paper.errata.delay import equal_rows_probability
 
 
 @erratum(36, 697, "typo", "equals")
@@ -40,7 +40,7 @@ def _differences() -> Evidence:
     Correct: 2 exp(−(t−1)ε²/2)
     """
     T, n = 1024, 16
-    return Evidence(2 * math.exp(-n), 2 * math.exp(-n / 2), signs_agree(T, n))
+    return Evidence(2 * math.exp(-n), 2 * math.exp(-n / 2), equal_rows_probability(T, n))
 
 
 @erratum(39, 764, "false", "at most")

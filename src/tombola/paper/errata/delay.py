@@ -9,12 +9,14 @@ from tombola.learners import FollowTheLeader
 from tombola.paper.errata.base import Evidence, erratum
 
 
-def signs_agree(T: int, n: int) -> float:
-    """Return P(all n rows are equal), drawn from T/2 rows +1 and T/2 rows -1.
+def equal_rows_probability(T: int, n: int) -> float:
+    """Return P(all drawn rows are equal), for a pool of T/2 rows +1 and T/2 rows -1.
 
-    Rows are drawn without replacement. The mean of equal rows is 1 away from that of the pool, 0.
+    The mean of equal rows is 1 away from that of the pool, 0.
 
-    >>> signs_agree(4, 2)
+    T, n: number of rows of the pool, and of rows drawn without replacement.
+
+    >>> equal_rows_probability(4, 2)
     0.3333333333333333
     """
     return 2 * math.comb(T // 2, n) / math.comb(T, n)
@@ -54,7 +56,7 @@ def _radius() -> Evidence:
     """
     T, n = 1024, 16
     radius = math.sqrt(math.log(2 * T) / (n / 2))
-    truth = signs_agree(T, n) if 1 - 2 / n < radius <= 1 else math.nan
+    truth = equal_rows_probability(T, n) if 1 - 2 / n < radius <= 1 else math.nan
     return Evidence(printed=1 / (2 * T**2), corrected=2 * math.exp(-n * radius**2 / 2), truth=truth)
 
 

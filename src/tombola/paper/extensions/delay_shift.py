@@ -3,7 +3,6 @@
 It is checked on all orders of small pools.
 """
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -15,12 +14,11 @@ from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Int
 from tombola.learners.base import Learner
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
 from tombola.paper.curves import exact_column, reference_lines
+from tombola.paper.orders import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
-# Function from the number of rows to the orders to average over, each a tuple of row indices.
-Orders = Callable[[int], list[tuple[int, ...]]]
 # Learners of the claims on delay, by name: their mix depends on the revealed rows only.
 LEARNERS: dict[str, Learner] = {
     "follow the leader": FollowTheLeader(),
@@ -34,19 +32,6 @@ _POOLS: dict[str, list[list[float]]] = {
     "turns": [[0.0, 1.0, 0.5]] * 3 + [[1.0, 0.0, 0.5]] * 2,
     "mixed": [[0.3, 0.1, 0.9], [0.8, 0.2, 0.4], [0.0, 1.0, 0.5], [0.6, 0.6, 0.1]],
 }
-
-
-def all_orders(rows: int) -> list[tuple[int, ...]]:
-    """Return every order of `rows` rows, each a tuple of row indices."""
-    return list(itertools.permutations(range(rows)))
-
-
-def as_listed(rows: int) -> list[tuple[int, ...]]:
-    """Return the order of the list alone, a tuple of row indices: a fault.
-
-    rows: number of rows.
-    """
-    return [tuple(range(rows))]
 
 
 def one_early(delay: int) -> int:
@@ -98,7 +83,7 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     def _rounds(self, learner: Learner, losses: Floats, delay: int, seed: Seed) -> Floats:
         """Return the expected regret of every round, averaged over the orders."""
         best = int(losses.sum(axis=0).argmin())
-        orders = sorted({tuple(map(tuple, losses[list(order)].tolist())) for order in self.orders(len(losses))})
+        orders = distinct_lists(losses, self.orders)
         rounds = np.zeros(len(losses))
         for order in orders:
             rows = np.array(order)

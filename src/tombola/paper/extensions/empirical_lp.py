@@ -23,7 +23,7 @@ from tombola.paper.claims.constraints import (
     LP_ROUNDS,
     POOLS,
     RATE,
-    AlwaysNull,
+    AlwaysPlay,
     budget_play,
     rounds_as_lp_twin,
 )
@@ -139,7 +139,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "always the null action": {"learner": AlwaysNull()},
+            "always the null action": {"learner": AlwaysPlay()},
             "half as much again to spend": {"overdraft": 1.5},
             "a thousandth of the bound": {"bound": lambda T, way: self.bound(T, way) / 1000},
         }

@@ -6,16 +6,15 @@ docs/theory/context.md.
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tombola._types import Floats, Integers, Seed
-from tombola.bounds.policies import erm_policies, training_rows
+from tombola.bounds.classification import erm_policies, training_rows
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
 from tombola.pool import Pool
@@ -27,21 +26,6 @@ _GROWTH = 1.5
 _NOISES = (0.0, 0.5, 1.0)
 # Rows and actions of the tables whose choices are all enumerated.
 _TABLE_ROWS, _TABLE_ACTIONS = 6, 3
-
-
-def _empirical_minimiser(mistakes: Floats) -> int:
-    """Return the index of the threshold with the fewest mistakes."""
-    return int(mistakes.argmin())
-
-
-def _empirical_maximiser(mistakes: Floats) -> int:
-    """Return the index of the threshold with the most mistakes: a fault."""
-    return int(mistakes.argmax())
-
-
-def _first_threshold(mistakes: Floats) -> int:
-    """Return threshold 0, without regard to the mistakes on the rows seen: a fault."""
-    return 0
 
 
 @dataclass(frozen=True)
@@ -61,7 +45,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         several shares of random labels (t-test).
     """
 
-    minimiser: Callable[[Floats], int] = _empirical_minimiser
+    minimiser: Callable[[Floats], int] = lambda mistakes: int(mistakes.argmin())
     allowed: Callable[[float], float] = unchanged
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -91,22 +75,15 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     def verdict(self, rows: Rows) -> Verdict:
         pvalues, shares = [], []
         for T, noise in itertools.product(levels(rows, "T"), levels(rows, "noise")):
-            regrets = np.array([row["regret"] for row in rows if row["T"] == T and row["noise"] == noise])
-            bound = self.allowed(erm_policies(T, T + 1, _GROWTH))
-            pvalues.append(mean_at_most(regrets, bound))
-            shares.append(float(regrets.mean()) / erm_policies(T, T + 1, _GROWTH))
+            regrets, bound = select(rows, "regret", T=T, noise=noise), erm_policies(T, T + 1, _GROWTH)
+            pvalues.append(mean_at_most(regrets, self.allowed(bound)))
+            shares.append(float(regrets.mean()) / bound)
         measured = f"mean regret at most {max(shares):.2f} of the bound, in {len(rows):,} plays"
         return self.verdict_from(pvalues, measured, "regret ≤ 1 + Σ L √((1 + 1/n) T ln N / (2n(T − n)))")
 
     def chart(self, rows: Rows) -> Chart:
-        means = [
-            {"T": T, "noise": noise, "regret": float(np.mean([
-                row["regret"] for row in rows if row["T"] == T and row["noise"] == noise
-            ]))}
-            for T in levels(rows, "T") for noise in levels(rows, "noise")
-        ]  # fmt: skip
         bands = tuple(
-            exact_column(means, f"noise {noise:g}", "T", "regret", noise=noise) for noise in levels(rows, "noise")
+            exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in levels(rows, "noise")
         )
         return Chart(
             title=self.title, x_label="rows T", y_label="mean regret", bands=bands,
@@ -116,8 +93,8 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "the worst threshold": {"minimiser": _empirical_maximiser},
-            "a threshold that ignores the rows": {"minimiser": _first_threshold},
+            "the worst threshold": {"minimiser": lambda mistakes: int(mistakes.argmax())},
+            "a threshold that ignores the rows": {"minimiser": lambda _: 0},
             "a hundredth of the bound promised": {"allowed": lambda bound: bound / 100},
         }
 
@@ -134,19 +111,6 @@ def _one_price(pool: Pool, amount: float) -> float:
         if costs[index, chosen].sum() <= amount:
             found = min(found, float(losses[index, chosen].mean()))
     return found
-
-
-def _without_budget(pool: Pool, amount: float) -> float:
-    """Return the loss of the best action of every row, at any cost: a fault."""
-    return float(np.asarray(pool.losses).min(axis=1).mean())
-
-
-def _exact_value(pool: Pool, amount: float) -> float:
-    """Return the least mean loss of any choice per row within the budget.
-
-    It is `best_per_row` of the package.
-    """
-    return best_per_row(pool, Budget(amount))
 
 
 @dataclass(frozen=True)
@@ -166,7 +130,7 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         1e-7, and no choice of whole rows, all of them tried, has a smaller mean loss.
     """
 
-    value: Callable[[Pool, float], float] = _exact_value
+    value: Callable[[Pool, float], float] = lambda pool, amount: best_per_row(pool, Budget(amount))
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"costs": costs, "tables": 20 if full else 4} for costs in ("equal", "random")]
@@ -197,16 +161,10 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         )  # fmt: skip
 
     def chart(self, rows: Rows) -> Chart:
-        means = [
-            {"part": part, "costs": costs, "value": float(np.mean([
-                row["value"] for row in rows if row["part"] == part and row["costs"] == costs
-            ]))}
-            for part in levels(rows, "part") for costs in levels(rows, "costs")
-        ]  # fmt: skip
         return Chart(
             title=self.title, x_label="budget, share of the last action's cost", y_label="mean loss",
             bands=tuple(
-                exact_column(means, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")
+                exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")
             ),
             log_x=False, log_y=False, alt="The least loss falls with the budget.",
         )  # fmt: skip
@@ -214,13 +172,9 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
     def faults(self) -> dict[str, Overrides]:
         return {
             "one price, money left": {"value": _one_price},
-            "budget ignored": {"value": _without_budget},
-            "a tenth more budget": {"value": partial(_with_more, 1.1)},
+            "budget ignored": {"value": lambda pool, _: float(np.asarray(pool.losses).min(axis=1).mean())},
+            "a tenth more budget": {"value": lambda pool, amount: self.value(pool, 1.1 * amount)},
         }
-
-
-def _with_more(factor: float, pool: Pool, amount: float) -> float:
-    return _exact_value(pool, factor * amount)
 
 
 def _linear_program(losses: Floats, costs: Floats, amount: float) -> float:

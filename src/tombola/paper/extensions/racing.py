@@ -16,7 +16,7 @@ from tombola.confidence.betting import STRATEGY_WEIGHTS
 from tombola.engine.compiler import expected_rounds
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, unchanged
 from tombola.paper.curves import exact_column, reference_lines
-from tombola.paper.extensions.delay_shift import Orders, all_orders, as_listed
+from tombola.paper.orders import Orders, all_orders, as_listed
 from tombola.paper.pvalues import exact
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
@@ -47,9 +47,17 @@ def _listed_or_reversed(rows: int) -> list[tuple[int, ...]]:
     return [tuple(range(rows)), tuple(reversed(range(rows)))]
 
 
-def _one_row_less(rows: int) -> float:
-    """Return the size of a list that is nearly one row shorter: a fault."""
-    return rows - 0.9
+def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row:
+    """Return P(wrong answer), and the largest expected wealth against a best candidate.
+
+    A rule drops a candidate at wealth 1 / level.
+
+    totals: total losses of the candidates.
+    wrong, wealth: for each order, whether the answer is wrong, and the wealth against each candidate.
+    """
+    best = totals <= totals.min() + 1e-9
+    means = np.mean(np.minimum(wealth, 1e6), axis=0)
+    return {"error": float(np.mean(wrong)), "wealth": float(means[best].max())}
 
 
 def _error_chart(title: str, rows: Rows, y_label: str) -> Chart:
@@ -65,59 +73,33 @@ def _error_chart(title: str, rows: Rows, y_label: str) -> Chart:
     )  # fmt: skip
 
 
-def _one_row_fewer(rows: int) -> int:
-    """Return the size of a list that is one row shorter: a fault."""
-    return rows - 1
-
-
-def _as_rewards(table: Floats) -> Floats:
-    """Return 1 - loss, as if scores were losses: a fault."""
-    return 1.0 - table
-
-
-def _as_right_or_wrong(table: Floats) -> Floats:
-    """Return 1 for a loss above one half, else 0: a fault."""
-    return (table > 0.5).astype(np.float64)
-
-
 @dataclass(frozen=True)
 class _RaceClaim(Extension):
-    """Error of a race over all orders of small lists."""
+    """Error of a race of three candidates over all orders of small lists."""
 
     orders: Orders = all_orders
     size: _Sizes = unchanged
     read: Callable[[Floats], Floats] = unchanged
 
     @abstractmethod
-    def rule(self, rows: int, level: float) -> Elimination:
-        """Return the elimination rule of a race of three candidates."""
+    def _rule(self, rows: int, level: float) -> Elimination:
+        """Return the rule of a race on `rows` rows, wrong with probability `level` at most."""
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool} for pool in _POOLS]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         table = np.array(_POOLS[unit["pool"]])
-        found: list[Row] = []
-        for level in _LEVELS:
-            rule = self.rule(len(table), level)
-            error, wealth = self.errors(rule, table)
-            found.append({**unit, "level": level, "error": error, "wealth": wealth})
-        return found
+        return [{**unit, "level": level, **self._errors(self._rule(len(table), level), table)} for level in _LEVELS]
 
-    def errors(self, rule: Elimination, table: Floats) -> tuple[float, float]:
-        """Return P(wrong answer), and the largest expected wealth against a best one.
-
-        Both are averages over all orders. The wealth is that of the bets against a best candidate, which a rule drops
-        at wealth 1 / level.
-        """
+    def _errors(self, rule: Elimination, table: Floats) -> Row:
         totals, wrong, wealth = table.sum(axis=0), [], []
         with expected_rounds(0.0, 1):
             for order in self.orders(len(table)):
                 rule.play(self.read(table), np.array(order, np.uint32))
                 wrong.append(is_wrong(rule, totals))
-                wealth.append(np.minimum(rule.state.current_wealth, 1e6))
-        best = totals <= totals.min() + 1e-9
-        return float(np.mean(wrong)), float(np.mean(wealth, axis=0)[best].max())
+                wealth.append(rule.state.current_wealth.copy())
+        return _mean_errors(totals, wrong, wealth)
 
     def verdict(self, rows: Rows) -> Verdict:
         worst = max(row["error"] / row["level"] for row in rows)
@@ -130,8 +112,8 @@ class _RaceClaim(Extension):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "scores read as losses": {"read": _as_rewards},
-            "list taken as shorter": {"size": _one_row_less},
+            "scores read as losses": {"read": lambda table: 1.0 - table},
+            "list taken as shorter": {"size": lambda rows: rows - 0.9},
         }
 
 
@@ -153,8 +135,7 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
         wealth of the bets against a best candidate is at most 1 + 1e-9. Nothing is sampled.
     """
 
-    def rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule `Best` for 3 candidates on `rows` rows, at error `level`."""
+    def _rule(self, rows: int, level: float) -> Elimination:
         return Best(3, rows, self.size(rows), level)
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -181,8 +162,7 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
-    def rule(self, rows: int, level: float) -> Elimination:
-        """Return `Within`, tolerance 0.1, for 3 candidates on `rows` rows, error `level`."""
+    def _rule(self, rows: int, level: float) -> Elimination:
         return Within(3, rows, self.size(rows), level, within=_TOLERANCE)
 
 
@@ -202,15 +182,14 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
-    def rule(self, rows: int, level: float) -> Elimination:
-        """Return `Top` for the best 2 of 3 candidates on `rows` rows, at error `level`."""
+    def _rule(self, rows: int, level: float) -> Elimination:
         return Top(3, rows, self.size(rows), level, top=2)
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "scores read as losses": {"read": _as_rewards},
-            "losses rounded to 0 and 1": {"read": _as_right_or_wrong},
+            "scores read as losses": {"read": lambda table: 1.0 - table},
+            "losses rounded to 0 and 1": {"read": lambda table: (table > 0.5).astype(np.float64)},
         }
 
 
@@ -231,8 +210,7 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
-    def rule(self, rows: int, level: float) -> Elimination:
-        """Return `Gate`: 2 candidates against candidate 0, `rows` rows, error `level`."""
+    def _rule(self, rows: int, level: float) -> Elimination:
         return Gate(3, rows, self.size(rows), level, baseline=0, margin=0.0)
 
 
@@ -293,25 +271,13 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
         return {
             "no shuffle": {"orders": as_listed},
             "only the list or its reverse": {"orders": _listed_or_reversed},
-            "list taken as shorter": {"size": _one_row_fewer},
+            "list taken as shorter": {"size": lambda rows: rows - 1},
         }
 
 
 # Hook that runs before row i of an order, with the state of the race, the order, i and the table of losses; faults
 # change the state.
 _Before = Callable[[InformedRule, tuple[int, ...], int, Floats], None]
-
-
-def _after_every_row(n: int) -> int:
-    """Return n + 1, the row of the next fit.
-
-    Short lists need more frequent fits than a race makes.
-    """
-    return n + 1
-
-
-def _unchanged_rule(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
-    """Leave the rule unchanged before row i of an order: no fault."""
 
 
 def _mean_over_all_rows(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
@@ -374,7 +340,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     """
 
     orders: Orders = all_orders
-    before: _Before = _unchanged_rule
+    before: _Before = lambda *_: None
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]
@@ -391,14 +357,13 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         found: list[Row] = []
         for level in (1e-9, 0.5):
             rule = Best(3, len(table), len(table), level)
-            informed = InformedRule(rule, SideInformation(known, history), _after_every_row)
-            error, wealth = self._errors(informed, table)
-            found.append({**unit, "level": level, "error": error, "wealth": wealth})
+            # Short lists need more frequent fits than a race makes: one after every row.
+            informed = InformedRule(rule, SideInformation(known, history), lambda n: n + 1)
+            found.append({**unit, "level": level, **self._errors(informed, table)})
         return found
 
-    def _errors(self, informed: InformedRule, table: Floats) -> tuple[float, float]:
+    def _errors(self, informed: InformedRule, table: Floats) -> Row:
         rule, totals, wrong, wealth = informed.rule, table.sum(axis=0), [], []
-        best = totals <= totals.min() + 1e-9
         for order in self.orders(len(table)):
             informed.reset()
             for i, row in enumerate(order):
@@ -406,9 +371,9 @@ class KnownAnswers(Extension, name="known", expected="holds"):
                     self.before(informed, order, i, table)
                     informed.update(row, table[row].copy())
             # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
-            wealth.append(np.minimum(np.maximum(rule.state.wealth, 0.0).sum(axis=1), 1e6))
+            wealth.append(np.maximum(rule.state.wealth, 0.0).sum(axis=1))
             wrong.append(is_wrong(rule, totals))
-        return float(np.mean(wrong)), float(np.mean(wealth, axis=0)[best].max())
+        return _mean_errors(totals, wrong, wealth)
 
     def verdict(self, rows: Rows) -> Verdict:
         wealth = max(row["wealth"] for row in rows)

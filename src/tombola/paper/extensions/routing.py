@@ -6,14 +6,14 @@ The progressive loss is the learning curve; the guard costs at most `risk` rows.
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from tombola._types import Floats, Seed
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
 from tombola.paper.curves import exact_column, reference_lines
-from tombola.paper.extensions.delay_shift import Orders, all_orders, as_listed, one_early
+from tombola.paper.extensions.delay_shift import one_early
+from tombola.paper.orders import Orders, all_orders, as_listed
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.policies.guard import Guard
 from tombola.report.chart import Chart
@@ -27,16 +27,6 @@ _ROUNDS = 200
 # Function from the rows at risk and the differences of the losses to the probability of playing the router, per
 # round.
 _Stakes = Callable[[float, Floats], Floats]
-
-
-def _rows_before(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
-    """Return the training rows of the policy: those answered before the play."""
-    return seen
-
-
-def _with_own_row(seen: tuple[int, ...], row: int) -> tuple[int, ...]:
-    """Return the training rows and the row itself: a fault."""
-    return (*seen, row)
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     orders: Orders = all_orders
     played_delay: Callable[[int], int] = unchanged
-    training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = _rows_before
+    training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = lambda seen, _: seen
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "schedule": name} for pool in range(3) for name in _SCHEDULES]
@@ -104,7 +94,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
         return {
             "no shuffle": {"orders": as_listed},
             "feedback one round early": {"played_delay": one_early},
-            "trained on the row it is played on": {"training_rows": _with_own_row},
+            "trained on the row it is played on": {"training_rows": lambda seen, row: (*seen, row)},
         }
 
 
@@ -131,21 +121,6 @@ def _guard_stakes(risk: float, differences: Floats) -> Floats:
     The guard bets a capital, `risk` at the start, on the router against the safe learner.
     """
     return Guard(risk).stakes(differences, differences).probabilities
-
-
-def _enlarged_stakes(factor: float, risk: float, differences: Floats) -> Floats:
-    """Return stakes that may exceed the capital: a fault."""
-    return np.asarray(np.minimum(1.0, factor * _guard_stakes(risk, differences)))
-
-
-def _constant_stakes(risk: float, differences: Floats) -> Floats:
-    """Return stakes that ignore losses: a fault."""
-    return np.full(differences.size, 0.5)
-
-
-def _stakes_of_more_risk(risk: float, differences: Floats) -> Floats:
-    """Return the stakes of a guard with one more row at risk: a fault."""
-    return _guard_stakes(risk + 1.0, differences)
 
 
 @dataclass(frozen=True)
@@ -205,9 +180,9 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "stakes above the capital": {"stakes": partial(_enlarged_stakes, 3.0)},
-            "no guard": {"stakes": _constant_stakes},
-            "one row more at risk": {"stakes": _stakes_of_more_risk},
+            "stakes above the capital": {"stakes": lambda *play: np.minimum(1.0, 3.0 * _guard_stakes(*play))},
+            "no guard": {"stakes": lambda _, differences: np.full(differences.size, 0.5)},
+            "one row more at risk": {"stakes": lambda risk, differences: _guard_stakes(risk + 1.0, differences)},
             "half the risk promised": {"allowed": lambda risk: risk / 2},
         }
 

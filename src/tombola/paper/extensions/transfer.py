@@ -17,7 +17,7 @@ from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB
 from tombola.learners.base import Learner
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
 from tombola.paper.curves import exact_band, exact_column, reference_lines
-from tombola.paper.extensions.delay_shift import Orders, all_orders, as_listed
+from tombola.paper.orders import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
@@ -154,11 +154,6 @@ _POOLS: dict[str, list[list[float]]] = {
 }
 
 
-def _drift_bound(T: int, k: int) -> float:
-    """Return the bound of Lemma 2 on the drift of T rounds and k actions."""
-    return bounds.drift(T, k)
-
-
 @dataclass(frozen=True)
 class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)):
     """Drift of learners, averaged over all orders of small pools, against its bound.
@@ -180,7 +175,7 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)
     orders: Orders = all_orders
-    allowed: Callable[[int, int], float] = _drift_bound
+    allowed: Callable[[int, int], float] = bounds.drift
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"learner": name, "pool": pool} for name in _LEARNERS for pool in _POOLS]
@@ -190,7 +185,7 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
         losses = np.array(_POOLS[unit["pool"]])
         means = losses.mean(axis=0)
         regret, gaps = 0.0, 0.0
-        orders = sorted({tuple(map(tuple, losses[list(order)].tolist())) for order in self.orders(len(losses))})
+        orders = distinct_lists(losses, self.orders)
         for order in orders:
             trace = play(learner, Pool(order), order="given", seed=seed)
             regret += float(trace.losses.sum() - losses.sum(axis=0).min())

@@ -1,0 +1,397 @@
+"""Theorems A.1 (L844) and C.1 (L918): draws without replacement, exactly.
+
+C.1, concentration (Hoeffding 1963, Serfling 1974): for 0/1 pools the mean of s rows is hypergeometric, so every
+probability is a finite sum. For all pools of N rows and all s: the printed tail 2 exp(-s x^2) at every deviation
+(valid, but wider than needed by sqrt(2), erratum 48), and the intervals of `tombola.confidence` at four levels.
+
+A.1, distance from mixtures of i.i.d. draws (Diaconis and Freedman 1980): their norm is twice the total variation
+distance; the paper prints their constant for the total variation distance, and an error term as large as the main term
+(erratum 46). The meaning for users is shown with an interval: its miss probabilities on fresh samples and on the list
+differ by at most the distance.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tombola._types import Floats, Seed
+from tombola.confidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
+from tombola.paper import pvalues
+from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.curves import exact_column, reference_lines
+from tombola.report.chart import Chart, Line
+
+# Absolute tolerance in comparisons of a mean in [0, 1] with the end of an interval: far above rounding errors, below
+# the distance 1/N of two means.
+_ROUNDING = 1e-12
+# Class of confidence intervals of `tombola.confidence`: (rows of the pool, miss probability, number of columns) ->
+# object with `extend(rows)`, `lows` and `highs`.
+_Intervals: TypeAlias = Callable[[float, float, int], Any]
+# Levels (miss probabilities) of the intervals that C.1 tests.
+_LEVELS = (0.5, 0.2, 0.05, 0.01)
+# Level of the intervals in the chart of C.1, and of the interval of A.1.
+_SHOWN = 0.05
+# Confidence intervals by name.
+_KINDS: dict[str, _Intervals] = {
+    "hoeffding": Hoeffding,
+    "serfling": Serfling,
+    "bernstein": EmpiricalBernsteinSerfling,
+}
+# Distribution of the ones among the first rows (C.1: by rows N and rows seen s) or of the red balls among 2k draws
+# from 2n balls (A.1: by n and k).
+_Law: TypeAlias = Callable[[int, int], Floats]
+# Limit of n/k times the distance between 2k draws without and with replacement from 2n balls, by Diaconis and Freedman
+# (1980), in their norm: twice the total variation distance.
+DISTANCE_CONSTANT = math.sqrt(2 / (math.pi * math.e))
+# Largest k for which the interval of A.1 is computed: it takes time k^2.
+_MAX_INTERVAL_DRAWS = 300
+
+
+def _intervals_by_ones(interval: _Intervals, population: float, seen: int, level: float) -> Any:
+    """Return confidence intervals of the mean of a 0/1 pool, by the ones seen.
+
+    Entry j of `lows` and `highs`, shape (seen + 1,), is for j ones among the rows seen.
+
+    >>> _intervals_by_ones(Hoeffding, 10, 2, 0.05).highs.tolist()
+    [0.8, 0.9, 1.0]
+    """
+    confidence = interval(population, level, seen + 1)
+    confidence.extend((np.arange(seen)[:, None] < np.arange(seen + 1)).astype(np.float64))
+    return confidence
+
+
+def _miss_probabilities(law: Floats, ends: Any, population: int) -> Floats:
+    """Return the miss probability of intervals, by the number of ones in the pool.
+
+    The result has shape (population + 1,).
+    """
+    means = np.arange(population + 1)[:, None] / population
+    outside = (means < ends.lows - _ROUNDING) | (means > ends.highs + _ROUNDING)
+    return np.asarray(np.where(outside, law, 0.0).sum(axis=1))
+
+
+def _with_half_radius(interval: _Intervals) -> _Intervals:
+    """Return a constructor of intervals with half the radius: a fault.
+
+    The radius is proportional to sqrt(ln(2 / level)), so a larger level halves it.
+
+    >>> kinds = (Hoeffding, _with_half_radius(Hoeffding))
+    >>> whole, half = (_intervals_by_ones(kind, 10**6, 1000, 0.05).highs[500] for kind in kinds)
+    >>> round(float((half - 0.5) / (whole - 0.5)), 9)
+    0.5
+    """
+    return lambda population, level, actions: interval(population, min(0.999, 2 * (level / 2) ** 0.25), actions)
+
+
+def _ones_in_random_order(N: int, s: int) -> Floats:
+    """Return the distribution of the ones among s of N rows in random order.
+
+    Row i is for the pool with i ones, column j for j ones among the s rows.
+
+    >>> _ones_in_random_order(2, 1).round(9).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    from scipy.stats import hypergeom
+
+    return np.asarray(hypergeom.pmf(np.arange(s + 1)[None, :], N, np.arange(N + 1)[:, None], s))
+
+
+def _ones_first(N: int, s: int) -> Floats:
+    """Return the same as `_ones_in_random_order`, for a list with its ones first.
+
+    It is a fault: the list is not shuffled.
+
+    >>> _ones_first(2, 1).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    return np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]
+
+
+def _ones_with_replacement(N: int, s: int) -> Floats:
+    """Return the same as `_ones_in_random_order` for s draws with replacement.
+
+    >>> _ones_with_replacement(2, 1).round(9).tolist()
+    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
+    """
+    from scipy.stats import binom
+
+    return np.asarray(binom.pmf(np.arange(s + 1)[None, :], s, np.arange(N + 1)[:, None] / N))
+
+
+def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
+    """Return the deviations of all 0/1 pools of N rows, and their exact tails.
+
+    A deviation is |mean of s rows - mean of the pool|. Row i is for the pool with i ones; tails are the probabilities
+    of a deviation at least as large. Both have the shape of `law`.
+
+    >>> [part.round(9).tolist() for part in _deviation_tails(_ones_in_random_order(2, 1), 2, 1)]
+    [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
+    """
+    ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
+    deviations = np.abs(seen * N - ones * s)  # integers, so that ties are exact
+    reached = deviations[:, None, :] >= deviations[:, :, None]
+    return deviations / (N * s), np.einsum("kij,kj->ki", reached, law)
+
+
+def _largest_excess(exact: Floats, exponents: Floats) -> float:
+    """Return the largest probability / (2 exp(-exponent)).
+
+    Above 1, the bound 2 exp(-exponent) is violated. It is computed in logarithms to avoid underflow.
+
+    >>> _largest_excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
+    0.25
+    """
+    possible = exact > 0
+    logs = np.log(exact[possible]) - math.log(2) + exponents[possible]
+    return math.exp(min(700.0, float(logs.max())))
+
+
+@dataclass(frozen=True)
+class Concentration(Claim, name="concentration", expected="holds"):
+    """Tail probability of the sample mean and coverage of intervals, all 0/1 pools.
+
+    Fields, which faults replace: law (probability of j ones among s of N rows at [i, j], for pools with i ones, by N
+    and s), rate (factor in the exponent of the printed tail), intervals (classes of confidence intervals, by name).
+
+    Title: How well the first rows estimate the mean of the list
+    Source: Theorem C.1 (L918)
+    Statement: The mean of s rows in random order differs from the mean of the list by x or more with probability at
+        most 2 exp(−s x²).
+    Meaning: For every list, the rows seen so far estimate its mean up to a known radius, which shrinks to 0 at the
+        end of the list. Hoeffding's original radius is the printed one divided by √2.
+    Limits: Passes if, for every 0/1 pool of 1 to 100 rows and every s, the exact probability of a difference x or more
+        is at most 2 exp(−s x²) for all x, and every confidence interval misses the mean of the list with an exact
+        probability of at most its level. Nothing is sampled.
+    """
+
+    law: _Law = _ones_in_random_order
+    rate: float = 1.0
+    intervals: Mapping[str, _Intervals] = field(default_factory=lambda: _KINDS)
+
+    def units(self, *, full: bool) -> list[Unit]:
+        return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        return [self._row(unit["N"], s) for s in range(1, unit["N"] + 1)]
+
+    def _row(self, N: int, s: int) -> Row:
+        law = self.law(N, s)
+        deviations, exact = _deviation_tails(law, N, s)
+        row: dict[str, Any] = {"N": N, "s": s, "printed": _largest_excess(exact, self.rate * s * deviations**2)}
+        for name, interval in self.intervals.items():
+            misses = [
+                float(_miss_probabilities(law, _intervals_by_ones(interval, N, s, level), N).max()) / level
+                for level in _LEVELS
+            ]
+            shown = _intervals_by_ones(interval, N, s, _SHOWN)
+            row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
+        radii = {"printed_radius": math.sqrt(math.log(2 / _SHOWN) / (self.rate * s))}
+        return {**row, **radii, "exact_radius": float(np.where(exact > _SHOWN, deviations, 0.0).max())}
+
+    def verdict(self, rows: Rows) -> Verdict:
+        worst = {name: float(select(rows, name).max()) for name in self.intervals}
+        printed = float(select(rows, "printed").max())
+        measured = (
+            f"largest probability over the printed bound {printed:.3f}; misses of the intervals over their level "
+            + (", ".join(f"{name} {value:.2f}" for name, value in worst.items()))
+        )
+        words = ("2 exp(−s x²)", "2 exp(−2 s x²)")
+        outcome: Outcome = "holds" if printed <= 1 else "refuted as printed"
+        return self.verdict_from([pvalues.exact(max(worst.values()) <= 1)], measured, *words, outcome=outcome)
+
+    def chart(self, rows: Rows) -> Chart:
+        N = levels(rows, "N")[-1]
+        names = {"exact": "exact, worst pool", "serfling": "Serfling", "printed": "printed", "hoeffding": "Hoeffding"}
+        exact, serfling, *others = (
+            exact_column(rows, words, "s", f"{name}_radius", N=N) for name, words in names.items()
+        )
+        return Chart(
+            title=self.title,
+            x_label=f"rows seen, s (of N = {N})",
+            y_label="radius at 5 %",
+            bands=(exact, serfling),
+            lines=tuple(Line(other.name, other.x, other.middle) for other in others),
+            log_x=False,
+            log_y=False,
+            alt="The exact radius lies below Serfling's, and Serfling's below Hoeffding's and the printed one; "
+            "the first two shrink to 0 as all rows are seen.",
+        )
+
+    def faults(self) -> dict[str, Overrides]:
+        return {
+            "no shuffle: ones first": {"law": _ones_first},
+            "draws with replacement": {"law": _ones_with_replacement},
+            "half of Hoeffding's radius": {"intervals": {**self.intervals, "hoeffding": _with_half_radius(Hoeffding)}},
+            "half of Serfling's radius": {"intervals": {**self.intervals, "serfling": _with_half_radius(Serfling)}},
+            "a pool taken for half its size": {
+                "intervals": {**self.intervals, "serfling": lambda N, *rest: Serfling(max(N // 2, rest[1] - 1), *rest)}
+            },
+            "the exponent 4 s x²": {"rate": 4.0},
+        }
+
+
+def _reds_without_replacement(n: int, k: int) -> Floats:
+    """Return the distribution of red balls in 2k draws without replacement.
+
+    There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
+
+    >>> _reds_without_replacement(1, 1).round(3).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    from scipy.stats import hypergeom
+
+    return np.asarray(hypergeom.pmf(np.arange(2 * k + 1), 2 * n, n, 2 * k))
+
+
+def _reds_with_replacement(n: int, k: int) -> Floats:
+    """Return the distribution of red balls in 2k draws with replacement.
+
+    There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
+
+    >>> _reds_with_replacement(1, 1).round(3).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    from scipy.stats import binom
+
+    return np.asarray(binom.pmf(np.arange(2 * k + 1), 2 * k, 0.5))
+
+
+def _total_variation(one: Floats, other: Floats) -> float:
+    """Return the total variation distance of two distributions on the same values.
+
+    >>> round(_total_variation(_reds_without_replacement(1, 1), _reds_with_replacement(1, 1)), 9)
+    0.5
+    """
+    return math.fsum(np.abs(one - other)) / 2
+
+
+def replacement_distance(n: int, k: int) -> float:
+    """Return the total variation distance of draws without and with replacement.
+
+    The distributions are those of the red balls among 2k draws from n red and n black balls.
+
+    n, k: half the numbers of balls and of draws.
+
+    >>> round(replacement_distance(100, 1) * 100, 3)
+    0.251
+    """
+    return _total_variation(_reds_without_replacement(n, k), _reds_with_replacement(n, k))
+
+
+def _least_distance(law: Floats, n: int, k: int) -> float:
+    """Return a lower bound on the distance to any mixture of i.i.d. draws.
+
+    It is the difference on the event that separates both distributions. A mixture gives the event at most the largest
+    probability under one binomial distribution, over p in 0, 1/200, .., 1.
+    """
+    from scipy.stats import binom
+
+    event = np.flatnonzero(law > _reds_with_replacement(n, k))
+    most = max(float(binom.pmf(event, 2 * k, p).sum()) for p in np.linspace(0, 1, 201))
+    return float(law[event].sum()) - most
+
+
+@dataclass(frozen=True)
+class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
+    """Distance of draws without and with replacement: about 0.242 k/n.
+
+    It is the total variation distance of the red balls in 2k draws from 2n balls.
+
+    2k balls are drawn from n red and n black ones, k = 1 to 1,000, k/n = 1/10 to 1/1,000.
+
+    Fields, which faults replace: law (distribution of the red balls without replacement, by n and k), norm (distance of
+    two distributions), interval (class of confidence intervals).
+
+    Title: How far a shuffled list is from fresh samples
+    Source: Theorem A.1 (L844)
+    Statement: 2k draws without replacement from n red and n black balls are √(2/(πe)) k/n away from every mixture of
+        i.i.d. draws, in total variation, as n grows.
+    Meaning: The first few rows of a long shuffled list look like fresh samples; the difference grows with the
+        share of the list seen. Guarantees for samples may fail on the list, but only late.
+    Limits: Passes if, for k ≥ 100 and k/n ≤ 1/100, the exact distance is the printed constant times k/n, or half of it
+        (the corrected constant), up to a relative error of 1/k + k/n; if no mixture of i.i.d. draws is nearer; and if a
+        confidence interval at level 5 % misses at most 5 % of the lists, and differs on i.i.d. samples by at most the
+        distance.
+    """
+
+    law: _Law = _reds_without_replacement
+    norm: Callable[[Floats, Floats], float] = _total_variation
+    interval: _Intervals = Serfling
+
+    def units(self, *, full: bool) -> list[Unit]:
+        counts = (1, 2, 5, 10, 30, 100, 300, 1000, *((3000, 10_000) if full else ()))
+        return [{"k": k, "n": share * k} for k in counts for share in (10, 100, 1000)]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        n, k = unit["n"], unit["k"]
+        law = self.law(n, k)
+        far = {"distance": self.norm(law, _reds_with_replacement(n, k)), "least": _least_distance(law, n, k)}
+        return [{**unit, **far, **(self._misses(law, n, k) if k <= _MAX_INTERVAL_DRAWS else {})}]
+
+    def _misses(self, law: Floats, n: int, k: int) -> Row:
+        """Return the miss probability of the interval, on the list and on samples.
+
+        The interval is for the share of red balls.
+        """
+        ends = _intervals_by_ones(self.interval, 2 * n, 2 * k, _SHOWN)
+        outside = (ends.lows > 0.5 + _ROUNDING) | (ends.highs < 0.5 - _ROUNDING)
+        return {"on_list": float(law[outside].sum()), "on_samples": float(_reds_with_replacement(n, k)[outside].sum())}
+
+    def verdict(self, rows: Rows) -> Verdict:
+        far = [row for row in rows if row["k"] >= 100 and row["n"] >= 100 * row["k"]]
+        scaled = [row["distance"] * row["n"] / row["k"] for row in far]
+        tried = [row for row in rows if row["k"] <= _MAX_INTERVAL_DRAWS]
+        unbeaten = bool((select(rows, "least") >= select(rows, "distance") - 1e-9).all())
+        missed = float(select(tried, "on_list").max())
+        gaps = np.abs(select(tried, "on_samples") - select(tried, "on_list")) - select(tried, "distance")
+        measured = (
+            f"n/k times the distance is {min(scaled):.4f} to {max(scaled):.4f} for k ≥ 100, k/n ≤ 1/100; "
+            f"{'no' if unbeaten else 'a'} mixture is nearer; an interval at 5 % misses {100 * missed:.3g} % of lists"
+        )
+        texts = (f"{DISTANCE_CONSTANT:.4f} k/n + O(k/n)", f"{DISTANCE_CONSTANT / 2:.4f} k/n + o(k/n) as k → ∞")
+        sound = [pvalues.exact(ok) for ok in (unbeaten, missed <= _SHOWN, float(gaps.max()) <= _ROUNDING)]
+        near = {c: [pvalues.exact(_near(row, c)) for row in far] for c in (DISTANCE_CONSTANT, DISTANCE_CONSTANT / 2)}
+        if not self.any_rejected(near[DISTANCE_CONSTANT]):
+            return self.verdict_from(sound, measured, *texts)
+        return self.verdict_from([*sound, *near[DISTANCE_CONSTANT / 2]], measured, *texts, outcome="holds as corrected")
+
+    def chart(self, rows: Rows) -> Chart:
+        shares = (10, 100, 1000)
+        scaled = [
+            {**row, "share": row["n"] // row["k"], "scaled": row["distance"] * row["n"] / row["k"]} for row in rows
+        ]
+        return Chart(
+            title=self.title,
+            x_label="pairs of draws, k",
+            y_label="n/k × total variation distance",
+            bands=tuple(exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares),
+            lines=reference_lines(
+                levels(rows, "k"),
+                {
+                    "printed: √(2/πe)": lambda _: DISTANCE_CONSTANT,
+                    "corrected: half of it": lambda _: DISTANCE_CONSTANT / 2,
+                },
+            ),
+            log_y=False,
+            alt="With more draws the scaled distance settles at half of the printed constant.",
+        )
+
+    def faults(self) -> dict[str, Overrides]:
+        return {
+            "no shuffle: red first": {"law": lambda n, k: np.eye(2 * k + 1)[min(n, 2 * k)]},
+            "draws with replacement": {"law": _reds_with_replacement},
+            "twice as many balls": {"law": lambda n, k: _reds_without_replacement(2 * n, k)},
+            "the norm of Diaconis and Freedman": {"norm": lambda one, other: 2 * _total_variation(one, other)},
+            "half of Serfling's radius": {"interval": _with_half_radius(Serfling)},
+        }
+
+
+def _near(row: Row, constant: float) -> bool:
+    """Return whether n/k times the distance is this constant.
+
+    Terms omitted by the theorem are allowed for.
+    """
+    return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])
