@@ -16,12 +16,12 @@ from tombola.paper.claims.switching import Switching
 from tombola.paper.claims.uniform_convergence import UniformConvergence
 from tombola.paper.claims.without_replacement import Concentration, DeFinetti
 from tombola.paper.extensions.bandit_repair import BanditRepair
+from tombola.paper.extensions.context import LearningCurve, RowOptimum, StakeGuard, ThresholdRegret
 from tombola.paper.extensions.delay_shift import DelayShift
 from tombola.paper.extensions.empirical_lp import EmpiricalLPRegret
 from tombola.paper.extensions.frugal import FrugalUCBRegret
 from tombola.paper.extensions.late_elimination import LateElimination
 from tombola.paper.extensions.lower_bounds import BetterOfTwo, DelayFloor, FixedSample, Minimax
-from tombola.paper.extensions.policies import RowOptimum, ThresholdRegret
 from tombola.paper.extensions.racing import (
     CertificateClaim,
     KnownAnswers,
@@ -31,7 +31,6 @@ from tombola.paper.extensions.racing import (
     RaceWithin,
 )
 from tombola.paper.extensions.ranks import RankSets
-from tombola.paper.extensions.routing import LearningCurve, StakeGuard
 from tombola.paper.extensions.thrifty import ThriftyRegret
 from tombola.paper.extensions.transfer import Deviations, Drift
 

@@ -1,1 +1,1 @@
-"""Claims of the paper, one file each."""
+"""Claims of the paper: one file per statement, or per group that shares code."""

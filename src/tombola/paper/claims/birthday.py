@@ -1,11 +1,10 @@
 """Lemma 3.1 (L215): the birthday test stops early on i.i.d. input.
 
-E[tau] <= 2 sqrt(T).
-
-The lemma is stated for large T and holds for every T (erratum 4). The expectation is a finite sum, computed exactly
-here, and estimated by playing the test on i.i.d. draws. The lemma is about all i.i.d. laws on the T losses. The
-uniform law has the largest mean: E[tau] is the sum of n! e_n(p), and elementary symmetric polynomials are
-Schur-concave. This is computed exactly over all laws with probabilities j/12, and two other laws are played.
+The round tau in which it stops has E[tau] <= 2 sqrt(T). The lemma is stated for large T and holds for every T (erratum
+4). The expectation is a finite sum, computed exactly here, and estimated by playing the test on i.i.d. draws. The lemma
+is about all i.i.d. laws on the T losses. The uniform law has the largest mean: E[tau] is the sum of n! e_n(p), and
+elementary symmetric polynomials are Schur-concave. This is computed exactly over all laws with probabilities j/12, and
+two other laws are played.
 """
 
 import math

@@ -53,7 +53,7 @@ ACTIONS = 3
 _RESOURCES, _DELAYS = (1, 2, 5), (0, 7)
 # Rates and rounds of the exact comparisons of the first play.
 _RATES, _EXACT_ROUNDS = (0.8, 0.4), 2**14
-# Rounds in which learners of linear programs are compared with their twins, which solve every program naively.
+# Rounds in which EmpiricalLP and SerflingLP are compared with their twins: few, because twins are slow.
 LP_ROUNDS = 512
 # Difference of spending below which a round agrees: the tolerance of the solver of linear programs.
 _SOLVER_TOLERANCE = 1e-7
@@ -221,10 +221,11 @@ def budget_play(
 ) -> dict[str, Any]:
     """Play once with a budget of RATE per row; return a row of results.
 
-    Its columns: regret; most, the reward T OPT of the best mix; first, the first round with a reward or a cost, from 1
-    (0: none); last, the mean cost per round in the second half; overspent and stopped, whether the play was.
+    Columns of the row: regret; most, the reward of the best fixed mix within the budget; first, the first round with a
+    reward or a cost, from 1 (0: none); last, the mean cost per round in the second half of the play; overspent, whether
+    the costs exceed the budget; stopped, whether less than 1 of the budget is left.
 
-    learner, pool, order, seed: of the play.
+    learner, pool, order, seed: arguments of `play`.
     overdraft: factor on the budget; 1 in a correct program, above 1 a fault.
     fluid: play whole mixes, charge expected costs, and stop when less than 1 of the budget is left.
     """

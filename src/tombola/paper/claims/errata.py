@@ -91,9 +91,10 @@ def _with_evidence(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> 
 
 
 def erratum_row(erratum: Erratum) -> Row:
-    """Return an erratum as a row: fields of `Erratum`, and its computed numbers.
+    """Return an erratum as a row: its fields and its computed numbers.
 
-    The numbers are printed_value, corrected_value and truth; `shown` is True if they demonstrate the erratum.
+    The columns are the fields of `Erratum` without `evidence`; printed_value, corrected_value and truth, the numbers of
+    its `Evidence`; and shown, whether these numbers demonstrate the erratum (`demonstrates`).
     """
     printed, corrected, truth = map(float, erratum.evidence())
     about = {"number": erratum.number, "line": erratum.line, "severity": erratum.severity}

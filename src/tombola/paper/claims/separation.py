@@ -1,6 +1,6 @@
 """Theorem 3.2 (L256): the birthday test on i.i.d. inputs and in random order.
 
-It has no regret on i.i.d. inputs, and linear regret in random order.
+Regret is sublinear on i.i.d. inputs, and linear in random order.
 
 On i.i.d. inputs the regret is at most E[tau] <= 2 sqrt(T) plus the regret of following the leader; this is tested on
 the worst of a family of inputs. In random order the regret on the birthday pool is (T+1)/2 in every play. With one

@@ -1,7 +1,4 @@
-"""Errata: a line of the paper, its correction, and a computation.
-
-The computation decides between them.
-"""
+"""Errata: a line of the paper, its correction, and a computation that decides."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +8,7 @@ from tombola.paper.base import docstring_fields
 
 # Kind of an erratum: a false statement, a gap in a proof, a typo, or a bound that is not tight.
 _Severity = Literal["false", "gap", "typo", "loose"]
-# Severity -> its words on pages.
+# Severity of an erratum, a field of `Erratum` -> its name on pages.
 SEVERITY_LABELS: dict[_Severity, str] = {
     "false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"
 }  # fmt: skip
@@ -83,11 +80,9 @@ def erratum(
 def demonstrates(relation: str, printed: float, corrected: float, truth: float) -> bool:
     """Return whether the printed value is wrong and the corrected one is right.
 
-    For "tighter", the printed one is valid but larger.
-
-    relation: required relation of the true value to a correct one, a field of `Erratum`: "equals" (within 1 %), "at
-        most", "at least", "within" or "tighter".
-    truth: the true value.
+    relation: what makes a value right, as in `Erratum`: the true value "equals" it (within 1 %), is "at most" or "at
+        least" this value, or limits it ("within"). With "tighter" both are upper bounds, the printed one larger.
+    printed, corrected, truth: value by the printed line, by its correction, and the true value.
 
     >>> [demonstrates("at most", printed, corrected=3.0, truth=2.0) for printed in (1.0, 2.5)]
     [True, False]

@@ -35,7 +35,7 @@ _POOLS: dict[str, list[list[float]]] = {
 
 
 def one_early(delay: int) -> int:
-    """Return the delay minus one round, at least 0: a fault."""
+    """Return the delay minus one round, at least 0: the fault "feedback one round early"."""
     return max(0, delay - 1)
 
 

@@ -1,4 +1,7 @@
-"""Elimination with delay (docs/theory/transfer.md): d costs d (H_k - 1) once."""
+"""Elimination with delay (docs/theory/transfer.md): the delay has a price, once.
+
+A delay of d rounds adds at most d (1/2 + 1/3 + .. + 1/k) to the regret with k actions.
+"""
 
 import math
 from collections.abc import Callable

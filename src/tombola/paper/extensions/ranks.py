@@ -31,7 +31,6 @@ from tombola.report.chart import Chart
 _LEVELS = (0.05, 0.2, 0.5)
 # Number of rows of a cluster, in the case in which rows come in clusters.
 _CLUSTER_SIZE = 3
-
 # Smallest number of rows of a case that begins where another one ends.
 _FIRST_ROWS = {"pairs in 0/1": 9, "pairs in thirds": 5}
 
@@ -56,16 +55,6 @@ def _true_order(totals: "np.typing.NDArray[np.int64]") -> ProvedOrder:
     place = np.arange(totals.size)
     ahead = (totals[:, None] == totals[None, :]) & (place[:, None] < place[None, :])
     return np.asarray((totals[:, None] < totals[None, :]) | ahead)
-
-
-def _as_one_unit(rows: Floats) -> Floats:
-    """Return the mean of the rows of a cluster, as one row."""
-    return np.asarray(rows.mean(axis=0, keepdims=True))
-
-
-def _as_rows(rows: Floats) -> Floats:
-    """Return the rows of a cluster as they are: a fault, because they come together."""
-    return rows
 
 
 class _NoUnion(Ranks):
@@ -242,7 +231,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
     """
 
     rule: Callable[..., Ranks] = Ranks
-    cluster: Callable[[Floats], Floats] = _as_one_unit
+    cluster: Callable[[Floats], Floats] = lambda rows: rows.mean(axis=0, keepdims=True)
     reading: Literal["this list", "beyond this list"] = "beyond this list"
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -337,7 +326,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
         return {
             "no union over pairs": {"rule": _NoUnion},
             "pairs reused after a look": {"rule": _ReusedPairs},
-            "rows of a cluster as independent": {"cluster": _as_rows},
+            "rows of a cluster as independent": {"cluster": lambda rows: rows},
             "this list for rows like these": {"reading": "this list"},
         }
 

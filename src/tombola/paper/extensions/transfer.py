@@ -1,6 +1,7 @@
-"""Theorem 1 (docs/theory/transfer.md): deviations, and a bounded drift.
+"""Lemmas 1 and 2 (docs/theory/transfer.md): deviations and drift in random order.
 
-Deviations are as on i.i.d. rows.
+Means deviate as rarely as on i.i.d. rows, and the drift of a learner (its losses minus the means of its actions) is
+bounded.
 """
 
 import itertools
