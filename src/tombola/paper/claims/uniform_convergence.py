@@ -174,10 +174,7 @@ class UniformConvergence(
             bands=(mean_band(mine, "measured mean", "n", "largest"),),
             lines=reference_lines(
                 levels(mine, "n"),
-                {
-                    words.get(name, name): lambda n, radius=radius: radius(n, T, 1, _DELTA)
-                    for name, radius in self.radii.items()
-                },
+                {words.get(name, name): _of_thresholds(radius, T) for name, radius in self.radii.items()},
             ),
             alt="The measured largest error lies below the direct radius, far below the printed and the corrected one.",
         )
@@ -204,3 +201,8 @@ class UniformConvergence(
             ),
             "printed radius x 0.7": SourceFault(f"{module}_printed", "delta))) / 2", "delta))) * 0.35"),
         }
+
+
+def _of_thresholds(radius: _Radius, T: int) -> Callable[[int], float]:
+    """Return the radius for thresholds as a function of the number of rows seen."""
+    return lambda n: radius(n, T, 1, _DELTA)
