@@ -213,7 +213,7 @@ def test_verdict_without_proof_has_no_probability() -> None:
     )
     gate = Race("abc", 40, seed=1, baseline="a")
     assert gate.verdict.startswith(
-        "open on these 40 rows: nothing is proved yet on whether b (no row yet) and c (no row yet) is better than a;"
+        "open on these 40 rows: nothing is proved yet on whether b (no row yet) or c (no row yet) is better than a;"
     )
     for one in (race, gate):
         assert "probability" not in one.verdict

@@ -454,7 +454,7 @@ def _undecided_text(result: Result, names: list[str], statement: str) -> str:
         return ""
     scope = "" if len(names) < len(result.candidates) - 1 else _scope(result)
     prefix = f"{_open_prefix(result)}{scope}"
-    return f"{prefix}: nothing is proved{_yet(result)} on whether {_join(tuple(names))} is {statement}"
+    return f"{prefix}: nothing is proved{_yet(result)} on whether {_join(tuple(names), last=' or ')} is {statement}"
 
 
 def _difference(gate: Gate, candidate: int, units: Units) -> str:
