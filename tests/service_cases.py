@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator
 from conftest import SOURCE
 from tombola import UCB1, Client, SessionFile
 from tombola.errors import ExhaustedError, SessionError
-from tombola.service.api_requests import ApiRequest, new_key
+from tombola.service._api_requests import ApiRequest, new_key
 from tombola.service.app import Service, create_app
 from tombola.service.server import open_service
 from tombola.service.tokens import TokenStore
@@ -87,7 +87,7 @@ def api_of(*paths: Path, tokens: TokenStore | None = None, token: str = "") -> I
     try:
         yield Api(service, token)
     finally:
-        for hosted in service.hosted():
+        for hosted in service.files():
             hosted.close()
 
 

@@ -78,7 +78,7 @@ def test_generated_requests(served: tuple[Api, str], tmp_path: Path, mode: Any) 
             # Half of the requests reach a file; a pause would hide the other operations.
             if "name" in case.path_parameters and random.Random(repr(case.body)).random() < 0.8:
                 case.path_parameters["name"] = "models" if "races" in case.path else "calls"
-            for hosted in api.service.hosted():
+            for hosted in api.service.files():
                 hosted.pause(paused=False)
             others = {name: value for name, value in case.headers.items() if name.lower() != "authorization"}
             case.headers = {**others, "Authorization": f"Bearer {token}"}

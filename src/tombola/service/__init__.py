@@ -1,20 +1,18 @@
-"""HTTP service: sessions and races behind a JSON API and a page.
-
-It has tokens; `tombola serve` starts it.
+"""HTTP service: sessions and races behind a JSON API and pages; `tombola serve`.
 
 | module | content |
 |---|---|
 | `app` | the ASGI application: routes, authorisation, headers, logs |
-| `hosted` | one open file with its writer thread |
+| `hosted_file` | one open file with its writer thread |
 | `openapi` | the operations of the JSON API with roles and schemas, and the OpenAPI document |
 | `endpoints`, `race_endpoints` | handlers of the JSON API under /v1 |
-| `pages`, `race_page`, `admin_page` | pages for people, rendered on the server |
+| `pages` | pages for people, rendered on the server |
 | `rendering` | templates, and the fields of forms |
 | `parsing` | bodies and parameters of requests, checked |
 | `problems` | errors as problem+json |
 | `tokens` | tokens with roles, stored as hashes |
 | `client` | `tombola.Client`, `RaceClient` and their async twins: the API from Python, with retries |
-| `api_requests` | the requests of the clients as data |
+| `_api_requests` | the requests of the clients as data |
 | `server` | uvicorn, started with safe options |
 | `remote_race` | `tombola race run --url`: commands on this machine for a served race |
 """

@@ -21,11 +21,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tombola.errors import TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_file import SessionFile
-from tombola.service.hosted import Hosted
+from tombola.service.hosted_file import HostedFile
 from tombola.service.openapi import API, document
 from tombola.service.pages import COOKIE, page_routes
 from tombola.service.problems import ProblemError, problem_from
-from tombola.service.tokens import LOCAL, Identity, TokenStore
+from tombola.service.tokens import LOCAL_ADMIN, Identity, TokenStore
 
 # Logger that receives one JSON line per request, at level INFO.
 LOG = logging.getLogger("tombola.service")
@@ -59,7 +59,7 @@ _Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
 class Service:
-    """Hold the files and the tokens, and check every request.
+    """Files and tokens of a service, and the checks of every request.
 
     `open_service` builds one from paths; `create_app` makes an ASGI application of it.
 
@@ -70,8 +70,8 @@ class Service:
 
     def __init__(
         self,
-        sessions: Mapping[str, Hosted[SessionFile]],
-        races: Mapping[str, Hosted[RaceFile]],
+        sessions: Mapping[str, HostedFile[SessionFile]],
+        races: Mapping[str, HostedFile[RaceFile]],
         tokens: TokenStore,
         outcomes: Mapping[str, str] | None = None,
     ) -> None:
@@ -81,23 +81,20 @@ class Service:
         self.streams = 0
         self._wrong_tokens: dict[str, deque[float]] = {}
 
-    def hosted(self) -> list[Hosted[Any]]:
+    def files(self) -> list[HostedFile[Any]]:
         """Return the open files: all sessions, then all races."""
         return [*self.sessions.values(), *self.races.values()]
 
-    def session(self, request: Request) -> Hosted[SessionFile]:
+    def session(self, request: Request) -> HostedFile[SessionFile]:
         """Return the session named in the path of a request; ProblemError 404 if unknown."""
         return _named(self.sessions, request, "session")
 
-    def race(self, request: Request) -> Hosted[RaceFile]:
+    def race(self, request: Request) -> HostedFile[RaceFile]:
         """Return the race named in the path of a request; ProblemError 404 if unknown."""
         return _named(self.races, request, "race")
 
-    def hosted_at(self, request: Request) -> Hosted[Any]:
-        """Return the session or race named in the path; ProblemError 404 if unknown.
-
-        request: HTTP request with the name in its path.
-        """
+    def file_at(self, request: Request) -> HostedFile[Any]:
+        """Return the session or race named in the path of a request; ProblemError 404 if unknown."""
         return _named({**self.sessions, **self.races}, request, "session or race")
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -124,7 +121,7 @@ class Service:
         except TombolaError as error:
             raise problem_from(error, self.tokens.path) from None
         if not n_tokens:
-            return LOCAL
+            return LOCAL_ADMIN
         if token is None:
             scheme, _, given = request.headers.get("authorization", "").partition(" ")
             token = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
@@ -177,7 +174,7 @@ class Service:
                 raise problem_from(error, self.tokens.path) from None
             except ValueError:
                 raise ProblemError(400, "malformed", "request: expected a valid Host header; repair it.") from None
-            identity = LOCAL._replace(role="reader") if role is None else self.identify(request)
+            identity = LOCAL_ADMIN._replace(role="reader") if role is None else self.identify(request)
             request.scope["tombola.worker"] = identity.name
             if role is not None and not identity.may(role):
                 raise ProblemError(
@@ -213,7 +210,7 @@ def create_app(service: Service) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        for hosted in service.hosted():
+        for hosted in service.files():
             hosted.close()
 
     handlers: Any = {ProblemError: _problem_reply, HTTPException: _http_reply}
@@ -224,11 +221,9 @@ def create_app(service: Service) -> ASGIApp:
 
 
 class _HeadersAndLog:
-    """ASGI middleware: adds SECURITY_HEADERS, and logs one JSON line per request.
+    """ASGI middleware: add SECURITY_HEADERS, and log one JSON line per request.
 
     A line has time, method, path, status, milliseconds and worker; never a token.
-
-    app: the application to wrap.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -276,7 +271,7 @@ async def _http_reply(request: Request, error: HTTPException) -> Response:
     return ProblemError(error.status_code, "http", detail, error.headers).response()
 
 
-def _named(files: Mapping[str, Hosted[Any]], request: Request, kind: str) -> Hosted[Any]:
+def _named(files: Mapping[str, HostedFile[Any]], request: Request, kind: str) -> HostedFile[Any]:
     name = request.path_params["name"]
     if name not in files:
         raise ProblemError(

@@ -1,13 +1,11 @@
-"""Clients of `tombola serve`: `SessionFile` and `RaceFile` over HTTP.
-
-They retry requests.
+"""Clients of `tombola serve`: `SessionFile` and `RaceFile` over HTTP, with retries.
 
 `Client` and `RaceClient` block; `AsyncClient` and `AsyncRaceClient` have the same methods for async functions.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
@@ -18,8 +16,8 @@ from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment
 from tombola.racing.events import Call, Event
 from tombola.racing.options import RaceSettings
-from tombola.service import api_requests
-from tombola.service.api_requests import ApiRequest, IssuedCalls, Retries
+from tombola.service import _api_requests as api_requests
+from tombola.service._api_requests import ApiRequest, IssuedCalls, Retries
 
 __all__ = ["AsyncClient", "AsyncRaceClient", "Client", "RaceClient"]
 
@@ -27,6 +25,20 @@ __all__ = ["AsyncClient", "AsyncRaceClient", "Client", "RaceClient"]
 _READ_TIMEOUT = 30.0
 # Result of a request.
 _T = TypeVar("_T")
+# Class of an async client.
+_Class = TypeVar("_Class", bound=type)
+
+
+def _documented_as(sync: type) -> Callable[[_Class], _Class]:
+    """Copy the docstrings of a blocking client to the methods of its async twin."""
+
+    def copy(twin: _Class) -> _Class:
+        for name, member in vars(twin).items():
+            if not name.startswith("_") and hasattr(sync, name) and not member.__doc__:
+                member.__doc__ = getattr(sync, name).__doc__
+        return twin
+
+    return copy
 
 
 class _Connection:
@@ -116,6 +128,7 @@ class _SyncConnection(_Connection):
             time.sleep(retries.next_delay(problem))
 
 
+@_documented_as(_SyncConnection)
 class _AsyncConnection(_Connection):
     """Requests of async functions, with retries."""
 
@@ -128,20 +141,16 @@ class _AsyncConnection(_Connection):
         return self._name
 
     async def overview(self) -> dict[str, Any]:
-        """Return your name and role, and the sessions and races of the server."""
         return await self._send(api_requests.overview())
 
     async def status(self) -> dict[str, Any]:
-        """Return progress, pending tickets or calls, and estimates as plain data."""
         return await self._run(api_requests.status())
 
     async def export(self, path: str | Path) -> None:
-        """Write all tickets and outcomes, or all answers, to a .csv or .parquet file."""
         content: bytes = await self._run(api_requests.export(path))
         write_atomic(path, content)
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -261,6 +270,7 @@ class Client(_SyncConnection):
         return self._run(api_requests.columns(round))
 
 
+@_documented_as(Client)
 class AsyncClient(_AsyncConnection):
     """A session behind `tombola serve`; `Client` for async functions.
 
@@ -277,70 +287,31 @@ class AsyncClient(_AsyncConnection):
     kind = "sessions"
 
     async def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
-        """Issue the next tickets, at most `count`; fewer if fewer rows are left.
-
-        reissue_after: first offer tickets without an outcome issued at least this many seconds ago, to any
-            worker; None for never.
-        """
         return await self._run(api_requests.next_tickets(count, reissue_after))
 
     async def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
-        """Record the outcome of a ticket; return whether it is new.
-
-        A different outcome of the same ticket raises ConflictError.
-
-        round: number of the ticket.
-        loss, reward: one of them, in [0, 1]; a list with one per action with full feedback.
-        cost: under a budget, one number per resource; None if it is on the price list, or without a budget.
-        """
         return await self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
     async def record_all(self, outcomes: Iterable[Outcome]) -> int:
-        """Record many outcomes, all or none; return how many are new.
-
-        A different outcome of an answered ticket raises ConflictError.
-
-        outcomes: each with the ticket number, loss or reward, and cost.
-        """
         return await self._run(api_requests.record_outcomes(outcomes))
 
     async def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
-        """Replace a wrong outcome and return its old loss, or list of losses.
-
-        round: number of the ticket.
-        loss, reward: the right outcome, one of them, in [0, 1]; a list with full feedback.
-        """
         return await self._run(api_requests.amend(round, loss, reward))
 
     async def cancel(self, round: int) -> bool:
-        """Cancel a ticket that will never be answered; return whether that is new.
-
-        round: number of the ticket.
-        """
         return await self._run(api_requests.cancel(round))
 
     @property
     def pending(self) -> Awaitable[list[Assignment]]:
-        """The issued tickets without an outcome, of all workers; await it."""
         return self._run(api_requests.pending_tickets())
 
     async def ranking(self) -> dict[str, Any]:
-        """Return the actions, the best first, with intervals of their mean losses.
-
-        Keys: actions (each with name, plays, known losses, their mean, and the ends low and high of its interval), best
-        (name), within (bound on its distance from the best mean), level (error probability), estimate (a sentence).
-        """
         return await self._run(api_requests.ranking())
 
     async def assignment(self, round: int) -> Assignment:
-        """Return the issued ticket with this number: row id, action and probability."""
         return await self._run(api_requests.assignment(round))
 
     async def columns(self, round: int) -> dict[str, str]:
-        """Return the cells of the row of a ticket by column, except blank ones and the id.
-
-        round: number of the ticket.
-        """
         return await self._run(api_requests.columns(round))
 
 
@@ -417,6 +388,7 @@ class RaceClient(_SyncConnection):
         return self._run(api_requests.verdict())
 
 
+@_documented_as(RaceClient)
 class AsyncRaceClient(_AsyncConnection):
     """A race behind `tombola serve`; `RaceClient` for async functions.
 
@@ -429,61 +401,24 @@ class AsyncRaceClient(_AsyncConnection):
     kind = "races"
 
     async def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
-        """Issue the next calls: candidates to evaluate on rows.
-
-        The list is empty if the race is done, or waits for answers.
-
-        count: number of calls; None for all that the next row needs.
-        reissue_after: first offer calls without an answer issued at least this many seconds ago; None for
-            never.
-        """
         return (await self.next(count, reissue_after=reissue_after)).calls
 
     async def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue the next calls; return them, and whether the race is done.
-
-        count: number of calls; None for all that the next row needs.
-        reissue_after: first offer calls without an answer after this many seconds; None for never.
-        """
         return await self._run(api_requests.next_calls(count, reissue_after))
 
     async def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record the answer to a call; return whether it is new.
-
-        False may also mean that a first attempt succeeded and its reply was lost. A different answer to the same call
-        raises ConflictError.
-
-        ticket: number of the call.
-        loss: in [0, 1]; None if the call failed.
-        cost: of the call, at least 0, in the unit of the cost limit.
-        failed: whether the call failed.
-        """
         return await self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     async def record_all(self, answers: Iterable[Event]) -> int:
-        """Record many answers, all or none; return how many are new.
-
-        answers: events of the kind "answer".
-        """
         return await self._run(api_requests.record_answers(answers))
 
     @property
     def settings(self) -> Awaitable[RaceSettings]:
-        """The settings of the race: candidates, level, range, caps; await them."""
         return self._run(api_requests.race_settings())
 
     @property
     def pending(self) -> Awaitable[list[Call]]:
-        """The issued calls without an answer; await it.
-
-        Calls of candidates that were dropped are left out.
-        """
         return self._run(api_requests.pending_calls())
 
     async def verdict(self) -> dict[str, Any]:
-        """Return the answer of the race so far, as plain data.
-
-        It has verdict and progress (sentences), proved (None while undecided), answer, done, active (candidates left),
-        leader, calls and calls_saved.
-        """
         return await self._run(api_requests.verdict())

@@ -21,7 +21,7 @@ from tombola import __version__
 from tombola.persistence.session_csv import export_tickets
 from tombola.persistence.session_file import Assignment, SessionFile
 from tombola.service import parsing
-from tombola.service.hosted import Hosted
+from tombola.service.hosted_file import HostedFile
 from tombola.service.problems import ProblemError
 from tombola.service.tokens import MAX_NAME_LENGTH, Identity
 
@@ -68,15 +68,15 @@ async def ready(service: "Service", request: Request, identity: Identity) -> Res
 
     Reply: status and files. Callers: everyone, without a token.
     """
-    for hosted in service.hosted():
+    for hosted in service.files():
         await hosted.read(lambda file: file.path.stat().st_size, hosted.file)
-    return json_reply({"status": "ready", "files": len(service.hosted())})
+    return json_reply({"status": "ready", "files": len(service.files())})
 
 
 async def overview(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return you (name and role of the caller), sessions and races with settings.
+    """Return name and role of the caller, and the sessions and races with settings.
 
-    Reply: a JSON object with the keys you, sessions and races. Callers: role reader or above.
+    Reply: a JSON object with the keys you (the caller), sessions and races. Callers: role reader or above.
     """
     sessions = [
         {
@@ -152,10 +152,7 @@ async def read_lease(request: Request, default: int | None) -> tuple[int | None,
 
 
 def _tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str, Any]]:
-    """Return tickets as plain data, each with the cells of its row under "columns".
-
-    Blank cells are left out.
-    """
+    """Return tickets as plain data, each with the filled cells of its row by column."""
     return [
         {**ticket.to_json(), "columns": cells_of(file, row)}
         for ticket, row in zip(tickets, file.rows_of(tickets), strict=True)
@@ -258,7 +255,7 @@ async def export_table(service: "Service", request: Request, identity: Identity)
     return await table_reply(service.session(request), request.path_params["kind"], export_tickets)
 
 
-async def table_reply(hosted: Hosted[Any], kind: str, write: Callable[[Any, Path], int]) -> Response:
+async def table_reply(hosted: HostedFile[Any], kind: str, write: Callable[[Any, Path], int]) -> Response:
     """Return the table that `write` makes of a file, as a download.
 
     Raises ProblemError 404 for another kind.
@@ -284,7 +281,7 @@ async def backup(service: "Service", request: Request, identity: Identity) -> Re
 
     Reply: the SQLite file as a download. Callers: role admin.
     """
-    hosted = service.hosted_at(request)
+    hosted = service.file_at(request)
     path = _temporary_path(".backup")
     try:
         await asyncio.to_thread(_copy_database, hosted.path, path)
@@ -305,7 +302,7 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
     return event_reply(service, service.session(request), _session_counts)
 
 
-def event_reply(service: "Service", hosted: Hosted[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
+def event_reply(service: "Service", hosted: HostedFile[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
     """Return a stream of the counts of a file: server-sent events, one per change.
 
     Raises ProblemError 503 if 200 are open already.
@@ -320,7 +317,7 @@ def event_reply(service: "Service", hosted: Hosted[Any], counts: Callable[[Any],
 
 
 async def _event_stream(
-    service: "Service", hosted: Hosted[Any], counts: Callable[[Any], dict[str, Any]]
+    service: "Service", hosted: HostedFile[Any], counts: Callable[[Any], dict[str, Any]]
 ) -> AsyncIterator[str]:
     service.streams += 1
     try:
@@ -340,10 +337,7 @@ async def _event_stream(
 
 
 def _session_counts(file: SessionFile) -> dict[str, int]:
-    """Return the numbers of rows, and of tickets by state.
-
-    Keys: rows, issued, answered, pending, cancelled.
-    """
+    """Return the numbers of rows, and of tickets by state."""
     view = file.view()
     answered, cancelled = view.answered, len(view.cancelled)
     pending = view.round - answered - cancelled
@@ -362,7 +356,7 @@ async def pause(service: "Service", request: Request, identity: Identity) -> Res
     While it is paused, nothing is issued or recorded: 423. A pause ends with the server. Body: paused. Reply: name and
     paused. Callers: role admin.
     """
-    hosted = service.hosted_at(request)
+    hosted = service.file_at(request)
     fields = await parsing.read_json(request, required=["paused"])
     if type(fields["paused"]) is not bool:
         raise parsing.invalid("paused", "true or false", f"{fields['paused']!r:.100}", "change it")

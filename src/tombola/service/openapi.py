@@ -1,7 +1,4 @@
-"""The OpenAPI document of the JSON API.
-
-It is built from API, the table of operations, and the schemas of their bodies and replies.
-"""
+"""The operations of the JSON API (`API`), and the OpenAPI document built from them."""
 
 import inspect
 import re
@@ -122,20 +119,16 @@ def _nullable(schema: _Schema) -> _Schema:
 
 # Schemas of single values.
 _TEXT: _Schema = {"type": "string"}
-# Schema of true or false.
 _BOOLEAN: _Schema = {"type": "boolean"}
-# Schema of a number of things.
 _COUNT: _Schema = {"type": "integer", "minimum": 0}
 _NUMBER: _Schema = {"type": "number"}
 # Schema of one loss or reward.
 _LOSS: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
-# Number of a ticket.
 _TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
 # Idempotency key: printable characters of ASCII. The service accepts all printable ones.
 _KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
 # Name of the owner of a token: the rule of TokenStore.add, which rejects unprintable characters too.
 _NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": r"^[^\s/]([^/]*[^\s/])?$"}
-# Parameter of a path -> its schema.
 _PATH_PARAMETERS: dict[str, _Schema] = {
     "name": {"type": "string", "minLength": 1},
     "ticket": _TICKET,
@@ -147,9 +140,8 @@ _LOSSES: _Schema = {"anyOf": [_LOSS, _list(_LOSS, minItems=1)]}
 # Costs of a ticket: one number, or a list with several resources or full feedback.
 _COSTS: _Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
 
-# Body of an error reply (RFC 9457).
 _PROBLEM = _reply_object(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT)
-# Error reply, which all operations have in common.
+# Error reply, which all operations have in common (RFC 9457).
 _PROBLEM_REPLY: _Schema = {
     "description": f"Problem ({', '.join(f'{status} {title.lower()}' for status, title in TITLES.items())})",
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -169,17 +161,12 @@ _ASSIGNMENT = _reply_object(
 )
 # Reply with issued tickets, and the idempotency key under which they can be requested again.
 _TICKETS = _reply_object(tickets=_list(_ASSIGNMENT), key=_TEXT)
-# Outcome of a ticket: loss or reward, and cost under a budget.
 _OUTCOME = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES, "cost": _COSTS})
-# Body of a request that records outcomes of tickets.
 _OUTCOMES_BODY = _object({"outcomes": _list(_OUTCOME, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded outcomes: how many are new, and how many were known before.
 _RECORDED = _reply_object(recorded=_COUNT, known=_COUNT)
-# Body of a request that replaces the outcome of a ticket.
 _AMEND_BODY = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES})
-# Reply to a replaced outcome, with the old losses.
 _AMENDED = _reply_object(ticket=_TICKET, loss_before=_LOSSES)
-# Body of a request that cancels a ticket.
 _TICKET_BODY = _object({"ticket": _TICKET})
 # Reply to a cancelled ticket; new is false if it was cancelled before.
 _CANCELLED = _reply_object(ticket=_TICKET, new=_BOOLEAN)
@@ -198,16 +185,12 @@ _SESSION_STATUS = _reply_object(
     best=_TEXT,
     paused=_BOOLEAN,
 )
-# Actions of a session, the best first.
 _RANKING = _reply_object(actions=_list(_ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT)
 
-# A call of a race: the candidate to evaluate on a row.
 _CALL = _reply_object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=_COUNT)
 # Reply with issued calls, and the idempotency key under which they can be requested again.
 _CALLS = _reply_object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
-# Answer to a call: loss, or failed, and cost.
 _ANSWER = _object({"ticket": _TICKET}, {"loss": _LOSS, "cost": {"type": "number", "minimum": 0}, "failed": _BOOLEAN})
-# Body of a request that records answers of a race.
 _ANSWERS_BODY = _object({"answers": _list(_ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
 # Reply to recorded answers: how many are new, how many were known before, and whether the race is done.
 _ANSWERED = _reply_object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
@@ -223,7 +206,6 @@ _VERDICT_FIELDS: _Schema = {
     "calls": _COUNT,
     "calls_saved": _COUNT,
 }
-# Reply with the answer of a race so far.
 _VERDICT = _reply_object(**_VERDICT_FIELDS)
 # A candidate of a race: mean over its rows in the unit of the race (null without any); whether it is in the race.
 _STANDING = _reply_object(name=_TEXT, mean=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
@@ -240,38 +222,25 @@ _RACE_STATUS = _reply_object(
     paused=_BOOLEAN,
 )
 
-# Owner of a token.
 _IDENTITY = _reply_object(name=_TEXT, role={"enum": list(ROLES)})
-# Reply of the health check, while the process runs.
 _HEALTH = _reply_object(status=_TEXT, version=_TEXT)
-# Reply of the readiness check, if all files can be read.
 _READY = _reply_object(status=_TEXT, files=_COUNT)
-# Reply with the caller, and the sessions and races of the server.
 _OVERVIEW = _reply_object(
     you=_IDENTITY,
     sessions=_list(_reply_object(name=_TEXT, rows=_COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)),
     races=_list(_reply_object(name=_TEXT, rows=_COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
 )
-# Body of a request that pauses (true) or resumes (false) a session or race.
 _PAUSE_BODY = _object({"paused": _BOOLEAN})
-# Reply to a pause or its end.
 _PAUSED = _reply_object(name=_TEXT, paused=_BOOLEAN)
-# Reply with the owners of all tokens.
 _TOKENS = _reply_object(tokens=_list(_IDENTITY))
-# Body of a request for a new token: name and role of its owner.
 _TOKEN_BODY = _object({"name": _NAME, "role": {"enum": list(ROLES)}})
-# Reply with a new token, the only one that shows it.
 _NEW_TOKEN = _reply_object(name=_TEXT, role=_TEXT, token=_TEXT)
-# Reply to a removed token.
 _REMOVED = _reply_object(name=_TEXT, removed=_BOOLEAN)
-# Media types of a table that can be downloaded.
+# Media types of replies that are not JSON.
 _TABLE = ("text/csv", "application/vnd.apache.parquet")
-# Media type of a stream of server-sent events.
 _STREAM = ("text/event-stream",)
-# Media type of a backup, an SQLite file.
 _DATABASE = ("application/vnd.sqlite3",)
 
-# Paths of a session and of a race.
 _SESSION, _RACE = "/v1/sessions/{name}", "/v1/races/{name}"
 
 # All operations: method, path, least role (None: public), handler, schema of the reply, and options.

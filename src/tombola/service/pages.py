@@ -1,4 +1,4 @@
-"""Pages for people: next row, buttons for the outcome, corrections, progress.
+"""Pages for people: work on a session, progress of a race, administration.
 
 Pages are rendered on the server and work without a script; the script adds shortcuts and live numbers. A form is
 answered by a redirect, so that reloading a page sends nothing twice.
@@ -6,6 +6,7 @@ answered by a redirect, so that reloading a page sends nothing twice.
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -15,15 +16,17 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tombola._formatting import format_number
+from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment, SessionFile
 from tombola.persistence.session_status import Status
 from tombola.readers.units import Units
-from tombola.service import admin_page, endpoints, parsing, race_page
-from tombola.service.hosted import Hosted
+from tombola.service import endpoints, parsing
+from tombola.service.hosted_file import HostedFile
 from tombola.service.problems import ProblemError
+from tombola.service.race_endpoints import race_status
 from tombola.service.rendering import page, position, read_form, template_text
-from tombola.service.tokens import Identity
+from tombola.service.tokens import MAX_NAME_LENGTH, ROLES, Identity
 
 if TYPE_CHECKING:
     from tombola.service.app import Service
@@ -34,6 +37,8 @@ COOKIE = "tombola-token"
 _COOKIE_SECONDS = 7 * 86_400
 # Last outcomes of a worker that the page lists for corrections.
 _LISTED_OUTCOMES = 8
+# Candidates of a race that its page lists; of the others only the number is shown.
+_LISTED_CANDIDATES = 50
 # Workers with the most answers that the page lists.
 _LISTED_WORKERS = 20
 # File under /static -> its content type.
@@ -61,11 +66,9 @@ class _WorkerView(NamedTuple):
 
 
 def page_routes(service: "Service") -> list[Route]:
-    """Return the routes of the pages; their errors are pages too.
+    """Return the routes of the pages of a service; their errors are pages too.
 
     A request without a valid token is redirected to the login.
-
-    service: the service with its files and tokens.
     """
     table: list[tuple[str, str, str | None, _PageHandler]] = [
         ("GET", "/", "reader", _index),
@@ -78,12 +81,12 @@ def page_routes(service: "Service") -> list[Route]:
         ("POST", "/s/{name}/record", "worker", _record),
         ("POST", "/s/{name}/amend", "worker", _amend),
         ("POST", "/s/{name}/cancel", "worker", _cancel),
-        ("GET", "/r/{name}", "reader", race_page.show_race),
-        ("GET", "/r/{name}/progress", "reader", race_page.show_race_progress),
-        ("GET", "/admin", "admin", admin_page.show_admin),
-        ("POST", "/admin/files/{name}/pause", "admin", admin_page.pause_file),
-        ("POST", "/admin/tokens", "admin", admin_page.add_token),
-        ("POST", "/admin/tokens/remove", "admin", admin_page.remove_token),
+        ("GET", "/r/{name}", "reader", _race),
+        ("GET", "/r/{name}/progress", "reader", _race_progress),
+        ("GET", "/admin", "admin", _admin),
+        ("POST", "/admin/files/{name}/pause", "admin", _pause),
+        ("POST", "/admin/tokens", "admin", _add_token),
+        ("POST", "/admin/tokens/remove", "admin", _remove_token),
         ("GET", "/static/{file}", None, _static),
         ("GET", "/favicon.ico", None, _icon),
     ]
@@ -91,10 +94,7 @@ def page_routes(service: "Service") -> list[Route]:
 
 
 def _as_page(service: "Service", role: str | None, handler: _PageHandler) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint whose problems are pages.
-
-    Without a token it leads to the login.
-    """
+    """Return an endpoint whose problems are pages; without a token it leads to the login."""
     checked = service.endpoint(role, handler)
 
     async def run(request: Request) -> Response:
@@ -304,6 +304,76 @@ async def _cancel(service: "Service", request: Request, identity: Identity) -> R
     return _back(hosted)
 
 
+async def _race(service: "Service", request: Request, identity: Identity) -> Response:
+    hosted = service.race(request)
+    now = await hosted.cached("page", lambda: _race_view(hosted.file))
+    return page(
+        "race.html", name=hosted.name, you=identity, paused=hosted.paused, has_token=bool(len(service.tokens)), **now
+    )
+
+
+async def _race_progress(service: "Service", request: Request, identity: Identity) -> Response:
+    hosted = service.race(request)
+    return page("race_progress.html", **await hosted.cached("page", lambda: _race_view(hosted.file)))
+
+
+def _race_view(file: RaceFile) -> dict[str, Any]:
+    """Return the variables of the race templates; means are positions in per cent."""
+    now, units = race_status(file), file.settings.units
+    calls, saved = now["calls"], now["calls_saved"]
+    workers = Counter(lease.worker or "local" for lease in file.lease_of_ticket().values())
+    return {
+        "now": now,
+        "limits": f"{units.low:g} to {units.high:g}",
+        "saved_share": f"{100 * saved / max(calls + saved, 1):.0f} %",
+        "standings": [
+            {**one, "place": None if one["mean"] is None else position((one["mean"] - units.low) / units.gap(1.0))}
+            for one in now["candidates"][:_LISTED_CANDIDATES]
+        ],
+        "n_hidden": max(len(now["candidates"]) - _LISTED_CANDIDATES, 0),
+        "workers": workers.most_common(_LISTED_WORKERS),
+    }
+
+
+async def _admin(service: "Service", request: Request, identity: Identity) -> Response:
+    return _admin_page(service, identity)
+
+
+def _admin_page(service: "Service", identity: Identity, token: str = "", owner: str = "") -> Response:
+    files = [("sessions", one) for one in service.sessions.values()] + [
+        ("races", one) for one in service.races.values()
+    ]
+    return page(
+        "admin.html",
+        files=[{"kind": kind, "name": one.name, "paused": one.paused} for kind, one in files],
+        tokens=service.tokens.owners(),
+        roles=ROLES,
+        you=identity,
+        new_token=token,
+        owner=owner,
+    )
+
+
+async def _pause(service: "Service", request: Request, identity: Identity) -> Response:
+    hosted = service.file_at(request)
+    hosted.pause(paused=(await read_form(request)).get("paused") == "yes")
+    return RedirectResponse("/admin", 303)
+
+
+async def _add_token(service: "Service", request: Request, identity: Identity) -> Response:
+    fields = await read_form(request)
+    name = parsing.text("name", fields.get("name"), MAX_NAME_LENGTH)
+    token = await service.call(service.tokens.add, name, fields.get("role", ""))
+    # The only page that shows the token: just its hash is stored.
+    return _admin_page(service, identity, token, name)
+
+
+async def _remove_token(service: "Service", request: Request, identity: Identity) -> Response:
+    name = parsing.text("name", (await read_form(request)).get("name"), MAX_NAME_LENGTH)
+    await service.call(service.tokens.remove, name)
+    return RedirectResponse("/admin", 303)
+
+
 async def _static(service: "Service", request: Request, identity: Identity) -> Response:
     name = request.path_params["file"]
     if name not in _STATIC:
@@ -315,7 +385,7 @@ async def _icon(service: "Service", request: Request, identity: Identity) -> Res
     return Response(status_code=204)
 
 
-def _back(hosted: Hosted[SessionFile]) -> Response:
+def _back(hosted: HostedFile[SessionFile]) -> Response:
     return RedirectResponse(f"/s/{quote(hosted.name, safe='')}", 303)
 
 
@@ -326,11 +396,8 @@ def _ticket(fields: dict[str, str]) -> int:
     )
 
 
-def _outcome(hosted: Hosted[SessionFile], fields: dict[str, str]) -> Outcome:
-    """Return the outcome of a form.
-
-    It is a score in [0, 1], one per action with full feedback, and costs.
-    """
+def _outcome(hosted: HostedFile[SessionFile], fields: dict[str, str]) -> Outcome:
+    """Return the outcome of a form: a loss, or one per action, and costs."""
     model, unit = hosted.file.feedback_model, unit_of(hosted.file)
     if model.full_feedback:
         loss: Any = [_loss(unit, fields.get(f"outcome-{index}", "")) for index in range(model.n_listed_actions)]

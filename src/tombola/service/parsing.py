@@ -71,13 +71,7 @@ async def read_json(request: Request, *, required: Iterable[str] = (), optional:
 
 
 def _checked_fields(owner: str, found: Any, required: Iterable[str], optional: Iterable[str]) -> dict[str, Any]:
-    """Return a JSON object if it has the required fields and no unknown ones.
-
-    Raises ProblemError 422 otherwise.
-
-    owner: named in the error message.
-    found: the parsed JSON.
-    required, optional: names of fields.
+    """Return a JSON object with the required fields and no unknown ones; else 422.
 
     >>> _checked_fields("request", {"ticket": 1}, ["ticket"], ["loss"])
     {'ticket': 1}
@@ -148,7 +142,7 @@ def outcome(found: Any) -> Outcome:
 def outcomes(found: Any) -> list[Outcome]:
     """Return the outcomes of a JSON list with 1 to MAX_OUTCOMES objects.
 
-    Raises ProblemError 422 if one is invalid; see `outcome`.
+    Each has ticket, loss or reward, and cost. Raises ProblemError 422 if one has other types.
 
     found: the parsed JSON.
     """
@@ -204,10 +198,7 @@ def _number(name: str, value: Any) -> float | None:
 
 
 def _numbers(name: str, value: Any) -> Any:
-    """Return a number, a list of numbers, or None.
-
-    The feedback model checks ranges and lengths.
-    """
+    """Return a number, a list of numbers, or None; the session checks ranges and lengths."""
     items = value if type(value) is list else [value]
     if value is not None and not all(type(item) in (int, float) for item in items):
         raise invalid(name, "a number or a list of numbers", f"{value!r:.100}", "change it")

@@ -109,11 +109,7 @@ def race_status(file: RaceFile) -> dict[str, Any]:
 
 
 def _race_counts(file: RaceFile) -> dict[str, Any]:
-    """Return the numbers of a race that its event stream sends.
-
-    Keys: rows, rows_counted (rows that all candidates left have answered), calls, answered, saved (calls that were not
-    needed), active (candidates left), done.
-    """
+    """Return the numbers of a race that its event stream sends."""
     race = file.race
     return {
         "rows": len(race.rows),

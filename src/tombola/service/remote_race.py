@@ -1,7 +1,4 @@
-"""Run the commands of a served race on this machine.
-
-Several machines may do so at the same time.
-"""
+"""Run the commands of a served race on this machine; several machines may do so."""
 
 import asyncio
 import contextlib
@@ -59,12 +56,7 @@ class _RemoteWorker:
 
     While every answer of this machine is a failure, answers are held back: its set-up is probably broken. `drive`
     raises SessionError after as many failures as candidates without a success; those calls stay pending for other
-    machines.
-
-    client: the race.
-    settings: of the race.
-    log: receives lines of progress; None: silent.
-    reissue_after: take over calls issued at least this many seconds ago without an answer; None: never.
+    machines. Parameters as of `run_remote_race`.
     """
 
     def __init__(

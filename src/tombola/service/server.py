@@ -16,7 +16,7 @@ from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_file import SessionFile
 from tombola.racing.driver import run_lock
 from tombola.service.app import LOG, Service, create_app
-from tombola.service.hosted import Hosted
+from tombola.service.hosted_file import HostedFile
 from tombola.service.pages import unit_of
 from tombola.service.tokens import TokenStore
 
@@ -35,8 +35,8 @@ def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[st
     tokens: of the callers.
     outcomes: text of each button of an outcome -> its value; None for yes and no.
     """
-    sessions: dict[str, Hosted[SessionFile]] = {}
-    races: dict[str, Hosted[RaceFile]] = {}
+    sessions: dict[str, HostedFile[SessionFile]] = {}
+    races: dict[str, HostedFile[RaceFile]] = {}
     for path in paths:
         name = path.stem
         if name in sessions or name in races:
@@ -45,12 +45,12 @@ def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[st
             # `race run` on the same file would make the calls that clients make.
             lock = ExitStack()
             lock.enter_context(run_lock(path))
-            races[name] = Hosted(name, RaceFile.open(path), on_close=lock.close)
+            races[name] = HostedFile(name, RaceFile.open(path), on_close=lock.close)
         else:
             file = SessionFile.open(path)
             # The first page must not wait for the compiler.
             file.interpreted = True
-            sessions[name] = Hosted(name, file)
+            sessions[name] = HostedFile(name, file)
     service = Service(sessions, races, tokens, outcomes)
     for one in sessions.values():
         _check_outcomes(one.file, service.outcomes)
@@ -58,10 +58,7 @@ def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[st
 
 
 def _check_outcomes(file: SessionFile, outcomes: Mapping[str, str]) -> None:
-    """Raise ParameterError if the value of a button is not an outcome of the session.
-
-    outcomes: text of each button -> its value, a number in the range of the session.
-    """
+    """Raise ParameterError if the value of a button is not an outcome of the session."""
     unit = unit_of(file)
     for text, value in outcomes.items():
         if unit.parse(value) is None:

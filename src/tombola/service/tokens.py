@@ -39,7 +39,7 @@ class Identity(NamedTuple):
 
 
 # Identity of every caller of a service without tokens: an admin, because it listens only on this machine.
-LOCAL = Identity("local", "admin")
+LOCAL_ADMIN = Identity("local", "admin")
 
 
 class TokenStore:

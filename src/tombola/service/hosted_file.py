@@ -22,7 +22,7 @@ _File = TypeVar("_File", bound=SessionFile | RaceFile)
 _STATUS_LIFETIME = 1.0
 
 
-class Hosted(Generic[_File]):
+class HostedFile(Generic[_File]):
     """An open file, the only thread that uses it, and listeners to its changes.
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.

@@ -1,6 +1,6 @@
 """Requests of the clients as data, without input or output.
 
-The sync and the async clients share them.
+The sync and the async clients share them; parameters are those of the client's method of the same name.
 """
 
 import json
@@ -22,8 +22,10 @@ from tombola.racing.options import RaceSettings
 if TYPE_CHECKING:
     import httpx
 
-# Seconds before the first retry, doubled up to the longest one. Random, so that clients do not retry in step.
-FIRST_RETRY, LONGEST_RETRY = 0.05, 2.0
+# Seconds before the first retry: long enough for a server that restarts to bind its port, short for a lost reply.
+FIRST_RETRY = 0.05
+# Seconds between two retries at most; the delays double up to it.
+LONGEST_RETRY = 2.0
 # HTTP statuses after which a client repeats a request: 502 and 504 of a proxy without its server, 503 of a server
 # whose file is locked. Nothing was changed in these cases.
 RETRIED_STATUSES = frozenset({502, 503, 504})
@@ -55,7 +57,6 @@ class IssuedCalls(NamedTuple):
 class ApiRequest(Generic[_T]):
     """One request of the JSON API, with the parser of its reply; the clients send it.
 
-    method: HTTP method, such as "GET".
     path: appended to the path of the session or race, see `path_of`; absolute for `overview`.
     parse: returns the result from a successful reply.
     body: plain data, sent as JSON; None for no body.
@@ -88,10 +89,7 @@ class ApiRequest(Generic[_T]):
 class Retries:
     """Delays between the attempts of one request, for at most `patience` seconds.
 
-    Delays double from 0.05 to 2 seconds (FIRST_RETRY, LONGEST_RETRY), each shortened at random by up to half.
-
-    url: address of the server, named in the error message.
-    patience: seconds from now after which `next_delay` raises SessionError.
+    Delays double from FIRST_RETRY to LONGEST_RETRY, each shortened at random by up to half.
 
     >>> retries = Retries("http://127.0.0.1:1", 10.0)
     >>> 0.0 < retries.next_delay("ConnectError") <= FIRST_RETRY
@@ -103,12 +101,7 @@ class Retries:
         self._deadline, self._delay = time.monotonic() + patience, FIRST_RETRY
 
     def next_delay(self, problem: str) -> float:
-        """Return the seconds to wait before the next attempt.
-
-        Raises SessionError if the wait would end after `patience` seconds.
-
-        problem: failure of the last attempt, for the error message.
-        """
+        """Return the seconds to wait after `problem`; SessionError beyond `patience` seconds."""
         if time.monotonic() + self._delay > self._deadline:
             raise SessionError(
                 f"Client: expected a reply of {self._url} within {self._patience:g} s, got {problem}; "
@@ -124,17 +117,12 @@ def new_key() -> str:
 
 
 def overview() -> ApiRequest[dict[str, Any]]:
-    """Return the request for the overview of the server.
-
-    Its fields are you (name and role of the caller), sessions and races (each with name, number of rows and settings).
-    """
+    """Return the request for the overview of the server: you, sessions and races."""
     return ApiRequest("GET", "/v1", _json)
 
 
 def path_of(kind: str, name: str) -> str:
     """Return the path of a session or race in the API; the name is quoted.
-
-    kind: "sessions" or "races".
 
     >>> path_of("races", "a/b")
     '/v1/races/a%2Fb/'
@@ -143,13 +131,7 @@ def path_of(kind: str, name: str) -> str:
 
 
 def only_name(kind: str, found: dict[str, Any]) -> str:
-    """Return the name of the only session or race of a server.
-
-    Raises ParameterError if there is none, or more than one.
-
-    kind: "sessions" or "races".
-    found: reply of `overview`.
-    """
+    """Return the name of the only session or race in the overview; else ParameterError."""
     names = [one["name"] for one in found[kind]]
     if len(names) != 1:
         listed = f" ({', '.join(names[:10])})" if names else ""
@@ -161,50 +143,30 @@ def only_name(kind: str, found: dict[str, Any]) -> str:
 
 
 def next_tickets(count: int, reissue_after: float | None) -> ApiRequest[list[Assignment]]:
-    """Return the request for the next tickets of a session: rows with actions.
-
-    count: number of tickets; the server issues fewer if fewer rows are left.
-    reissue_after: first offer tickets without an outcome issued at least this many seconds ago; None for
-        never.
-    """
+    """Return the request for the next tickets of a session: rows with actions."""
     body = {"count": count} | _without_none(reissue_after=reissue_after)
     return ApiRequest("POST", "next", lambda reply: [_assignment(t) for t in reply.json()["tickets"]], body, new_key())
 
 
 def record_outcomes(outcomes: Iterable[Outcome]) -> ApiRequest[int]:
-    """Return the request that records outcomes of tickets, all or none.
-
-    Its result is the number of new ones.
-    """
+    """Return the request that records outcomes; its result is the number of new ones."""
     rows = [{"ticket": o.round} | _without_none(loss=o.loss, reward=o.reward, cost=o.cost) for o in outcomes]
     return ApiRequest("POST", "record", lambda reply: int(reply.json()["recorded"]), {"outcomes": rows})
 
 
 def amend(round: int, loss: Any, reward: Any) -> ApiRequest[Any]:
-    """Return the request that replaces the outcome of a ticket.
-
-    Its result is the old loss, or list of losses.
-
-    round: number of the ticket.
-    loss, reward: the right outcome, one of them; with full feedback a list with a number for each action.
-    """
+    """Return the request that replaces an outcome; its result is the old loss."""
     body = {"ticket": round} | _without_none(loss=loss, reward=reward)
     return ApiRequest("POST", "amend", lambda reply: reply.json()["loss_before"], body)
 
 
 def cancel(round: int) -> ApiRequest[bool]:
-    """Return the request that cancels a ticket; its result is False if it was before.
-
-    round: number of the ticket.
-    """
+    """Return the request that cancels a ticket; its result is False if it was before."""
     return ApiRequest("POST", "cancel", lambda reply: bool(reply.json()["new"]), {"ticket": round})
 
 
 def status() -> ApiRequest[dict[str, Any]]:
-    """Return the request for the status of a session or race as plain data.
-
-    Keys as in `Status.to_json` of a session, `RaceReport.to_json` of a race; also paused (bool).
-    """
+    """Return the request for the status of a session or race as plain data."""
     return ApiRequest("GET", "status", _json)
 
 
@@ -214,36 +176,22 @@ def pending_tickets() -> ApiRequest[list[Assignment]]:
 
 
 def ranking() -> ApiRequest[dict[str, Any]]:
-    """Return the request for the actions by mean loss, the best first.
-
-    Reply: actions (name, plays, mean, low and high of each), best, within, level and estimate (a sentence).
-    """
+    """Return the request for the actions by mean loss, the best first."""
     return ApiRequest("GET", "ranking", _json)
 
 
 def assignment(round: int) -> ApiRequest[Assignment]:
-    """Return the request for one issued ticket: its row id, action and probability.
-
-    round: number of the ticket.
-    """
+    """Return the request for one issued ticket."""
     return ApiRequest("GET", f"tickets/{int(round)}", lambda reply: _assignment(reply.json()))
 
 
 def columns(round: int) -> ApiRequest[dict[str, str]]:
-    """Return the request for the cells of the row of a ticket by column.
-
-    Blank cells are left out.
-
-    round: number of the ticket.
-    """
+    """Return the request for the cells of the row of a ticket by column."""
     return ApiRequest("GET", f"tickets/{int(round)}", lambda reply: dict(reply.json()["columns"]))
 
 
 def export(path: str | Path) -> ApiRequest[bytes]:
-    """Return the request for all tickets or answers; its result is a file's content.
-
-    path: only its suffix counts, .csv or .parquet; another one raises ParameterError.
-    """
+    """Return the request for all tickets or answers as a .csv or .parquet file."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise ParameterError(f"Client.export: expected a path ending in .csv or .parquet, got {path}; rename it.")
@@ -251,11 +199,7 @@ def export(path: str | Path) -> ApiRequest[bytes]:
 
 
 def next_calls(count: int | None, reissue_after: float | None) -> ApiRequest[IssuedCalls]:
-    """Return the request for calls of a race: candidates to evaluate on rows.
-
-    count: number of calls; None for all that the next row needs.
-    reissue_after: first offer calls without an answer issued at least this many seconds ago; None for never.
-    """
+    """Return the request for calls of a race: candidates to evaluate on rows."""
 
     def parse(reply: "httpx.Response") -> IssuedCalls:
         found = reply.json()
@@ -266,12 +210,7 @@ def next_calls(count: int | None, reissue_after: float | None) -> ApiRequest[Iss
 
 
 def record_answers(answers: Iterable[Event]) -> ApiRequest[int]:
-    """Return the request that records answers of a race, all or none.
-
-    Its result is the number of new ones.
-
-    answers: events of the kind "answer".
-    """
+    """Return the request that records answers; its result is the number of new ones."""
     rows = [
         {"ticket": one.ticket, "cost": one.cost, "failed": one.failed} | _without_none(loss=one.loss) for one in answers
     ]
@@ -289,18 +228,12 @@ def race_settings() -> ApiRequest[RaceSettings]:
 
 
 def verdict() -> ApiRequest[dict[str, Any]]:
-    """Return the request for the answer of a race so far.
-
-    Reply: verdict, progress, proved, answer, done, active, leader, calls and calls_saved.
-    """
+    """Return the request for the answer of a race so far."""
     return ApiRequest("GET", "verdict", _json)
 
 
 def check_reply(reply: "httpx.Response") -> "httpx.Response":
-    """Return a successful reply; raise the error that any other one describes.
-
-    The error has the type that the problem names, such as ConflictError, else SessionError.
-    """
+    """Return a successful reply; raise the error that the problem of another one names."""
     if reply.is_success:
         return reply
     try:
