@@ -13,7 +13,7 @@ from tombola.advice.comparison_page import Picture, _ActionMean, _mean_bars
 from tombola.advice.text import Summary
 from tombola.readers.units import UNIT_LOSSES
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.figures import draw_chart, svg_text
+from tombola.report.figures import draw_chart, figure_bytes
 from tombola.report.page import draw_for_page, render
 
 
@@ -105,7 +105,7 @@ def test_names_in_figures_are_short_and_escaped() -> None:
     names = ("\x1b[31mred", "two\nlines", "n" * 1000, "\u6f22\u5b57", "\u202eleft")
     chart = Chart("t \x1b", "round", "regret", tuple(Band(name, x, x, x, x) for name in names))
     figure = draw_chart(chart)
-    drawn = svg_text(figure)
+    drawn = figure_bytes(figure, "svg").decode()
     shown = ("\\x1b[31mred", "two\\nlines", "n" * 45 + "...", "\u6f22\u5b57", "\\u202eleft")
     assert all(f">{name}<" in drawn for name in shown)
     assert "\x1b" not in drawn

@@ -585,7 +585,7 @@ def test_table_of_calls_to_fill_in(command: Callable[..., tuple[int, str]], tmp_
     with RaceFile.open(tmp_path / "r") as file:
         expected = [[str(call.ticket), "a", str(call.row_index % 4), call.row, f"text, {call.row_index}", ""]
                     for call in file.pending]  # fmt: skip
-    assert [list(row) for row in table.rows] == expected
+    assert [list(row) for _, row in table.rows] == expected
     assert command("record", "r", "--csv", out)[1].startswith("0 recorded"), "blank outcomes are skipped"
     with pytest.raises(TableError, match="exists already"):
         command("next", "r", "--out", out)

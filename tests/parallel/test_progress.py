@@ -78,7 +78,7 @@ def test_sign_of_life_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         time.sleep(0.5)
         return 7
 
-    assert progress.with_sign_of_life(slow, "rank") == 7
+    assert progress.with_status_label(slow, "rank") == 7
     assert started == ["rank: compiling (once on this machine)"]
-    assert progress.with_sign_of_life(lambda: 8, "rank") == 8
+    assert progress.with_status_label(lambda: 8, "rank") == 8
     assert len(started) == 1

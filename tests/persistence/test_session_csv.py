@@ -70,13 +70,13 @@ def test_daily_list_round_trip(suffix: str, tmp_path: Path) -> None:
         write_daily_list(file, tasks, tmp_path / f"today{suffix}")
         table = read_cells(tmp_path / f"today{suffix}")
         assert table.names == ("phone", "customer", "list:action", "ticket", "action", "outcome")
-        for task, row in zip(tasks, table.rows, strict=True):
+        for task, (_, row) in zip(tasks, table.rows, strict=True):
             at = columns["customer"].index(task.id)
             phone = columns["phone"][at]
             assert row[0] in (phone, f"'{phone}")
             assert row[1:] == (task.id, columns["action"][at], str(task.round), task.action, "")
         filled = tmp_path / "filled.csv"
-        lines = [";".join(table.names), *(";".join([*row[:-1], "yes"]) for row in table.rows)]
+        lines = [";".join(table.names), *(";".join([*row[:-1], "yes"]) for _, row in table.rows)]
         filled.write_bytes("\r\n".join(lines).encode("cp1252"))
         outcomes = read_outcomes(
             filled, None, file.round_of, assignment=file.assignment, unit=lambda _: Units(scores=True),

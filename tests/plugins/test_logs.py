@@ -58,69 +58,42 @@ def test_long_table_and_command(tmp_path: Path) -> None:
     assert (tmp_path / "wide.csv").read_text() == "id,a,b\nx,0.0,1.0\ny,0.25,0.5\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.jsonl", "{"),
-        ("a.jsonl", '{"doc_id": 1}'),
-        ("a.jsonl", '{"doc_id": 1, "acc": 7}'),
-        ("a.jsonl", "[]"),
-        ("a.jsonl", ""),
-        ("a.json", "["),
-        ("a.json", "[]"),
-        ("a.json", '{"results": 3}'),
-        ("a.json", '{"results": {"results": [{"provider": "x"}]}}'),
-        ("a.json", "[" * 100_000),
-        ("a.csv", "candidate,row\nx,y\n"),
-        ("a.csv", "candidate,row,score\nx,y,z\n"),
-        ("a.csv", "candidate,row,score\nx,y,1\nx,y,0\n"),
-        ("a.csv", "candidate,row,score\nx,1,1\ny,2,0\n"),
-        ("a.csv", "candidate,row,score\n"),
-        ("a.eval", "no zip at all"),
-        ("none.csv", None),
-    ],
-)
+HUGE = "9" * 400
+BAD = [
+    ("a.jsonl", "{", ""),
+    ("a.jsonl", '{"doc_id": 1}', ""),
+    ("a.jsonl", '{"doc_id": 1, "acc": 7}', ""),
+    ("a.jsonl", f'{{"doc_id": 1, "acc": {HUGE}}}', "OverflowError"),
+    ("a.jsonl", "[]", ""),
+    ("a.jsonl", "", ""),
+    ("a.json", "[", ""),
+    ("a.json", "[]", ""),
+    ("a.json", "[" * 100_000, ""),
+    ("a.json", '{"results": 3}', ""),
+    ("a.json", '{"results": {"results": [{"provider": "x"}]}}', ""),
+    ("a.json", f'{{"results": [{{"provider": "x", "score": {HUGE}}}]}}', "OverflowError"),
+    ("a.json", '{"results": [{"provider": "x", "score": 1, "promptIdx": Infinity}, {"provider": "y"}]}', "Overflow"),
+    ("a.json", '{"results": [{"provider": "\\ud800", "score": 1}]}', "valid Unicode"),
+    ("a.csv", "candidate,row\nx,y\n", ""),
+    ("a.csv", "candidate,row,score\nx,y,z\n", ""),
+    ("a.csv", "candidate,row,score\nx,y,1\nx,y,0\n", ""),
+    ("a.csv", "candidate,row,score\nx,1,1\ny,2,0\n", ""),
+    ("a.csv", "candidate,row,score\n", ""),
+    ("a.csv", "candidate,Candidate,row,loss\na,b,x,1\n", "'candidate' twice"),
+    ("a.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"),
+    ("a.csv", "", "got none"),
+    ("a.eval", "no zip at all", ""),
+    ("none.csv", None, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "reason"), BAD)
 def test_bad_file_is_one_sentence(
-    name: str, text: str | None, tmp_path: Path, one_sentence: Callable[[object], str]
+    name: str, text: str | None, reason: str, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     if text is not None:
         (tmp_path / name).write_text(text)
-    with pytest.raises(TableError) as refused:
-        read_logs([tmp_path / name])
-    one_sentence(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("r.json", '{"results": [{"provider": "x", "score": %s}]}' % ("9" * 400)),
-        ("r.json", '{"results": [{"provider": "x", "score": 1, "promptIdx": Infinity}, {"provider": "y"}]}'),
-        ("s.jsonl", '{"doc_id": 1, "acc": %s}' % ("9" * 400)),
-    ],
-)  # fmt: skip
-def test_too_large_numbers_are_rejected(
-    name: str, text: str, tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(TableError, match="OverflowError") as caught:
-        read_logs([tmp_path / name])
-    one_sentence(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("r.json", '{"results": [{"provider": "\\ud800", "score": 1}]}', "valid Unicode"),
-        ("l.csv", "candidate,Candidate,row,loss\na,b,x,1\n", "'candidate' twice"),
-        ("l.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"),
-        ("l.csv", "", "got none"),
-    ],
-)
-def test_bad_names_are_rejected(
-    name: str, text: str, said: str, tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
-    (tmp_path / name).write_text(text)
     with pytest.raises(TableError) as caught:
         read_logs([tmp_path / name])
-    assert said in one_sentence(caught.value)
+    assert reason in one_sentence(caught.value)
     assert len(str(caught.value)) < 500

@@ -1,20 +1,21 @@
 """Fixtures of the tests of readers."""
 
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-Write = Callable[..., Path]
+from tombola.errors import TombolaError
+from tombola.readers import read_table
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Return a function that writes a file and returns its path."""
+def refused(one_sentence: Callable[[object], str]) -> Callable[..., str]:
+    """Return a function that reads a table, which must be rejected, and returns the sentence."""
 
-    def write(content: str | bytes, name: str = "t.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
+    def refused(source: Any, **options: Any) -> str:
+        with pytest.raises(TombolaError) as caught:
+            read_table(source, **{"kind": "losses", **options})
+        return one_sentence(caught.value)
 
-    return write
+    return refused

@@ -14,14 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tombola.errors import ParameterError, TableError, TombolaError
+from tombola.errors import TableError, TombolaError
 from tombola.pool import Pool
-from tombola.readers import Table
+from tombola.readers import Table, read_pool
 from tombola.readers import costs as cost_columns
 from tombola.readers import read_table as read_any_table
 from tombola.readers.formats.delimited import _MAX_LINE_LENGTH
 from tombola.readers.names import action_stem
 
+Refused = Callable[..., str]
 pd: Any = import_module("pandas")  # neither has types
 pa: Any = import_module("pyarrow")
 feather: Any = import_module("pyarrow.feather")
@@ -126,7 +127,7 @@ def test_npy_stays_memory_mapped(tmp_path: Path) -> None:
     assert peak < 10 * (1 << 20)  # chunks for the checks, not the 4 MB many times
 
 
-def test_bad_npy_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_bad_npy_is_rejected(tmp_path: Path, refused: Refused) -> None:
     np.save(tmp_path / "object.npy", np.array([[{}]], dtype=object))
     np.save(tmp_path / "text.npy", np.array([["a"]]))
     np.save(tmp_path / "flat.npy", np.zeros(4))
@@ -135,20 +136,14 @@ def test_bad_npy_is_rejected(tmp_path: Path, one_sentence: Callable[[object], st
     with (tmp_path / "archive.npy").open("wb") as file:
         np.savez(file, losses=np.zeros((2, 2)))
     for path in sorted(tmp_path.glob("*.npy")):
-        with pytest.raises(TombolaError) as caught:
-            read_table(path)
-        one_sentence(caught.value)
+        refused(path)
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"ARROW1" + bytes(100), bytes(range(256)) * 9])
-def test_bad_arrow_is_rejected(
-    name: str, content: bytes, tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_bad_arrow_is_rejected(name: str, content: bytes, tmp_path: Path, refused: Refused) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(TableError, match="got something else") as caught:
-        read_table(tmp_path / name)
-    one_sentence(caught.value)
+    assert "got something else" in refused(tmp_path / name)
 
 
 def test_scores_and_ranges() -> None:
@@ -160,10 +155,15 @@ def test_scores_and_ranges() -> None:
     assert read_table(rewards, range=(0, 40)).pool.losses.tolist() == [[0.25, 0.75], [0.5, 0.25]]
     assert read_table(np.array([[7, 7]]), kind="scores", rescale=True).pool.losses.tolist() == [[0.0, 0.0]]
     assert read_table(np.array([[0.1, 0.0]], dtype=np.float32), range=(0, 0.1)).pool.losses.tolist() == [[1.0, 0.0]]
-    with pytest.raises(TableError, match="such as range="):
+    with pytest.raises(TableError, match=r"got numbers from 10 to 30; write the smallest .* such as range="):
         read_table(rewards, range=(0, 20))
     with pytest.raises(TableError, match="scores must be in"):
         read_table(rewards, kind="scores")
+
+
+def test_read_pool_is_the_pool_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "losses.csv").write_text("a,b\n-10,30\n10,0\n")
+    assert read_pool(tmp_path / "losses.csv", rescale=True).losses.tolist() == [[0.0, 1.0], [0.5, 0.25]]
 
 
 @settings(max_examples=60, deadline=None)
@@ -175,53 +175,6 @@ def test_rescale_keeps_order(numbers: list[list[float]], rewards: bool) -> None:
     assert losses.max() == (1 if values.min() < values.max() else 0)
     ranked = np.argsort(-values if rewards else values, axis=None, kind="stable")
     assert (np.diff(losses.reshape(-1)[ranked]) >= 0).all()
-
-
-PLAIN = ([[0.0, 1.0], [0.5, 0.25]], ("a", "b"), None)
-TEXTS: dict[str, tuple[str | bytes, Any, str]] = {
-    "semicolons.csv": ("a;b\n0;1\n0.5;0.25\n", PLAIN, "columns are separated by semicolons"),
-    "tabs.csv": ("a\tb\n0\t1\n0.5\t0.25\n", PLAIN, "columns are separated by tabs"),
-    "index.csv": (",a,b\n0,0,1\n1,0.5,0.25\n", (*PLAIN[:2], ("0", "1")), "ids from column ''"),
-    "numbers.csv": ("0,1\n0,1\n0.5,0.25\n", (PLAIN[0], ("0", "1"), None), "was read as names"),
-    "truth.csv": ("a,b\nFalse,TRUE\n0.5,0.25\n", PLAIN, "a wide table: 2 rows, 2 actions (a, b)"),
-    "zipped.csv": (gzip.compress(b"a,b\n0,1\n0.5,0.25\n", mtime=0), PLAIN, "best fixed action: a, mean loss 0.25"),
-    "quoted.csv": ('\n"a",b\n"0",1\n0.5,"0.25"\n', PLAIN, "a wide table"),
-    "lines.csv": ('id,a,b\n"x\ny",0,1\nz,0.5,0.25\n', (*PLAIN[:2], ("x\ny", "z")), "ids from column 'id'"),
-}
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_notes_on_text_tables(name: str, tmp_path: Path) -> None:
-    content, expected, note = TEXTS[name]
-    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    table = read_table(tmp_path / name)
-    assert (table.pool.losses.tolist(), table.pool.actions, table.pool.ids) == expected
-    assert any(note in one for one in table.notes)
-
-
-BAD_TEXTS: dict[str | bytes, str] = {
-    "a b\n0 1\n": "at least two actions, got 0 (a b)",
-    "id,only\nx,0.5\n": "at least two actions, got 1",
-    "0.5,0.25\n0,1\n": "names of the columns in the first line",
-    "\n\na,b\n0,good\n": "line 4, column 'b', got 'good'",
-    'id,a,b\n"x\ny",0,1\nz,0,good\n': "line 4, column 'b', got 'good'",
-    "a,b\n,\n,\n": "got 1 line;",
-    'a,b\n"0,1\n' + "0,1\n" * 60_000: "expected a text table",
-    gzip.compress(b"a,b\n0,1\n" * 99, mtime=0)[:-20]: "expected a text table",
-    b"\x1f\x8b and no more": "expected a text table",
-    "a,b\n0,1\nM\u00fcnchen,1\n".encode("latin-1"): "got 'M\u00fcnchen'",
-    b"a,b\n0,1\nM\x81nchen,1\n": "expected a text table in UTF-8",
-    "a,b\n0,1\n".encode("utf-16")[:-1]: "expected a text table in UTF-8",
-    b"PK\x03\x04\x14\x00\x06\x00\x08": "expected a text table",
-}
-
-
-@pytest.mark.parametrize("content", BAD_TEXTS)
-def test_bad_text_is_rejected(content: str | bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(TableError) as caught:
-        read_table(tmp_path / "t.csv")
-    assert BAD_TEXTS[content] in one_sentence(caught.value)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -308,48 +261,8 @@ def test_costs_from_second_table(tmp_path: Path) -> None:
             read_table(losses, costs=wrong)
 
 
-LOGGED = {
-    "an action a line": "action,probability,visit\nmail,0.5,1\ncall,0.5,0\nmail,0.5,0\n",
-    "with ids": "id,action,loss\n1,mail,0.5\n2,call,1\n3,mail,0\n",
-    "a model a line": "id,model,propensity,loss\n1,big,0.5,0\n2,small,0.5,1\n",
-    "one filled cell a row": "id,mail,call\n1,0.5,\n2,,1\n3,0,\n",
-}
-
-
-@pytest.mark.parametrize("what", LOGGED)
-def test_logged_table_is_rejected(what: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    (tmp_path / "t.csv").write_text(LOGGED[what])
-    with pytest.raises(TableError, match="got a logged table, with one action a row") as caught:
-        read_table(tmp_path / "t.csv")
-    one_sentence(caught.value)
-    with pytest.raises(TableError, match="got a logged table"):
-        read_table(pd.read_csv(tmp_path / "t.csv"))
-
-
-BAD_LONG = {
-    "row,action,loss\n1,a,0\n1,b,1\n1,a,0\n": "a second one in line 4",
-    "row,action,loss\n1,a,0\n1,b,1\n2,a,0\n": "row '2', action 'b', got none",
-    "row,action,loss\n1,a,0\n1,a,1\n2,a,0\n": "at least two actions",
-    "row,action,points\n1,a,0\n1,b,1\n": "name it with value=",
-    "row,action,loss\n1,a,0\n1,b,x\n": "line 3, column 'loss', got 'x'",
-    "row,action,loss,delay\n1,a,0,1\n1,b,0,2\n": "one delay for each row",
-    "a,b,delay\n0,1,1.5\n": "whole numbers of rounds",
-    "a,b,delay\n0,1,-1\n": "whole numbers of rounds",
-    "a,b,cost:a\n0,1,1\n": "called 'cost:b'",
-    "a,b,cost:a,cost:b\n0,1,1,dear\n": "got 'dear'",
-}
-
-
-@pytest.mark.parametrize("content", BAD_LONG)
-def test_bad_long_table_is_rejected(content: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    (tmp_path / "t.csv").write_text(content)
-    with pytest.raises(TableError) as caught:
-        read_table(tmp_path / "t.csv", kind=None if "points" in content else "losses")
-    assert BAD_LONG[content] in one_sentence(caught.value)
-
-
 @pytest.mark.full
-def test_too_long_line_is_rejected_early(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_too_long_line_is_rejected_early(tmp_path: Path, refused: Refused) -> None:
     path = tmp_path / "t.csv"
     with path.open("wb") as file:
         file.write(b"a,b\n" + b"9" * (_MAX_LINE_LENGTH + 10))
@@ -358,11 +271,9 @@ def test_too_long_line_is_rejected_early(tmp_path: Path, one_sentence: Callable[
         file.write(b"a,b\n" + b"9" * (8 * _MAX_LINE_LENGTH))
     for name in ("t.csv", "t.csv.gz"):
         tracemalloc.start()
-        with pytest.raises(TableError, match="got a longer one at line 2") as caught:
-            read_table(tmp_path / name)
+        assert "got a longer one at line 2" in refused(tmp_path / name)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        one_sentence(caught.value)
         assert peak < 8 * _MAX_LINE_LENGTH
 
 
@@ -377,35 +288,25 @@ def test_table_of_several_chunks(tmp_path: Path) -> None:
         read_table(tmp_path / "t.csv")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"kind": "points"},
-        {"missing": "skip"},
-        {"rescale": 5},
-        {"range": (1, 1)},
-        {"range": 5},
-        {"range": (0, 1), "rescale": True},
-    ],
-)
-def test_bad_options_are_rejected(wrong: dict[str, Any], one_sentence: Callable[[object], str]) -> None:
-    with pytest.raises(ParameterError) as caught:
-        read_table(LOSSES, **wrong)
-    one_sentence(caught.value)
+BAD_OPTIONS: list[dict[str, Any]] = [
+    {"kind": "points"}, {"missing": "skip"}, {"rescale": 5}, {"range": (1, 1)}, {"range": 5},
+    {"range": (0, 1), "rescale": True},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", BAD_OPTIONS)
+def test_bad_options_are_rejected(wrong: dict[str, Any], refused: Refused) -> None:
+    refused(LOSSES, **wrong)
 
 
 @pytest.mark.parametrize("wrong", [5, None, {"a": [1]}, Pool([[0.0]]), pd.DataFrame(), pd.DataFrame({"a": []})])
-def test_other_objects_are_rejected(wrong: Any, one_sentence: Callable[[object], str]) -> None:
-    with pytest.raises(TableError) as caught:
-        read_table(wrong)
-    one_sentence(caught.value)
+def test_other_objects_are_rejected(wrong: Any, refused: Refused) -> None:
+    refused(wrong)
 
 
-def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]) -> None:
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, refused: Refused) -> None:
     monkeypatch.setitem(__import__("sys").modules, "narwhals", None)
-    with pytest.raises(TableError, match=r"tombola\[tables\]") as caught:
-        read_table(wide())
-    one_sentence(caught.value)
+    assert "tombola[tables]" in refused(wide())
 
 
 def test_actions_of_array_by_number(tmp_path: Path) -> None:
@@ -423,15 +324,6 @@ def test_ignored_costs(costs: str, tmp_path: Path) -> None:
     assert read_table(tmp_path / "t.csv", ignore=["*cost*"]).pool.costs is None
 
 
-@pytest.mark.parametrize("column", ["id", "model"])
-def test_long_line_without_name_is_rejected(column: str, tmp_path: Path) -> None:
-    """Lines without an id made up a row of their own, or an action without a name."""
-    lines = ["x,a,0.5", "x,b,0.25", "none,a,0.5", "none,b,1", *([",a,0.5", ",b,1"] if column == "id" else ["x,,1"])]
-    (tmp_path / "t.csv").write_text("\n".join(["id,model,loss", *lines]))
-    with pytest.raises(TableError, match=rf"expected a name in line 6, column '{column}', got none"):
-        read_table(tmp_path / "t.csv")
-
-
 def test_float_ids_stay_distinct() -> None:
     """With six digits, which was all they kept, 1000001 and 1000002 were one."""
     frame = pd.DataFrame({"id": [1000001.0, 1000001.0, 1000002.0, 1000002.0], "model": ["a", "b"] * 2})
@@ -445,12 +337,6 @@ def test_numeric_names_are_short() -> None:
     assert read_table(long).pool.actions == ("0.1", "2.5")
     wide = pd.DataFrame({"id": [0.1, 0.3, 1e15], "a": [0.0, 1.0, 0.5], "b": [1.0, 0.0, 0.5]})
     assert read_table(wide).pool.ids == ("0.1", "0.3", "1000000000000000")
-
-
-def test_flattened_json_names_must_be_unique(tmp_path: Path) -> None:
-    (tmp_path / "t.json").write_text('[{"a:b": 0.1, "a": {"b": 0.9, "c": 0.2}}]')
-    with pytest.raises(TableError, match="a:b twice in one object"):
-        read_table(tmp_path / "t.json")
 
 
 @pytest.mark.parametrize("first", ["0.5;1.234", "NA;1.234"])
@@ -490,11 +376,6 @@ def test_cost_detection_is_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert calls <= 6 * k
 
 
-def test_stratum_is_not_action(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("id,stratum,a,b\nx,1,0,1\ny,0,1,0\n")
-    assert read_table(tmp_path / "t.csv").pool.actions == ("a", "b")
-
-
 def test_ignored_columns_of_long_table(tmp_path: Path) -> None:
     """It was read all the same, and a column that is not there was left out, too."""
     (tmp_path / "t.csv").write_text("id,model,loss,cost,delay\nx,a,1,1,0\nx,b,0,2,0\ny,a,1,3,5\ny,b,1,4,5\n")
@@ -503,11 +384,6 @@ def test_ignored_columns_of_long_table(tmp_path: Path) -> None:
     assert "ignored: cost, delay (as requested)" in table.notes
     with pytest.raises(TableError, match="expected a column called 'b' as ignore states"):
         read_table(tmp_path / "t.csv", ignore=["b"])
-
-
-def test_ignored_action_column_makes_wide_table(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("id,action,a,b\nx,call,0,1\ny,skip,1,1\n")
-    assert read_table(tmp_path / "t.csv", ignore=["action"]).pool.actions == ("a", "b")
 
 
 def test_options_of_archive(tmp_path: Path) -> None:
@@ -526,12 +402,6 @@ def test_column_options_of_array_are_rejected(said: str) -> None:
     words: dict[str, Any] = {said: ["1"] if said in ("ignore", "costs") else "1"}
     with pytest.raises(TableError, match=f"an array has no column names, got {said}"):
         read_table([[0.0, 1.0]], **words)
-
-
-def test_value_column_of_wide_table_is_rejected(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("id,a,b\nx,0,1\ny,1,1\n")
-    with pytest.raises(TableError, match="expected a long table as value states"):
-        read_table(tmp_path / "t.csv", value="a")
 
 
 def test_json_of_pandas(tmp_path: Path) -> None:
@@ -556,15 +426,6 @@ def test_ragged_or_duplicate_columns_are_rejected() -> None:
         read_table(pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]))
 
 
-@pytest.mark.filterwarnings("error")
-def test_costs_all_missing_are_rejected(tmp_path: Path) -> None:
-    """No largest one can stand in for them."""
-    (tmp_path / "t.csv").write_text("id,a,b,cost:a,cost:b\nx,0.5,0.25,,\ny,0.5,1,,\n")
-    with pytest.raises(TableError, match="expected the costs of some row, got none; leave out their columns"):
-        read_table(tmp_path / "t.csv", missing="worst")
-
-
-@pytest.mark.filterwarnings("error")
 def test_overflowing_range_is_rejected() -> None:
     with pytest.raises(TableError, match="must be nearer to each other to be rescaled, got numbers from -1e"):
         read_table([[1e308, -1e308], [0.0, 1.0]], rescale=True)
@@ -581,11 +442,3 @@ def test_costs_prefer_exact_name(names: tuple[str, str], tmp_path: Path) -> None
         pool = read_table(tmp_path / "t.csv").pool
         assert pool.costs is not None
         assert pool.costs[:, :, 0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
-
-
-def test_shared_cost_column_is_rejected(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("id,A,a,cost:A\nx,0.5,0.25,1\ny,0.5,1,3\n")
-    with pytest.raises(TableError, match="for each of A, a, got 'cost:A' for all of them"):
-        read_table(tmp_path / "t.csv")
-    (tmp_path / "t.csv").write_text("id,A,a,cost_A\nx,0.5,0.25,1\ny,0.5,1,3\n")
-    assert read_table(tmp_path / "t.csv").pool.costs is None

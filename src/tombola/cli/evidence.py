@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tombola._types import Floats
     from tombola.confidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
     from tombola.readers.units import Units
-    from tombola.report.evidence_page import Figure, TextTable
+    from tombola.report.evidence_page import CaptionedChart, TextTable
 
 # Exit codes: a statement is refuted; it is undecided, so that more rows are needed.
 _EXIT_REFUTED, _EXIT_UNDECIDED = 1, 3
@@ -155,7 +155,7 @@ class _PastRows:
     """
 
     def __init__(self, path: Path, source: RowSource, rows: int | None) -> None:
-        from tombola.readers.history import read_history
+        from tombola.readers.cells import read_history
         from tombola.readers.names import is_id_name
 
         ids, self.table = read_history(path)
@@ -417,7 +417,7 @@ def _show_notes(source: RowSource) -> None:
 
 
 def _write_page(out: Path, title: str, lead: str, verdict: str, tone: str, facts: "Sequence[tuple[str, str]]",
-                tables: "Sequence[TextTable]", figures: "Sequence[Figure]") -> None:  # fmt: skip
+                tables: "Sequence[TextTable]", figures: "Sequence[CaptionedChart]") -> None:  # fmt: skip
     from tombola._files import write_atomic
     from tombola.report.evidence_page import EvidencePage, render_evidence
 
@@ -472,7 +472,7 @@ def _write_certificate(
     import numpy as np
 
     from tombola.report.chart import Band, Chart, Line
-    from tombola.report.evidence_page import Figure, TextTable
+    from tombola.report.evidence_page import CaptionedChart, TextTable
 
     x, y = (np.array(column, np.float64) for column in zip(*path, strict=True))
     ends, within = np.array([x[0], x[-1]]), facts["requested_within"]
@@ -504,7 +504,7 @@ def _write_certificate(
         out, f"Best column of {Path(facts['table']).name}",
         "Rows were read in random order, until the best column was known.",
         _certificate_sentence(facts), "good" if facts["outcome"] == "proved" else "fair",
-        cards, [table], [Figure("Distance from the best, at most", caption, chart)],
+        cards, [table], [CaptionedChart("Distance from the best, at most", caption, chart)],
     )  # fmt: skip
 
 
@@ -594,7 +594,7 @@ def _write_order(out: Path, sentence: str, facts: dict[str, Any], path: list[tup
 
     from tombola.confidence.order_test import MARTINGALE_SHARE
     from tombola.report.chart import Band, Chart, Line
-    from tombola.report.evidence_page import Figure
+    from tombola.report.evidence_page import CaptionedChart
 
     x = np.array([row for row, _ in path], np.float64)
     evidence = np.minimum(np.array([found for _, found in path]), 300.0)
@@ -623,7 +623,7 @@ def _write_order(out: Path, sentence: str, facts: dict[str, Any], path: list[tup
     )
     tone = "good" if facts["random"] else "bad"
     _write_page(out, f"Order of {name}", lead, sentence, tone, cards, [],
-                [Figure("Evidence against random order", caption, chart)])  # fmt: skip
+                [CaptionedChart("Evidence against random order", caption, chart)])  # fmt: skip
 
 
 # audit
@@ -693,12 +693,12 @@ def _result_cells(result: "AuditResult", forecast: str = "") -> tuple[str, ...]:
     return result.statement, result.outcome, f"{result.rows:,}{forecast}", error, mean
 
 
-def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: float) -> "Figure":
+def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: float) -> "CaptionedChart":
     """Return the chart of a running mean around the decisive row."""
     import numpy as np
 
     from tombola.report.chart import Band, Chart, Line
-    from tombola.report.evidence_page import Figure
+    from tombola.report.evidence_page import CaptionedChart
 
     near = [point for point in running.points if result.rows / 20 <= point.rows <= 2 * result.rows]
     drawn = np.unique(np.linspace(0, len(near) - 1, _MAX_POINTS).round().astype(int))
@@ -715,7 +715,7 @@ def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: f
         f"list at all times simultaneously with probability {1 - level:.3g}; dashed: the threshold. An outcome is "
         "one-sided, so it may come a little before the band leaves the line."
     )
-    return Figure(text, caption, chart)
+    return CaptionedChart(text, caption, chart)
 
 
 def _write_audit(

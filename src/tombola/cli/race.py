@@ -154,7 +154,7 @@ def _note_instead_of_blanks(error: Exception, table: str, table_options: "TableO
     except TableError:
         # The table cannot be read at all, which the first error explains.
         return
-    if summary.parsed.kind is None or not summary.n_missing or summary.has_timeouts:
+    if summary.parsed.kind is None or not summary.n_missing or summary.parsed.has_timeouts:
         return
     source = f"{table}::{given['sheet']}" if given.get("sheet") else table
     races = [command for _, command in summary.race_steps(source, table_options.get("range"))]
@@ -587,7 +587,7 @@ def _side_information(
 
 def _history(path: Path | None, rows: "Sequence[str]", column: str = "") -> Any:
     """Return the numbers of --history, one line per row; None without it."""
-    from tombola.readers.history import read_history
+    from tombola.readers.cells import read_history
 
     return None if path is None else read_history(path, rows, column or None)[1]
 

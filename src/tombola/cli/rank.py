@@ -63,12 +63,12 @@ def rank(
     level; the Pareto front has the candidates that may be best in some trade-off.
     """
     from tombola._files import write_atomic
-    from tombola.parallel.progress import with_sign_of_life
+    from tombola.parallel.progress import with_status_label
     from tombola.ranking import rank as rank_candidates
     from tombola.ranking.page import ranking_page
 
     def rank_table(*arguments: Any, **options: Any) -> Any:
-        return with_sign_of_life(lambda: rank_candidates(*arguments, **options), "rank")
+        return with_status_label(lambda: rank_candidates(*arguments, **options), "rank")
 
     check_level(level)
     files = _metric_files(tables)

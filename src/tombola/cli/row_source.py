@@ -14,7 +14,7 @@ from tombola.errors import OrderError, ParameterError, TableError
 
 if TYPE_CHECKING:
     from tombola._types import Floats
-    from tombola.readers.cells import CellStream
+    from tombola.readers.cells import CellTable
 
 # Probability, at most, that rows in random order are rejected. Small, because a false alarm ends the command.
 _FALSE_ALARM = 0.001
@@ -258,16 +258,16 @@ def _shuffled(rows: Rows, seed: int) -> Rows:
     return [rows[index] for index in np.random.default_rng(seed).permutation(len(rows))]
 
 
-def _open_stream(source: str, wait: Callable[[float], None], *, is_standard_input: bool) -> "CellStream":
+def _open_stream(source: str, wait: Callable[[float], None], *, is_standard_input: bool) -> "CellTable":
     """Open standard input, or a growing file, as delimited text in UTF-8."""
-    from tombola.readers.cells import CellStream
+    from tombola.readers.cells import CellTable
 
     texts = _lines(_standard_input(), source, wait, follow=False) if is_standard_input else _file(source, wait)
     lines = enumerate(texts, start=1)
     number, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
     delimiter = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
     names = _cells(source, number, first, delimiter)
-    return CellStream(source, names, _rows(source, lines, delimiter, len(names)), delimiter)
+    return CellTable(source, names, _rows(source, lines, delimiter, len(names)), delimiter)
 
 
 def _rows(

@@ -35,7 +35,7 @@ _MAX_FAILURES = 3  # in a row, without a result in between
 def connect(address: str) -> Iterator[Client]:
     """Run joblib work inside this block on a Dask cluster; yield its client.
 
-    ParameterError if there is no scheduler, or no worker.
+    Raises ParameterError if there is no scheduler at the address, or it has no worker.
 
     address: of the scheduler, such as "tcp://127.0.0.1:8786".
     """
@@ -69,6 +69,8 @@ def _client(address: str) -> Client:
 
 def cluster_map(client: Client, work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]]) -> Generator[_Result]:
     """Yield work(*piece) in order, computed by the workers of a Dask cluster.
+
+    Raises ParameterError if the same piece fails three times because its workers die.
 
     client: of the cluster, from `connect`.
     work: any function that cloudpickle can serialise.
@@ -121,10 +123,7 @@ class _SharedWork:
 
 
 def _check_environment(expected: dict[str, str]) -> None:
-    """Raise if the versions here differ: they may compute other numbers.
-
-    expected: package -> version.
-    """
+    """Raise if the versions of packages here differ: they may compute other numbers."""
     here = environment()
     other = [
         f"{name} {here.get(name)} instead of {version}"

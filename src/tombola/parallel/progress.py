@@ -25,9 +25,7 @@ _NOTEBOOK_INTERVAL = 0.2
 
 
 def in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook.
-
-    IPython is not imported for it.
+    """Return whether this process is the kernel of a notebook; does not import IPython.
 
     >>> in_notebook()
     False
@@ -39,7 +37,7 @@ def in_notebook() -> bool:
 
 
 class NotebookLine:
-    """A line of text below the cell, updated in place, and removed at the end."""
+    """A line of text below the cell of a notebook, updated in place, removed at the end."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -72,6 +70,8 @@ def is_interactive() -> bool:
 def with_progress(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
     """Yield the results, with a progress bar on a terminal or in a notebook.
 
+    The bar appears after 0.8 seconds; without terminal and notebook there is none.
+
     total: number of results.
     label: text beside the bar.
     """
@@ -87,10 +87,10 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
             yield result
 
 
-def with_sign_of_life(compute: Callable[[], _Result], label: str) -> _Result:
+def with_status_label(compute: Callable[[], _Result], label: str) -> _Result:
     """Return `compute()`; if it takes a second, show `label` on a terminal or notebook.
 
-    >>> with_sign_of_life(lambda: 2, "add")
+    >>> with_status_label(lambda: 2, "add")
     2
     """
     (result,) = with_progress((compute() for _ in range(1)), 1, label)
@@ -124,9 +124,6 @@ def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
 
     Until the first piece is done, the bar reads "compiling (once on this machine)": the first piece of a learner
     compiles it, and nothing else takes long before the first result.
-
-    label: beside the bar.
-    total: number of pieces.
     """
     bar = _bar()
     task = bar.add_task(f"{label}: compiling (once on this machine)", total=total)

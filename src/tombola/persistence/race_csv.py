@@ -58,7 +58,7 @@ def read_answers(
             f"{', '.join(header[:20])}; write a header such as ticket,loss,cost."
         )
     answers = []
-    for line, cells in zip(table.lines, table.rows, strict=True):
+    for line, cells in table.rows:
         values = {name: cells[position] for name, position in columns.items()}
         loss, failed = _loss(path, line, values, units), _failed(path, line, values.get("failed", ""))
         if loss is None and not failed:
@@ -115,7 +115,7 @@ def read_known(
         )
     index, seen = {name: number for number, name in enumerate(rows)}, set()
     known = np.full((len(rows), len(candidates)), math.nan)
-    for line, cells in zip(table.lines, table.rows, strict=True):
+    for line, cells in table.rows:
         row = cells[place]
         if row not in index or row in seen:
             problem = "a second time" if row in seen else "which is not in the list"

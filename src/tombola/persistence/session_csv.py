@@ -97,7 +97,7 @@ def read_outcomes(
         if header.count(name) == 1 and name not in (actions or ())
     }
     outcomes = []
-    for line, row in zip(table.lines, table.rows, strict=True):
+    for line, row in table.rows:
         cells = [row[place] for place in places]
         if not any(cells):
             continue
@@ -349,7 +349,7 @@ def _outcome_place(table: CellTable, header: list[str], outcome: str, own_column
         return _column(table, header, (outcome if outcome in header else outcome.lower(),), "--outcome NAME")
     own = {name.lower() for name in own_columns} - {"outcome"}
     found = [place for place, name in enumerate(header) if name.lower() in _OUTCOME_COLUMNS and name.lower() not in own]
-    filled = [place for place in found if any(row[place] for row in table.rows)]
+    filled = [place for place in found if any(row[place] for _, row in table.rows)]
     if len(filled or found) != 1:
         raise TableError(
             f"{table.source}: expected one column with outcomes, called outcome, loss or score, got the columns "

@@ -30,7 +30,7 @@ from tombola.racing.events import Event, EventSink
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options
 
 # Keys in the metadata of a sample.
-CANDIDATE_KEY, TICKET_KEY = "tombola_candidate", "tombola_ticket"
+_CANDIDATE_KEY, _TICKET_KEY = "tombola_candidate", "tombola_ticket"
 
 
 class EarlyStoppingRace:
@@ -141,7 +141,7 @@ class EarlyStoppingRace:
 
     def _sample(self, ticket: int, rows: Sequence[Sample]) -> Sample:
         call = self.race.call(ticket)
-        metadata = {**(rows[call.row_index].metadata or {}), CANDIDATE_KEY: call.candidate, TICKET_KEY: ticket}
+        metadata = {**(rows[call.row_index].metadata or {}), _CANDIDATE_KEY: call.candidate, _TICKET_KEY: ticket}
         name = f"{ticket}: {call.candidate} on {call.row}"
         return rows[call.row_index].model_copy(update={"id": name, "metadata": metadata})
 
@@ -164,7 +164,7 @@ def candidate_of(state: TaskState) -> str:
 
     state: state of the sample, as inspect_ai passes it to a solver.
     """
-    return str(state.metadata[CANDIDATE_KEY])
+    return str(state.metadata[_CANDIDATE_KEY])
 
 
 @solver

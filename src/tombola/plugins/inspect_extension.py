@@ -18,7 +18,8 @@ from inspect_ai.hooks import Hooks, RunEnd, hooks
 
 # Environment variable that switches the extension on: 1, or the name of the score to use.
 _VARIABLE = "TOMBOLA_RANKS"
-OFF, ON = ("", "0"), "1"
+# Values of the variable: switched off; on, for tasks with one score.
+_OFF, _ON = ("", "0"), "1"
 
 
 @hooks(name="ranks", description=f"Print the ranks that each model may have, if {_VARIABLE} is 1 or names a score.")
@@ -30,26 +31,20 @@ class RanksOfRun(Hooks):
 
     def enabled(self) -> bool:
         """Return whether the environment variable TOMBOLA_RANKS is set, and not 0."""
-        return os.environ.get(_VARIABLE, "") not in OFF
+        return os.environ.get(_VARIABLE, "") not in _OFF
 
     async def on_run_end(self, data: RunEnd) -> None:
         """Print the rank sets of each task of the run that several models have finished.
 
         data: event of inspect_ai, with the logs of the run.
         """
-        for text in _ranks_of_logs(data.logs, os.environ.get(_VARIABLE, ON)):
+        for text in _ranks_of_logs(data.logs, os.environ.get(_VARIABLE, _ON)):
             sys.stdout.write(f"\n{text}\n")
         sys.stdout.flush()
 
 
-def _ranks_of_logs(logs: Any, metric: str = ON) -> list[str]:
-    """Return the ranking of the models as text, one for each task with several models.
-
-    Logs that cannot be ranked give a text with the reason, not an error.
-
-    logs: `EvalLog` objects of inspect_ai; unfinished ones are left out.
-    metric: the score to use; "1" if each task has only one.
-    """
+def _ranks_of_logs(logs: Any, metric: str = _ON) -> list[str]:
+    """Return the ranking of the models of each task as text, or the reason for none."""
     from tombola.errors import TombolaError
     from tombola.plugins.logs import answers_of_log, pool_of
     from tombola.ranking import rank
@@ -60,7 +55,7 @@ def _ranks_of_logs(logs: Any, metric: str = ON) -> list[str]:
         if len({str(log.eval.model) for log in finished}) < 2:
             continue
         try:
-            answers = [one for log in finished for one in answers_of_log(log, None if metric == ON else metric)]
+            answers = [one for log in finished for one in answers_of_log(log, None if metric == _ON else metric)]
             found.append(f"Ranks in {task}\n{rank(pool_of(answers, task))}")
         except TombolaError as error:
             # The run itself succeeded: its end must not fail because its logs cannot be ranked.

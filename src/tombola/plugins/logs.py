@@ -38,7 +38,7 @@ def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     Logs are those of inspect_ai, lm-eval or promptfoo, or a CSV file with a line per answer. Raises TableError if a
     file is malformed, or a candidate lacks a row.
 
-    paths: of the files; their formats may differ.
+    paths: of the log files; their formats may differ.
     metric: name of the score to use; None if there is only one.
     """
     answers = [answer for path in paths for answer in _reader(path)(path, metric)]

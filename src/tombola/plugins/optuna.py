@@ -17,12 +17,12 @@ guarantee holds for candidates fixed beforehand, as by a grid or by enqueue_tria
 rows makes candidates depend on the order; then the pruner has no guarantee.
 """
 
+import numpy as np
 from optuna.pruners import BasePruner
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from tombola import _validate
-from tombola._types import Floats
 from tombola.errors import FeedbackError, ParameterError
 from tombola.order import draw_order
 from tombola.racing.rules.best import Best
@@ -32,8 +32,8 @@ from tombola.rng import RngStreams
 class RacePruner(BasePruner):
     """Prune trials of an Optuna study; the best is pruned with probability <= `level`.
 
-    Pass it to create_study as pruner. Reported values must be in [0, 1]; `order` has the row numbers, from 0, in the
-    order to evaluate.
+    Pass it to create_study as pruner. Reported values must be in [0, 1]. The attribute `order` has the row numbers,
+    from 0, in the order to evaluate.
 
     rows: number of rows that every trial evaluates.
     trials: largest number of trials; more raise ParameterError.
@@ -83,14 +83,8 @@ class RacePruner(BasePruner):
             both.reverse()
         for row in range(rule.rows_seen, min(map(len, both))):
             if not rule.done:
-                rule.update(_row(both[0][row], both[1][row]))
+                rule.update(np.array([both[0][row], both[1][row]]))
         return bool(rule.state.active[key.index(mine)] == 0.0)
-
-
-def _row(first: float, second: float) -> Floats:
-    import numpy as np
-
-    return np.array([first, second])
 
 
 def _losses(trial: FrozenTrial, direction: StudyDirection) -> list[float]:

@@ -1,15 +1,19 @@
-"""Tables as cells of text: work lists and tables of outcomes.
+"""Tables as cells of text: work lists, tables of outcomes, and history.
 
 Every format that `read_table` reads is accepted.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from tombola._formatting import join_names
+from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import Columns, check_unique_names
+from tombola.readers.columns import Columns, check_unique_names, parse_number
 from tombola.readers.formats import read_file, suffix_of
 from tombola.readers.formats.delimited import text_encoding, text_lines, text_table
 from tombola.readers.names import IDS, has_id_word, is_id_name
@@ -22,44 +26,28 @@ _ID_HEADERS = ("id", "ids", "row")
 
 
 class CellTable(NamedTuple):
-    """A table as text: names of the columns, cells, and the line of each row.
+    """A table as text: names of the columns, and the cells of each row.
 
-    source: name in messages.
-    rows: a tuple of cells for each row, as wide as `names`.
-    lines: line numbers in the file, from 1.
+    source: name of the table in messages.
+    rows: line number in the file, from 1, and cells of each row, as many as `names`. A list from `read_cells`; from
+        `open_cells` an iterator, which can be read once.
     delimiter: separates the columns of a text table.
     notes: remarks for the user.
     """
 
     source: str
     names: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-    lines: list[int]
-    delimiter: str = ","
-    notes: tuple[str, ...] = ()
-
-
-class CellStream(NamedTuple):
-    """A table as text whose rows are read one by one.
-
-    source, names: name of the table in messages, and names of its columns.
-    rows: line number, from 1, and cells of each row, as many as `names`; can be read once.
-    delimiter: separates the columns of a text table.
-    notes: remarks for the user.
-    """
-
-    source: str
-    names: tuple[str, ...]
-    rows: Iterator[tuple[int, tuple[str, ...]]]
+    rows: Iterable[tuple[int, tuple[str, ...]]]
     delimiter: str = ","
     notes: tuple[str, ...] = ()
 
 
 class RowList(NamedTuple):
-    """A work list: the rows to play, with distinct ids, and its own columns.
+    """A work list: the rows to play, with distinct ids, and the cells of its table.
 
     id_column, ids: name of the column with the ids, and the id of each row.
-    columns: names of all columns, that of the ids included; `cells` has a tuple for each row.
+    columns: names of all columns, that of the ids included.
+    cells: the cells of each row, as many as `columns`.
     delimiter: separates the columns of a text table.
     notes: remarks for the user.
 
@@ -88,10 +76,10 @@ class RowList(NamedTuple):
         return tuple(row[place] or "(none)" for row in self.cells)
 
 
-def open_cells(path: Path, sheet: str | None = None) -> CellStream:
-    """Open a table as text; blank lines are left out, and text is read lazily.
+def open_cells(path: Path, sheet: str | None = None) -> CellTable:
+    """Open a table as text; rows are read one by one, without blank lines.
 
-    Raises TableError if the file is empty or no table with named columns; also while rows are read.
+    Raises TableError if the file is empty or has no named columns; also while rows are read.
 
     path: a table in any format that `read_table` reads, also FILE::SHEET.
     sheet: of an Excel file; None if it has only one.
@@ -103,19 +91,19 @@ def open_cells(path: Path, sheet: str | None = None) -> CellStream:
     if not table.header:
         raise TableError(f"{path}: expected a header and rows, got an empty file; add them.")
     rows = ((line, tuple(cell.strip() for cell in row)) for line, row in table.rows if any(map(str.strip, row)))
-    return CellStream(str(path), tuple(table.header), rows, table.delimiter, tuple(table.notes))
+    return CellTable(str(path), tuple(table.header), rows, table.delimiter, tuple(table.notes))
 
 
 def read_cells(path: Path, sheet: str | None = None) -> CellTable:
-    """Read a whole table as text, without blank lines; TableError if there is none.
+    """Read a whole table as text, without blank lines.
+
+    Raises TableError if the file is empty, malformed or has no named columns.
 
     path: a table in any format that `read_table` reads, also FILE::SHEET.
     sheet: of an Excel file; None if it has only one.
     """
-    stream = open_cells(path, sheet)
-    found = list(stream.rows)
-    lines, rows = [line for line, _ in found], [row for _, row in found]
-    return CellTable(stream.source, stream.names, rows, lines, stream.delimiter, stream.notes)
+    table = open_cells(path, sheet)
+    return table._replace(rows=list(table.rows))
 
 
 def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
@@ -132,15 +120,47 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
     table = read_cells(path, sheet)
     check_unique_names(table.source, table.names)
     place = id_place(table, id_column)
-    blank = next((line for line, row in zip(table.lines, table.rows, strict=True) if not row[place]), None)
-    if not table.rows or blank is not None:
+    rows = tuple(row for _, row in table.rows)
+    blank = next((line for line, row in table.rows if not row[place]), None)
+    if not rows or blank is not None:
         where = "no rows" if blank is None else f"an empty cell in line {blank}"
         raise TableError(
             f"{table.source}: expected an id in every row of column {table.names[place]!r}, got {where}; fill it in."
         )
     _check_distinct(table, place)
-    ids = tuple(row[place] for row in table.rows)
-    return RowList(table.names[place], ids, table.names, tuple(table.rows), table.delimiter, table.notes)
+    ids = tuple(row[place] for row in rows)
+    return RowList(table.names[place], ids, table.names, rows, table.delimiter, table.notes)
+
+
+def read_history(path: Path, rows: Sequence[str] | None = None, column: str | None = None) -> tuple[list[str], Floats]:
+    """Read a history: ids, and numbers known of each row before the order is drawn.
+
+    Returns the ids and the numbers, shape (rows, h). The table has a column of ids and h >= 1 columns of numbers, such
+    as the losses of candidates that do not take part. Raises TableError if a number or a row is missing.
+
+    rows: ids that must all occur; the numbers are in their order. None for all rows, in the order of the file.
+    column: name of the column of ids; None for the one with a usual name, such as id.
+    """
+    table = open_cells(path)
+    places = [place for place, name in enumerate(table.names) if (name == column if column else is_id_name(name))]
+    if len(places) != 1 or len(table.names) < 2:
+        raise TableError(
+            f"{path}: expected one column of row ids and columns of numbers, got {', '.join(table.names[:20])}; "
+            "write a header such as id,a,b."
+        )
+    found: dict[str, list[float]] = {}
+    for line, cells in table.rows:
+        name = cells[places[0]]
+        if name in found:
+            raise TableError(f"{path}: expected each row once, got {name!r} a second time in line {line}; drop it.")
+        found[name] = [_number(path, line, cell) for place, cell in enumerate(cells) if place != places[0]]
+    ids = list(found) if rows is None else list(rows)
+    missing = [name for name in ids if name not in found]
+    if missing or not ids:
+        raise TableError(
+            f"{path}: expected every row of the list, got no {missing[0] if missing else 'row'!r}; add it."
+        )
+    return ids, np.array([found[name] for name in ids], float)
 
 
 def _read_lines(path: Path, id_column: str | None) -> RowList:
@@ -160,8 +180,8 @@ def id_place(table: CellTable, id_column: str | None) -> int:
 
     Raises TableError unless exactly one column fits.
 
-    table: with a header.
-    id_column: its name, in any case; None for the only column with a usual name for ids.
+    table: from `read_cells`.
+    id_column: name of the column, in any case; None for the only one with a usual name for ids.
     """
     lower = [name.lower() for name in table.names]
     if id_column is not None:
@@ -173,7 +193,8 @@ def id_place(table: CellTable, id_column: str | None) -> int:
         found = found or [place for place, name in enumerate(lower) if has_id_word(name)]
         found = found or [place for place, name in enumerate(lower) if name and is_id_name(name)]
         if len(found) > 1:  # the only one that identifies every row
-            found = [at for at in found if len({row[at] for row in table.rows} - {""}) == len(table.rows)] or found
+            rows = [row for _, row in table.rows]
+            found = [at for at in found if len({row[at] for row in rows} - {""}) == len(rows)] or found
     if len(found) != 1:
         expected = f"a column called {id_column}" if id_column is not None else "one column with the ids"
         example = next((table.names[place] for place in found), table.names[0])
@@ -186,7 +207,7 @@ def id_place(table: CellTable, id_column: str | None) -> int:
 
 def _check_distinct(table: CellTable, place: int) -> None:
     seen: dict[str, int] = {}
-    for line, row in zip(table.lines, table.rows, strict=True):
+    for line, row in table.rows:
         if row[place] in seen:
             raise TableError(
                 f"{table.source}: ids must be different, got {row[place]!r} in lines {seen[row[place]]} and {line}; "
@@ -195,11 +216,18 @@ def _check_distinct(table: CellTable, place: int) -> None:
         seen[row[place]] = line
 
 
-def _from_columns(path: Path, sheet: str | None) -> CellStream:
+def _from_columns(path: Path, sheet: str | None) -> CellTable:
     read = read_file(str(path), ReadOptions(sheet=sheet))
     if not isinstance(read, Columns):
         raise TableError(f"{path}: expected a list with named columns, got an array; save the list as CSV or Excel.")
     texts: list[Sequence[str]] = [column.labels for column in read.columns]
     lines = range(2, read.rows + 2) if read.lines is None else read.lines.tolist()
     rows = zip(lines, map(tuple, zip(*texts, strict=True)), strict=True)
-    return CellStream(read.source, tuple(column.name for column in read.columns), rows, notes=read.notes)
+    return CellTable(read.source, tuple(column.name for column in read.columns), rows, notes=read.notes)
+
+
+def _number(path: Path, line: int, text: str) -> float:
+    number = parse_number(text)
+    if math.isnan(number):
+        raise TableError(f"{path}: expected a number in every cell, got {text!r} in line {line}; write one.")
+    return number

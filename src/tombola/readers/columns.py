@@ -25,16 +25,26 @@ _TIMEOUTS = frozenset({"timeout", "time out", "timed out", "time-out", "t/o", "t
 _BEYOND_LIMIT = re.compile(r">=?\s*\d+(?:[.,]\d+)?\s*s?")
 # Words that count as numbers, in lower case -> number; Excel and pandas write booleans as words.
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-# Notations of a number, as values of `Column.notations`.
-PLAIN, PERCENT, WORD, COMMA, TIMEOUT = "plain", "percent", "word", "decimal comma", "timeout"
-# Start of the note on timeouts in a table; `TableSummary.has_timeouts` recognises the note by it.
+# Notations of a cell, the keys of `Column.notations`; their texts begin the notes on a table.
+# A number with a decimal point, true or false.
+PLAIN = "plain"
+# A number with a per cent sign: 12.5% is 0.125.
+PERCENT = "percent"
+# Yes or no, which count as 1 and 0.
+_WORD = "word"
+# A number with a decimal comma, such as 0,5.
+_DECIMAL_COMMA = "decimal comma"
+# A run that did not end in time, such as TO or >60; it counts as missing.
+_TIMEOUT = "timeout"
+# A comma before three digits: 1,234 is 1.234, or 1234 if the comma separates thousands.
+AMBIGUOUS_COMMA = "comma"
+# A point before three digits: 1.234 is 1234 where commas are decimal.
+AMBIGUOUS_POINT = "point"
+# Start of the note on timeouts in a table; `ParsedTable.has_timeouts` recognises the note by it.
 TIMEOUT_NOTE = "timeouts such as"
-# Notations that need the decimal mark to be known. The comma of 1,234 is decimal or separates thousands; so does the
-# point of 1.234 where a comma is decimal.
-AMBIGUOUS_COMMA, AMBIGUOUS_POINT = "comma", "point"
 _AMBIGUOUS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _AMBIGUOUS_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
-_COMMA = re.compile(r"[+-]?\d*,\d+")
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+")
 # Bytes per cell that rows of Python objects take at least.
 _CELL_SIZE = 64
 
@@ -50,16 +60,17 @@ class Column(NamedTuple):
     """A column: its name, its numbers (NaN if missing or invalid), and texts if kept.
 
     texts: the cell of each row; None if they were not kept, to save memory.
-    first_invalid, first_missing: first cell that is no number, and first missing one; None if there is none.
-    notations: ways to write numbers in this column, such as per cent -> the first cell with it.
+    first_invalid: the first cell that is neither a number nor missing; None if there is none.
+    first_missing: the first missing cell; None if there is none.
+    notations: each way in which numbers are written, such as "percent" -> the first cell written so.
     """
 
     name: str
     numbers: Floats
     texts: Sequence[str] | None = None
-    first_invalid: CellRef | None = None  # neither a number nor missing
+    first_invalid: CellRef | None = None
     first_missing: CellRef | None = None
-    notations: Mapping[str, CellRef] = MappingProxyType({})  # the first cell in each notation
+    notations: Mapping[str, CellRef] = MappingProxyType({})
 
     @property
     def n_numbers(self) -> int:
@@ -97,16 +108,16 @@ class Columns:
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
+        """The number of rows of the table."""
         return len(self.columns[0].numbers)
 
     @cached_property
     def by_name(self) -> dict[str, Column]:
-        """The columns by name."""
+        """The columns, keyed by their names."""
         return {column.name: column for column in self.columns}
 
     def place(self, row: int) -> str:
-        """Return the place of a row for messages: its line in the file, or its number."""
+        """Return "line 5" for a row, its line in the file, or "row 3" without lines."""
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def find(self, name: str, option: str) -> Column:
@@ -158,7 +169,7 @@ class Columns:
         """Whether commas are decimal: by option, or because a cell proves it."""
         if self.decimal is not None:
             return self.decimal == ","
-        return any(COMMA in column.notations for column in self.columns)
+        return any(_DECIMAL_COMMA in column.notations for column in self.columns)
 
     def _ambiguous_mark(self, column: Column, notation: str) -> TableError:
         cell = column.notations[notation]
@@ -198,15 +209,15 @@ def parse_cell(cell: Any) -> _ParsedCell:
     if text in MISSING:
         return _ParsedCell(math.nan)
     if text in _TIMEOUTS or cell.strip() == "TO" or _BEYOND_LIMIT.fullmatch(text):
-        return _ParsedCell(math.nan, TIMEOUT)
+        return _ParsedCell(math.nan, _TIMEOUT)
     if text in BOOLEANS:
-        return _ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else WORD)
+        return _ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else _WORD)
     if text.endswith("%"):
         share = parse_cell(text[:-1])
         return _ParsedCell(None if share.number is None else share.number / 100, PERCENT)
-    if _COMMA.fullmatch(text):
+    if _COMMA_NUMBER.fullmatch(text):
         ambiguous = _AMBIGUOUS_COMMA.fullmatch(text)
-        return _ParsedCell(float(text.replace(",", ".")), AMBIGUOUS_COMMA if ambiguous else COMMA)
+        return _ParsedCell(float(text.replace(",", ".")), AMBIGUOUS_COMMA if ambiguous else _DECIMAL_COMMA)
     # float() accepts 1_000, which no table means.
     number = None if "_" in text else _to_float(text)
     return _ParsedCell(number, AMBIGUOUS_POINT if has_ambiguous_point(text) else PLAIN)
@@ -222,25 +233,26 @@ def parse_number(cell: Any) -> float:
         number = float(cell)
     except (TypeError, ValueError):
         found = parse_cell(cell)
-        number = math.nan if found.number is None or found.notation != COMMA else found.number
+        number = math.nan if found.number is None or found.notation != _DECIMAL_COMMA else found.number
     return number if math.isfinite(number) else math.nan
 
 
 def has_ambiguous_point(text: str) -> bool:
     """Return whether the point in a number may separate thousands, as in "1.234".
 
-    That matters only if commas are decimal.
+    That matters only in a table whose commas are decimal.
     """
     # The slice is a cheap test for the usual case, before the regular expression.
     return text.strip()[-4:-3] == "." and _AMBIGUOUS_POINT.fullmatch(text.strip()) is not None
 
 
 def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
-    """Parse the cells of a column; invalid ones become NaN and are noted, not raised.
+    """Parse the cells of a column; invalid ones become NaN and are recorded, not raised.
 
-    name, cells: of the column; cells are text or numbers.
+    name: of the column.
+    cells: texts, numbers, booleans or None.
     first_row: row number of the first cell, if it is part of a longer column.
-    keep_texts: whether to keep the texts too.
+    keep_texts: whether to keep the texts beside the numbers.
     """
     numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
@@ -250,7 +262,7 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
             first_invalid = first_invalid or CellRef(row, str(cell))
         elif math.isnan(value):
             first_missing = first_missing or CellRef(row, "" if cell is None else str(cell))
-        if value is not None and (notation == TIMEOUT or not math.isnan(value)) and notation not in notations:
+        if value is not None and (notation == _TIMEOUT or not math.isnan(value)) and notation not in notations:
             notations[notation] = CellRef(row, str(cell).strip())
         numbers.append(math.nan if value is None else value)
         if keep_texts:
@@ -260,12 +272,13 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
 
 
 def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
-    """Parse a table that is given as rows of cells; texts are kept.
+    """Parse a table that is given as rows of cells; the texts of all columns are kept.
 
-    Raises TableError if it is empty, or two columns have the same name.
+    Raises TableError if it has no row, or two columns have the same name.
 
-    source: named in messages.
-    rows: each as long as `names`.
+    source: name of the table in messages.
+    names: of the columns.
+    rows: the cells of each row, as many as `names`.
     note: a remark for the user; "" for none.
     """
     check_unique_names(source, names)
@@ -290,10 +303,10 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
     examples: dict[str, tuple[Column, CellRef]] = {}
     for column in columns:
         for notation, cell in column.notations.items():
-            examples.setdefault(COMMA if notation == AMBIGUOUS_COMMA else notation, (column, cell))
+            examples.setdefault(_DECIMAL_COMMA if notation == AMBIGUOUS_COMMA else notation, (column, cell))
     return [
         f"{TIMEOUT_NOTE} {cell.text!r} in column {column.name!r} are missing cells"
-        if notation == TIMEOUT
+        if notation == _TIMEOUT
         else f"{notation}: {cell.text!r} in column {column.name!r} was read as {column.numbers[cell.row]:g}"
         for notation, (column, cell) in examples.items()
         if notation not in (PLAIN, AMBIGUOUS_POINT)
@@ -303,12 +316,20 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
 def check_unique_names(source: str, names: Sequence[str]) -> None:
     """Raise TableError if two columns have the same name.
 
-    source: named in the error message.
+    source: name of the table in the error message.
+    """
+    check_unique(source, "columns must have different names", names, "rename one of them")
+
+
+def check_unique(source: str, rule: str, names: Sequence[str], fix: str) -> None:
+    """Raise TableError if a name occurs twice.
+
+    source, rule, fix: parts of the message "source: rule, got NAME twice; fix."
     """
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise TableError(f"{source}: columns must have different names, got {name!r} twice; rename one of them.")
+            raise TableError(f"{source}: {rule}, got {name!r} twice; {fix}.")
         seen.add(name)
 
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._formatting import join_names, option_text
-from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns
 from tombola.readers.names import action_stem, classify_name, matching, wildcard_match
@@ -73,7 +72,10 @@ class _CostColumns(NamedTuple):
 
     def values(self, table: Columns) -> NDArray[np.float64] | None:
         """Return the costs, shape (rows, actions, resources); None without columns."""
-        return stack_costs({resource: _stack_columns(table, columns) for resource, columns in self.resources.items()})
+        by_resource = [[table.by_name[name] for name in columns.values()] for columns in self.resources.values()]
+        return stack_costs(
+            [np.column_stack([table.numeric(one).numbers for one in columns]) for columns in by_resource]
+        )
 
     def notes(self) -> list[str]:
         """Return a list with a note on columns and their actions; empty without costs."""
@@ -163,7 +165,3 @@ def _patterns(word: str) -> tuple[str, ...]:
 
 def _expected_name(resource: str, name: str) -> str:
     return resource.replace("*", name) if "*" in resource else f"{resource}:{name}"
-
-
-def _stack_columns(table: Columns, columns: Mapping[str, str]) -> Floats:
-    return np.column_stack([table.numeric(table.by_name[name]).numbers for name in columns.values()])

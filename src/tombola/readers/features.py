@@ -15,7 +15,7 @@ from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.columns import MISSING, Column, Columns, columns_from_rows
 from tombola.readers.names import classify_name, is_group_name, is_id_name, matching
-from tombola.readers.options import ParsedTable, ReadOptions
+from tombola.readers.options import ReadOptions
 
 if TYPE_CHECKING:
     from tombola.readers.cells import RowList
@@ -71,28 +71,6 @@ def feature_columns(
                 f"{option_text(role)} names too; leave it out of one of them."
             )
     return plain, texts
-
-
-def add_features(
-    parsed: ParsedTable, table: Columns, plain: Sequence[Column], texts: Sequence[Column], lines: Integers | None
-) -> ParsedTable:
-    """Encode feature columns and add them, with their notes, to a parsed table.
-
-    table: the table of the columns, for messages.
-    plain: columns of numbers or categories.
-    texts: columns of free text.
-    lines: in a long table the row of each line; a feature must be the same in all lines of a row. None for a wide
-        table.
-    """
-    if not plain and not texts:
-        return parsed
-    if lines is not None:
-        plain = [one_per_row(table, column, lines) for column in plain]
-        texts = [one_per_row(table, column, lines) for column in texts]
-    encoded = encode_features(table, plain, texts)
-    return parsed._replace(
-        features=encoded.values, feature_names=encoded.names, notes=[*parsed.notes, *encoded.notes]
-    )  # fmt: skip
 
 
 def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> _Encoded:
@@ -233,11 +211,11 @@ def _encode_text(table: Columns, column: Column) -> _Encoded:
 def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
     """Return the column with one cell for each row of a long table.
 
-    Raises TableError if the lines of a row differ.
+    Raises TableError if the lines of a row have different cells.
 
     table: the long table, for messages.
-    column: with a cell for each line.
-    lines: row index of each line.
+    column: a cell for each line.
+    lines: row number, from 0, of each line.
     """
     first = np.unique(lines, return_index=True)[1]
     cells: Sequence[Any] = column.texts if column.texts is not None else column.numbers.tolist()

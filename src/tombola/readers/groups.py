@@ -34,10 +34,10 @@ def group_rows(
 ) -> list[GroupRow]:
     """Return the best action of each group, the largest group first.
 
-    values   (rows, k), NaN where missing; a mean is over the filled cells of an action
-    strata   the group of each row
-    actions  names of the k actions
-    kind     "losses" if lower is better, "scores" if higher; None if that is not known
+    values: shape (rows, k), NaN where missing; a mean is over the filled cells of an action.
+    strata: the group of each row.
+    actions: names of the k actions.
+    kind: "losses" if lower is better, "scores" if higher; None if that is not known.
 
     >>> values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.5]])
     >>> [(one.name, one.rows, one.best) for one in group_rows(values, ["x", "y", "x"], ["a", "b"], "losses")]

@@ -45,11 +45,13 @@ def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
     return _named(table, (*ACTION, *WEAK_ACTION) if has_value else ACTION)
 
 
-def read_long(table: Columns, options: ReadOptions, action: Column, *, average: bool = False) -> ParsedTable:
-    """Parse a long table; rows and actions keep the order of their first lines.
+def read_long(
+    table: Columns, options: ReadOptions, action: Column, *, average: bool = False
+) -> tuple[ParsedTable, Integers]:
+    """Parse a long table; return it, and the row number, from 0, of each line.
 
-    A long table has a line for each row and action. Raises TableError if it has no column of row ids, or one line per
-    row.
+    A long table has a line for each row and action; rows and actions keep the order of their first lines. Raises
+    TableError if it has no column of row ids, or one line per row.
 
     action: column that names the action.
     average: average repeated lines of a row and action, which otherwise raise TableError.
@@ -70,7 +72,7 @@ def read_long(table: Columns, options: ReadOptions, action: Column, *, average: 
     cells = (rows, columns, (len(row_names), len(names)))
     values = _pivot(table, value, cells, average=average)
     cost_columns = _cost_columns(table, options)
-    costs = stack_costs({column.name: _pivot(table, column, cells, average=average) for column in cost_columns})
+    costs = stack_costs([_pivot(table, column, cells, average=average) for column in cost_columns])
     delay = table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
     notes = [
         f"a long table: {plural(len(row_names), 'row')} (column {ids.name!r}), {plural(len(names), 'action')} (column "
@@ -79,32 +81,18 @@ def read_long(table: Columns, options: ReadOptions, action: Column, *, average: 
         *([f"costs from columns {join_names([column.name for column in cost_columns])}"] if cost_columns else []),
         *notation_notes([value, *cost_columns]),
     ]
-    selected = _select(table, options.actions, names)
-    values, actions = values[:, selected], [names[i] for i in selected]
-    return ParsedTable(
+    parsed = ParsedTable(
         source=table.source,
         kind=options.kind or kind,
         values=values,
-        actions=tuple(actions),
+        actions=tuple(names),
         ids=tuple(row_names),
-        costs=None if costs is None else costs[:, selected],
+        costs=costs,
         delays=_delays(table, delay, rows, len(row_names)),
         notes=notes,
-        first_missing=_first_missing(values, row_names, actions),
         unit=unit,
-    )
-
-
-def rows_of_lines(table: Columns, options: ReadOptions) -> Integers:
-    """Return the number of the row that each line of a long table belongs to.
-
-    The numbers are from 0, in the order of the rows of `read_long`, which must have accepted the table.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
-    """
-    ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
-    assert ids is not None
-    return _encode(table, ids)[0]
+    ).select_actions(options.actions)
+    return parsed._replace(first_missing=_first_missing(parsed.values, row_names, parsed.names)), rows
 
 
 def _named(table: Columns, names: Sequence[str]) -> Column | None:
@@ -182,9 +170,8 @@ def _pivot(
             "before; leave out the duplicates."
         )
     sums = np.bincount(places, weights=numbers, minlength=shape[0] * shape[1])
-    means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
-    reshaped: Floats = means.reshape(shape)
-    return reshaped
+    means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0).reshape(shape)
+    return means
 
 
 def _delays(table: Columns, delay: Column | None, rows: Integers, count: int) -> Floats | None:
@@ -202,16 +189,7 @@ def _delays(table: Columns, delay: Column | None, rows: Integers, count: int) ->
     return delays
 
 
-def _select(table: Columns, actions: Sequence[str] | None, names: list[str]) -> list[int]:
-    for name in actions or ():
-        if name not in names:
-            raise TableError(
-                f"{table.source}: expected an action called {name!r}, got {join_names(names)}; name one of those."
-            )
-    return [names.index(name) for name in actions] if actions is not None else list(range(len(names)))
-
-
-def _first_missing(values: Floats, rows: list[str], names: list[str]) -> str | None:
+def _first_missing(values: Floats, rows: Sequence[str], names: Sequence[str]) -> str | None:
     missing = np.isnan(values)
     if not missing.any():
         return None

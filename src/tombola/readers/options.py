@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import command_text, join_names
+from tombola._formatting import command_text, join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
+from tombola.readers.columns import TIMEOUT_NOTE
 from tombola.readers.names import Kind, direction_of
 
 
@@ -46,7 +47,7 @@ class ReadOptions(NamedTuple):
     def resources(self) -> tuple[str, ...]:
         """The texts of the option `costs` that name columns of the table itself.
 
-        Empty if costs are given otherwise: as a second table, or as a dict of prices.
+        Empty if costs are a second table, or a dict of prices.
         """
         if isinstance(self.costs, str):
             return (self.costs,)
@@ -98,6 +99,11 @@ class ParsedTable(NamedTuple):
         """The names of the actions; columns of an array are numbered."""
         return self.actions or tuple(str(action) for action in range(self.values.shape[1]))
 
+    @property
+    def has_timeouts(self) -> bool:
+        """Whether cells state a timeout, such as TO or >60; they count as missing."""
+        return any(note.startswith(TIMEOUT_NOTE) for note in self.notes)
+
     def with_direction(self) -> "ParsedTable":
         """Return the table with the direction that its file name states, and a note.
 
@@ -110,12 +116,34 @@ class ParsedTable(NamedTuple):
             return self
         return self._replace(kind=kind, notes=[*self.notes, f"{kind} by the name of the file"])
 
+    def select_actions(self, actions: Sequence[str] | None) -> "ParsedTable":
+        """Return the table with the named actions only, in this order.
+
+        Columns of an array without names get these names, if there are as many. Raises TableError for an unknown name.
+
+        actions: names, or numbers of columns as text; None for all actions.
+        """
+        if actions is None:
+            return self
+        # Numbers select columns; other names are new ones.
+        if self.actions is None and len(actions) == self.values.shape[1] and not {*actions} <= {*self.names}:
+            return self._replace(actions=tuple(actions))
+        for name in actions:
+            if name not in self.names:
+                raise TableError(
+                    f"{self.source}: expected an action called {name!r} as {option_text('actions')} states, got "
+                    f"{join_names(self.names)}; name those, or all of them."
+                )
+        chosen = [self.names.index(name) for name in actions]
+        costs = None if self.costs is None else self.costs[:, chosen]
+        return self._replace(values=self.values[:, chosen], actions=tuple(actions), costs=costs)
+
     def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({})) -> Kind:
         """Return the direction, "losses" or "scores".
 
         Raises TableError if neither column names, file name nor the caller state it.
 
-        range_options: the option that each direction needs as well, for the message.
+        range_options: direction -> the option about the range that it needs as well, for the message.
         """
         if self.kind is not None:
             return self.kind
@@ -129,12 +157,10 @@ class ParsedTable(NamedTuple):
 
 
 def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError:
-    """Return the error for a logged table, in which one action per row has a loss.
+    """Return the error, to be raised, for a table with the loss of one action per row.
 
-    The caller raises it.
-
-    source: named in the error message.
-    evidence: why it looks like one.
+    source: name of the table in the message.
+    evidence: why the table looks logged.
     hint: a further fix, appended to the message.
     """
     return TableError(
@@ -144,9 +170,9 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
     )
 
 
-def stack_costs(resources: Mapping[str, Any]) -> NDArray[Any] | None:
+def stack_costs(resources: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
     """Return costs of shape (rows, actions, resources); None without resources.
 
-    resources: name -> costs, shape (rows, actions).
+    resources: costs of each resource, shape (rows, actions).
     """
-    return np.stack(list(resources.values()), axis=2) if resources else None
+    return np.stack(resources, axis=2) if resources else None

@@ -17,7 +17,6 @@ from tombola.readers.to_pool import (
     MAX_DROPPED_SHARE,
     TIME_LIMIT,
     direction_text,
-    has_timeouts,
     incomplete_rows,
     range_option,
     suggested_range,
@@ -25,15 +24,16 @@ from tombola.readers.to_pool import (
 )
 
 # Actions and rows in the sample of a table: as many as fit on a terminal.
-_SAMPLE_ACTIONS, _SAMPLE_ROWS = 6, 3
+_SAMPLE_ACTIONS = 6
+_SAMPLE_ROWS = 3
 # Share of incomplete rows from which a race is offered: it uses every filled cell, and dropping the rows does not.
 _MANY_INCOMPLETE = 0.05
 
 
 class TableSummary(NamedTuple):
-    """Summary of the table `parsed`: facts, a sample, and the options it needs.
+    """Summary of a table: facts, a sample, and the options that it needs.
 
-    `summarise_table` builds it.
+    parsed: the table, from `parse_table`.
     """
 
     parsed: ParsedTable
@@ -52,17 +52,12 @@ class TableSummary(NamedTuple):
     @property
     def is_unfinished(self) -> bool:
         """Whether more than half of the rows are incomplete, and not because of timeouts."""
-        return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values) and not self.has_timeouts
+        return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values) and not self.parsed.has_timeouts
 
     @property
-    def has_many_blanks(self) -> bool:
+    def _has_many_blanks(self) -> bool:
         """Whether so many rows are incomplete that dropping them would lose much."""
-        return self._n_incomplete >= _MANY_INCOMPLETE * len(self.parsed.values) > 0 and not self.has_timeouts
-
-    @property
-    def has_timeouts(self) -> bool:
-        """Whether cells state a timeout, such as TO or >60; they count as missing."""
-        return has_timeouts(self.parsed)
+        return self._n_incomplete >= _MANY_INCOMPLETE * len(self.parsed.values) > 0 and not self.parsed.has_timeouts
 
     def facts(self) -> list[tuple[str, str]]:
         """Return detected columns and missing values as pairs (heading, text)."""
@@ -96,7 +91,7 @@ class TableSummary(NamedTuple):
 
     @property
     def quantity(self) -> str:
-        """The word for the numbers: unit, loss, score or value."""
+        """The word for the numbers: their unit, such as seconds, or loss, score or value."""
         return self.parsed.unit or {"losses": "loss", "scores": "score", None: "value"}[self.parsed.kind]
 
     def by_group(self) -> list[GroupRow]:
@@ -148,7 +143,7 @@ class TableSummary(NamedTuple):
         source: path of the table, or FILE::SHEET; "-" is standard input.
         limits: the smallest and the largest possible value; None: round numbers that contain the values.
         """
-        if not self.has_many_blanks or not self.parsed.id_column or source == "-":
+        if not self._has_many_blanks or not self.parsed.id_column or source == "-":
             return []
         kinds, directions = self._directions()
         purpose = "finish the table as a race, which needs only some of the missing cells"
@@ -162,10 +157,7 @@ class TableSummary(NamedTuple):
         return KINDS, ["if higher is better", "if lower is better"]
 
     def _race_command(self, source: str, kind: Kind, limits: tuple[float, float] | None) -> str:
-        """Return the command that continues a half-finished table as a race.
-
-        It takes the answers that the table has.
-        """
+        """Return the command that continues a table as a race, with its cells as answers."""
         out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"
         candidates = ",".join(f'"{name}"' if "," in name else name for name in self.parsed.names)
         words = ["tombola", "race", "start", source, "--candidates", candidates, "--known", source, f"--{kind}"]
@@ -186,7 +178,7 @@ class TableSummary(NamedTuple):
         needed = [] if self.parsed.kind else [option_text("kind", kind)]
         needed += filter(None, [range_option(self.parsed, kind)])
         if self._n_incomplete:
-            needed.append(option_text("missing", "worst" if self.has_timeouts else "drop"))
+            needed.append(option_text("missing", "worst" if self.parsed.has_timeouts else "drop"))
         return needed
 
     def _value_range(self) -> tuple[float, float]:
@@ -208,7 +200,7 @@ class TableSummary(NamedTuple):
         text = f"{plural(self.n_missing, 'cell')} ({self.n_missing / self.parsed.values.size:.0%})"
         if self.n_missing:
             text += f", the first in {self._first_missing()}"
-        if self.has_timeouts:
+        if self.parsed.has_timeouts:
             return f"{text}; write your time limit for {TIME_LIMIT} below: every timeout counts as it"
         if self.is_unfinished:
             hint = "" if self.parsed.id_column else ", which needs a column id to be finished as a race"

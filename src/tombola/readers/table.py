@@ -12,12 +12,12 @@ from tombola import _validate
 from tombola._formatting import is_encodable, join_names, option_text, truncate
 from tombola.errors import ParameterError, TableError
 from tombola.pool import Pool
-from tombola.readers.columns import Columns
-from tombola.readers.features import add_features, feature_columns, one_per_row
+from tombola.readers.columns import Column, Columns, check_unique
+from tombola.readers.features import encode_features, feature_columns, one_per_row
 from tombola.readers.formats import read_file
-from tombola.readers.formats.arrays import read_array, select_actions
+from tombola.readers.formats.arrays import read_array
 from tombola.readers.formats.frames import read_frame
-from tombola.readers.long import find_action_column, read_long, rows_of_lines
+from tombola.readers.long import find_action_column, read_long
 from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable, ReadOptions
 from tombola.readers.to_pool import Table, source_name, to_pool
@@ -112,7 +112,7 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):
         _check_encodable(parsed.source, name, labels or ())
-    _check_unique_ids(parsed)
+    check_unique(parsed.source, "ids must be different", parsed.ids or (), "leave out the duplicates")
     parsed = _add_costs(parsed, options.costs)
     return parsed.with_direction() if isinstance(source, str | Path) else parsed
 
@@ -145,7 +145,7 @@ def _parse(source: Any, options: ReadOptions) -> ParsedTable:
     if isinstance(source, str | Path):
         read = read_file(str(source), options)
     elif isinstance(source, np.ndarray | list | tuple):
-        read = select_actions(read_array(source, "array", options), options.actions)
+        read = read_array(source, "array", options)
     else:
         read = read_frame(source, source_name(source))
     if isinstance(read, Columns):
@@ -160,38 +160,35 @@ def _parse(source: Any, options: ReadOptions) -> ParsedTable:
 
 def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
     excluded = dict.fromkeys(name for pattern in options.ignore for name in table.matching(pattern, "ignore"))
-    numeric, texts = feature_columns(table, options, excluded)
+    plain, texts = feature_columns(table, options, excluded)
     by = None if options.by is None else table.find(options.by, "by")
-    taken = {*numeric, *texts} if by is None else {*numeric, *texts, by.name}
+    taken = {*plain, *texts, *([by.name] if by else [])}
     table = replace(table, columns=[column for column in table.columns if column.name not in taken])
     rest = replace(table, columns=[column for column in table.columns if column.name not in excluded])
     action = find_action_column(rest, options)
-    lines = None
     if action is None:
-        parsed = read_wide(table, options)
+        parsed, lines = read_wide(table, options), None
     else:
-        parsed = read_long(rest, options, action)
-        lines = rows_of_lines(rest, options)
+        parsed, lines = read_long(rest, options, action)
         parsed.notes.extend([f"ignored: {join_names([*excluded])} (as requested)"] if excluded else [])
     parsed = parsed._replace(notes=[*table.notes, *parsed.notes])
+
+    def by_row(column: Column) -> Column:
+        return column if lines is None else one_per_row(table, column, lines)
+
     if by is not None:
-        labels = (by if lines is None else one_per_row(table, by, lines)).labels
-        parsed = parsed._replace(strata=tuple(label.strip() or "(none)" for label in labels))
-    return add_features(parsed, table, list(numeric.values()), list(texts.values()), lines)
+        parsed = parsed._replace(strata=tuple(label.strip() or "(none)" for label in by_row(by).labels))
+    if not plain and not texts:
+        return parsed
+    encoded = encode_features(table, [*map(by_row, plain.values())], [*map(by_row, texts.values())])
+    notes = [*parsed.notes, *encoded.notes]
+    return parsed._replace(features=encoded.values, feature_names=encoded.names, notes=notes)
 
 
 def _check_encodable(source: str, name: str, labels: Sequence[str]) -> None:
     if not is_encodable("".join(labels)):
         wrong = next(label for label in labels if not is_encodable(label))
         raise TableError(f"{source}: {name} must be valid Unicode, got {truncate(wrong)!r}; rename it.")
-
-
-def _check_unique_ids(parsed: ParsedTable) -> None:
-    seen: set[str] = set()
-    for name in parsed.ids or ():
-        if name in seen:
-            raise TableError(f"{parsed.source}: ids must be different, got {name!r} twice; leave out the duplicates.")
-        seen.add(name)
 
 
 def _add_costs(parsed: ParsedTable, costs: Any) -> ParsedTable:
@@ -217,7 +214,7 @@ def _match_rows(parsed: ParsedTable, other: ParsedTable) -> NDArray[Any]:
     """Return the values of `other` in the order of the rows and actions of `parsed`."""
     values = other.values
     if parsed.actions is not None and other.actions is not None:
-        values = select_actions(other, parsed.actions).values
+        values = other.select_actions(parsed.actions).values
     if parsed.ids is not None and other.ids is not None:
         places = {name: row for row, name in enumerate(other.ids)}
         missing_id = next((name for name in parsed.ids if name not in places), None)

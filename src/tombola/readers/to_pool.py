@@ -10,12 +10,11 @@ from tombola._formatting import join_names, option_text, plural
 from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
-from tombola.readers.columns import TIMEOUT_NOTE
 from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable
 from tombola.readers.units import Units
 
-# Both directions of numbers.
+# Both directions of numbers, in the order in which messages offer them.
 KINDS: tuple[Kind, Kind] = ("scores", "losses")
 # Placeholder of the time limit of a table with timeouts, in a command to complete.
 TIME_LIMIT = "LIMIT"
@@ -81,6 +80,7 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
 
     Raises TableError if the direction is unknown, or a value is outside the limits.
 
+    parsed: a table as read, from `parse_table`.
     missing: treatment of missing cells: raise ("error"), "drop" the row, or count the cell as loss 1 ("worst").
     limits: the smallest and the largest possible value; None is (0, 1).
     rescale: use the smallest and the largest value of the table as limits.
@@ -155,7 +155,7 @@ def _missing_error(
     count, rows = int(incomplete.sum()), len(incomplete)
     place = parsed.first_missing if without_value.any() and parsed.first_missing else None
     place = place or f"row {int(np.argmax(incomplete))}, got none"
-    if has_timeouts(parsed):
+    if parsed.has_timeouts:
         # Dropping the rows that a candidate cannot solve would favour it.
         worst, limit = option_text("missing", "worst"), option_text("range", (0.0, 60.0))
         advice = f"with timeouts write {worst} and the time limit, such as {limit}: each counts as the limit"
@@ -254,13 +254,10 @@ def value_range(parsed: ParsedTable) -> tuple[float, float]:
     return low, high
 
 
-def has_timeouts(parsed: ParsedTable) -> bool:
-    """Return whether cells state a timeout, such as TO or >60; they count as missing."""
-    return any(note.startswith(TIMEOUT_NOTE) for note in parsed.notes)
-
-
 def range_option(parsed: ParsedTable, kind: Kind) -> str:
-    """Return the option that numbers outside of [0, 1] need, as text; "" for others.
+    """Return the option about the range that numbers outside of [0, 1] need, as text.
+
+    "" for numbers in [0, 1], and for a table without numbers.
 
     parsed: a table as read.
     kind: direction to assume.
@@ -272,7 +269,7 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
     if low >= 0 and high <= 1:
         return ""
     # Scores have a known range; times and prices are open above. Only the user knows a time limit.
-    if has_timeouts(parsed):
+    if parsed.has_timeouts:
         return option_text("range", (0.0, TIME_LIMIT))
     return option_text("range", suggested_range(low, high)) if kind == "scores" else option_text("rescale", on=True)
 

@@ -63,7 +63,7 @@ class Units(NamedTuple):
         return None if number is None or not self.low <= number <= self.high else self.loss(number)
 
     def repair_text(self, cell: str) -> str:
-        """Return the remedy for a cell that `parse` rejects; a range helps numbers only.
+        """Return the fix, for an error message, of a cell that `parse` rejects.
 
         >>> Units().repair_text("maybe")
         'write yes, no, 0, 1 or a number between them'
@@ -93,9 +93,10 @@ class Units(NamedTuple):
         return (ends[1], ends[0]) if self.scores else ends
 
     def parse_loss(self, source: str, line: int, name: str, cell: str) -> float:
-        """Convert a cell to a loss; raise TableError if it is not a number in the range.
+        """Convert the text of a cell to a loss in [0, 1]; TableError if it is not a value.
 
         source, line, name: file, line and column of the cell, for the error message.
+        cell: text of the cell.
 
         >>> Units(0, 10).parse_loss("t.csv", 2, "a", "5")
         0.5

@@ -6,20 +6,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tombola._formatting import join_names, option_text, plural
-from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import PERCENT, Column, Columns, notation_notes
 from tombola.readers.costs import AS_REQUESTED, detected_costs, requested_costs
 from tombola.readers.features import possible_features
-from tombola.readers.names import (
-    DELAYS,
-    IDS,
-    classify_name,
-    direction_of,
-    is_group_name,
-    is_id_name,
-    without_kind_word,
-)
+from tombola.readers.names import DELAYS, IDS, classify_name, direction_of, is_group_name, is_id_name, without_kind_word
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
@@ -46,14 +37,16 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
             f"names the action; write {option_text('action', 'NAME')}, or leave out {option_text('value')}."
         )
     ignored = {name: AS_REQUESTED for pattern in options.ignore for name in table.matching(pattern, "ignore")}
-    selected = None if options.actions is None else _select(table, options.actions)
-    free = [c for c in table.columns if c.name not in ignored and c.name not in (selected or {})]
+    patterns = options.actions or ()
+    selected = dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, "actions"))
+    free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
     ids = table.find(options.ids, "ids") if options.ids is not None else _find_ids(table, free, ignored)
-    delay = table.find(options.delay, "delay") if options.delay is not None else _find_delay(free)
+    delay = next((c for c in free if c.name.lower() in DELAYS), None)
+    delay = delay if options.delay is None else table.find(options.delay, "delay")
     costs = requested_costs(table, options)
     taken = {*ignored, *costs.columns}
     free = [c for c in free if c is not ids and c is not delay and c.name not in taken]
-    if selected is None:
+    if options.actions is None:
         actions = _detect_actions(table, _numeric_candidates(free, ignored), ignored)
         names, name_notes = _action_names(actions)
     else:
@@ -68,7 +61,8 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         ignored.pop(name, None)
 
     values = np.column_stack([table.numeric(action).numbers for action in actions])
-    _check_not_logged(table, values)
+    if min(values.shape) > 1 and (np.count_nonzero(~np.isnan(values), axis=1) == 1).all():
+        raise logged_table_error(table.source, "every row has one filled cell")
     labels = None if ids is None else tuple(ids.labels)
     _check_no_summary_row(table, labels)
     kind, unit = direction_of([action.name for action in actions])
@@ -95,10 +89,6 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         id_column="" if ids is None else ids.name,
         possible_features=possible_features(table, [name for name in ignored if ignored[name] != AS_REQUESTED]),
     )
-
-
-def _select(table: Columns, patterns: Sequence[str]) -> dict[str, None]:
-    return dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, "actions"))
 
 
 def _find_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) -> Column | None:
@@ -140,10 +130,6 @@ def _counts_rows(column: Column, others: Sequence[Column]) -> bool:
         ((c.numbers >= 0) & (c.numbers <= 1)) | np.isnan(c.numbers) for c in others if c is not column and c.n_numbers
     )
     return numbers.size > 2 and bool((numbers > 1).any()) and _all_different(column) and all(map(np.all, inside))
-
-
-def _find_delay(free: Sequence[Column]) -> Column | None:
-    return next((column for column in free if column.name.lower() in DELAYS), None)
 
 
 def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list[Column]:
@@ -284,11 +270,6 @@ def _check_no_summary_row(table: Columns, ids: tuple[str, ...] | None) -> None:
             f"{table.source}: expected a row, got one called {ids[last]!r} in {table.place(last)}, the last; "
             "leave it out if it sums up the others, rename it if not."
         )
-
-
-def _check_not_logged(table: Columns, values: Floats) -> None:
-    if min(values.shape) > 1 and (np.count_nonzero(~np.isnan(values), axis=1) == 1).all():
-        raise logged_table_error(table.source, "every row has one filled cell")
 
 
 def _first_missing(table: Columns, actions: Sequence[Column]) -> str | None:

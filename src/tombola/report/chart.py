@@ -9,7 +9,7 @@ from tombola._types import Floats
 class Band(NamedTuple):
     """A measured curve with its interval.
 
-    name: in the legend.
+    name: shown beside the curve and in the legend.
     x, middle, low, high: arrays of equal length; a point is at (x, middle), its interval from low to high.
     """
 

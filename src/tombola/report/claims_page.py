@@ -61,10 +61,10 @@ class ClaimEntry(NamedTuple):
 
 
 def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]) -> str:
-    """Return the page of a reproduction as HTML.
+    """Return the page of a reproduction as HTML: a table of claims, then their sections.
 
-    lead: paragraph below the title.
+    title, lead: heading of the page, and the paragraph below it.
     entries: the claims, in the order of the page.
-    facts: names and values of the run as a whole.
+    facts: names and values of the run as a whole, such as its seed.
     """
     return render("claims.html", title=title, lead=lead, entries=entries, facts=facts)

@@ -57,9 +57,5 @@ class LabelPlacer(Artist):
         self.set_in_layout(False)
 
     def draw(self, renderer: Any) -> None:
-        """Place the labels; Matplotlib calls it before it draws them.
-
-        renderer: of Matplotlib; unused.
-        """
         if isinstance(self.axes, Axes):
             figures.place_labels(self.axes)

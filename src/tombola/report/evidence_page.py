@@ -32,7 +32,7 @@ def _is_number(cell: str) -> bool:
     return cell.replace(",", "").replace(".", "", 1).removeprefix("-").isdigit()
 
 
-class Figure(NamedTuple):
+class CaptionedChart(NamedTuple):
     """A chart with a heading and a caption.
 
     heading, caption: plain text above and below.
@@ -47,11 +47,11 @@ class Figure(NamedTuple):
 class EvidencePage(NamedTuple):
     """Content of the page of certify, check-order or audit, for `render_evidence`.
 
-    lead: paragraph below the title.
+    title, lead: heading of the page, and the paragraph below it.
     verdict: the result in a sentence.
     tone: colour of the verdict: "good", "fair" or "bad".
-    facts: names and values.
-    tables, figures: in the order of the page.
+    facts: names and values of the run, such as the number of rows.
+    tables, figures: tables of text, and charts, in the order of the page.
     command: command line that reproduces the page.
     """
 
@@ -61,11 +61,11 @@ class EvidencePage(NamedTuple):
     tone: str
     facts: tuple[tuple[str, str], ...]
     tables: tuple[TextTable, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[CaptionedChart, ...]
     command: str
 
 
 def render_evidence(page: EvidencePage) -> str:
-    """Return the page as self-contained HTML."""
+    """Return the page as HTML that needs no other file, with its charts drawn."""
     drawings = [(figure, draw_for_page(f"evidence-{i}", figure.chart)) for i, figure in enumerate(page.figures)]
     return render("evidence.html", page=page, figures=drawings, title=page.title, lead=page.lead)

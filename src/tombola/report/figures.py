@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -28,37 +28,32 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
 # Markers of the curves, in the order of COLOURS.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-# Colours of text and axes, of grid lines, and of reference curves.
-INK, FAINT, REFERENCE = "#222222", "#dddddd", "#767676"
+# Colour of text and axes: dark grey, softer than black on white.
+INK_COLOUR = "#222222"
+# Colour of grid lines: light, so that curves stand out.
+GRID_COLOUR = "#dddddd"
+# Colour of reference curves and their names: grey, with the contrast that small text needs on white (4.5 to 1).
+REFERENCE_COLOUR = "#767676"
 # Characters of a name beside a curve; longer ones are cut. More would leave no room for the curves.
 _MAX_LABEL_LENGTH = 48
 # A curve with more points than this has no markers: they would touch each other and cover it.
 MAX_MARKED_POINTS = 24
 # Width and height in inches: the text width of a page, and a notebook's column.
 _DEFAULT_SIZE = (7.0, 4.4)
-# A narrower figure is one for the column of a paper: its letters, in points, and the longest name in two columns of
-# its legend.
-_SMALL_WIDTH, _SMALL_FONT, _LEGEND_LENGTH = 4.5, 7, 24
+# A figure narrower than this, in inches, is one for the column of a paper.
+_SMALL_WIDTH = 4.5
+# Size of its letters, in points.
+_SMALL_FONT = 7
+# Characters of the longest name in two columns of its legend.
+_LEGEND_LENGTH = 24
 # Inches per interval of `draw_intervals`, and for its axis and title.
 _INTERVAL_HEIGHT, _MARGIN_HEIGHT = 0.32, 1.1
 # Suffixes that `save` accepts: for screens, web pages and papers.
-FORMATS = ("png", "svg", "pdf")
+_FORMATS = ("png", "svg", "pdf")
 # Characters of a label per inch of the figure's width: about half of a small figure is left for the curves.
 _LABEL_LENGTH_PER_INCH = 7
 # Least distance between the baselines of two labels, in points (1/72 inch).
 _LABEL_GAP = 15.0
-
-
-class _Spot(NamedTuple):
-    """A point with a tooltip.
-
-    left, top: its place, as shares of the picture's width and height.
-    text: of the tooltip.
-    """
-
-    left: float
-    top: float
-    text: str
 
 
 def draw_chart(
@@ -67,11 +62,11 @@ def draw_chart(
     """Draw a chart into these axes, or a new figure; return the figure.
 
     Each curve is labelled at its right end, a vertical line at its top; a figure narrower than 4.5 inches has a legend
-    below and no title. Labels follow their curves if the limits of the
-    axes change later, and make room for each other if several charts share the axes.
+    below and no title. Labels follow their curves if the limits of the axes change later, and make room for each other
+    if several charts share the axes.
 
     titled: whether to write the title.
-    axes: None draws a new figure.
+    axes: axes of Matplotlib to draw into; None for a new figure.
     size: width and height of a new figure in inches; None for 7 by 4.4. Raises ParameterError with `axes`.
     """
     if axes is not None and size is not None:
@@ -80,7 +75,7 @@ def draw_chart(
     axes = _new_axes(size) if axes is None else axes
     chart = _named_short(chart, _MAX_LABEL_LENGTH if small else _label_length(axes))
     for point in chart.points:
-        axes.plot(point.x, point.y, color=REFERENCE, marker="o", markersize=3.5, linewidth=0)
+        axes.plot(point.x, point.y, color=REFERENCE_COLOUR, marker="o", markersize=3.5, linewidth=0)
     # A second chart in the same axes continues the colours of the first.
     start, floor = len(axes.collections), _floor(chart)
     for index, band in enumerate(chart.bands, start):
@@ -94,7 +89,7 @@ def draw_chart(
         )
     for index, line in enumerate(chart.lines):
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
-        axes.plot(line.x, line.y, color=REFERENCE, linestyle=(0, dashes), linewidth=1.4, label=line.name)
+        axes.plot(line.x, line.y, color=REFERENCE_COLOUR, linestyle=(0, dashes), linewidth=1.4, label=line.name)
     _dress(axes, chart, start, labelled=not small)
     if any((band.low < floor).any() for band in chart.bands):
         # The band reaches the axis, since its interval goes on below. Other charts may still change the limits.
@@ -131,8 +126,8 @@ def _shrink(axes: "Axes") -> None:
     """
     axes.tick_params(which="both", labelsize=_SMALL_FONT)
     # The definition after the colon is for the caption.
-    axes.set_ylabel(axes.get_ylabel().partition(":")[0], fontsize=_SMALL_FONT + 1, color=INK, parse_math=False)
-    axes.set_xlabel(axes.get_xlabel(), fontsize=_SMALL_FONT + 1, labelpad=2, color=INK, parse_math=False)
+    axes.set_ylabel(axes.get_ylabel().partition(":")[0], fontsize=_SMALL_FONT + 1, color=INK_COLOUR, parse_math=False)
+    axes.set_xlabel(axes.get_xlabel(), fontsize=_SMALL_FONT + 1, labelpad=2, color=INK_COLOUR, parse_math=False)
     handles, names = axes.get_legend_handles_labels()
     columns = 1 if max(map(len, names), default=0) > _LEGEND_LENGTH else 2
     figure: Any = axes.figure
@@ -146,7 +141,7 @@ def _shrink(axes: "Axes") -> None:
 
 def add_title(axes: "Axes", chart: Chart) -> None:
     """Write the title of a chart above its axes."""
-    axes.set_title(escape_control(chart.title), loc="left", fontsize=12, color=INK, parse_math=False)
+    axes.set_title(escape_control(chart.title), loc="left", fontsize=12, color=INK_COLOUR, parse_math=False)
 
 
 def _label_length(axes: "Axes") -> int:
@@ -188,7 +183,7 @@ def draw_intervals(
     middles: place of the dot in each interval; NaN has no dot.
     lows, highs: ends of the intervals.
     x_label: label of the axis.
-    axes: None draws a new figure.
+    axes: axes of Matplotlib to draw into; None for a new figure.
     size: width and height of a new figure in inches; None: the height grows with the number of names. Raises
         ParameterError with `axes`.
     """
@@ -200,9 +195,9 @@ def draw_intervals(
     axes.hlines(heights, lows, highs, color=COLOURS[0], linewidth=2.2)
     axes.plot(middles, heights, color=COLOURS[0], marker="o", markersize=5, linewidth=0)
     axes.set_yticks(heights, [_short_name(name, _label_length(axes)) for name in names], parse_math=False)
-    axes.set_xlabel(x_label, color=INK, labelpad=8, parse_math=False)
-    axes.tick_params(which="both", colors=INK)
-    axes.grid(visible=True, axis="x", color=FAINT, linewidth=0.6)
+    axes.set_xlabel(x_label, color=INK_COLOUR, labelpad=8, parse_math=False)
+    axes.tick_params(which="both", colors=INK_COLOUR)
+    axes.grid(visible=True, axis="x", color=GRID_COLOUR, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     return cast("Figure", axes.figure)
 
@@ -236,65 +231,11 @@ def save(figure: "Figure", path: str | Path) -> Path:
     """
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
-    if kind not in FORMATS:
+    if kind not in _FORMATS:
         raise ParameterError(f"save: expected a name that ends in .png, .svg or .pdf, got {path.name!r}; write x.pdf.")
     make_folder(path.parent)
     write_atomic(path, figure_bytes(figure, kind))
     return path
-
-
-def svg_text(figure: "Figure") -> str:
-    """Return the figure as an SVG element; labels stay text that can be searched."""
-    text = figure_bytes(figure, "svg").decode()
-    return text[text.index("<svg") :]
-
-
-def label_edge(figure: "Figure") -> float:
-    """Return where the labels of the curves begin, as a share of the figure's width.
-
-    The figure must have been drawn before, for example by `svg_text`.
-    """
-    right = figure.axes[0].get_window_extent().x1 / (figure.get_size_inches()[0] * figure.dpi)
-    return min(1.0, float(right) + 0.05)  # half of a tick's label, as large as phones write it
-
-
-def spots(figure: "Figure", chart: Chart) -> list[_Spot]:
-    """Return the points of all curves of a chart with their tooltips.
-
-    Each has left and top, as shares of the picture's width and height, and text.
-
-    figure: the drawn chart. It must have been written before, for example by `svg_text`, which fixes the layout.
-    """
-    axes = figure.axes[0]
-    width, height = figure.get_size_inches() * figure.dpi
-    found = []
-    for name, x, y, text in _values(chart):
-        for at in range(x.size):
-            place = axes.transData.transform((x[at], y[at]))
-            if np.isfinite(place).all():
-                found.append(
-                    _Spot(
-                        float(place[0] / width),
-                        float(1 - place[1] / height),
-                        f"{escape_control(name, line=True)}\n{text(at)}",
-                    )
-                )
-    return found
-
-
-def _values(chart: Chart):  # type: ignore[no-untyped-def]
-    """Yield every curve with the words for its points."""
-    for band in chart.bands:
-        yield (
-            band.name,
-            band.x,
-            band.middle,
-            lambda i, b=band: f"{chart.x_label}: {b.x[i]:g}\n{b.middle[i]:.4g} [{b.low[i]:.4g}, {b.high[i]:.4g}]",
-        )
-    for line in chart.lines:
-        yield line.name, line.x, line.y, lambda i, b=line: f"{chart.x_label}: {b.x[i]:g}\n{b.y[i]:.4g}"
-    for name, x, y in chart.points:
-        yield name, np.array([x]), np.array([y]), lambda _, x=x, y=y: f"{chart.x_label}: {x:g}\n{y:.4g}"
 
 
 @contextmanager
@@ -333,9 +274,9 @@ def _dress(axes: "Axes", chart: Chart, start: int, *, labelled: bool = True) -> 
         axes.set_xscale("log")
     if chart.log_y:
         axes.set_yscale("log")
-    axes.set_xlabel(chart.x_label, color=INK, labelpad=8, parse_math=False)  # phones write it larger
-    axes.set_ylabel(chart.y_label, color=INK, gid="y-label", parse_math=False)
-    axes.tick_params(which="both", colors=INK)
+    axes.set_xlabel(chart.x_label, color=INK_COLOUR, labelpad=8, parse_math=False)  # phones write it larger
+    axes.set_ylabel(chart.y_label, color=INK_COLOUR, gid="y-label", parse_math=False)
+    axes.tick_params(which="both", colors=INK_COLOUR)
     for axis, short in ((axes.xaxis, 60), (axes.yaxis, 200)):  # labels side by side take more room
         _space_ticks(axis, short)
         axis.set_major_formatter(lambda value, _: _tick_label(value))
@@ -344,12 +285,12 @@ def _dress(axes: "Axes", chart: Chart, start: int, *, labelled: bool = True) -> 
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10), integer=whole, min_n_ticks=1))
     if not chart.log_y and all((band.middle == np.round(band.middle)).all() for band in chart.bands):
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.grid(visible=True, which="major", color=FAINT, linewidth=0.6)
+    axes.grid(visible=True, which="major", color=GRID_COLOUR, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands, start)]
     others = [line for line in chart.lines if not _is_upright(line)]
     if labelled:
-        _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE) for line in others)])
+        _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE_COLOUR) for line in others)])
     for line in chart.lines:
         if _is_upright(line):
             _name_upright(axes, line)
@@ -387,7 +328,8 @@ def _name_upright(axes: "Axes", line: Line) -> None:
     right = axes.transAxes.inverted().transform(axes.transData.transform((x, top)))[0] < 0.6
     axes.annotate(
         line.name, (x, top), xytext=(4 if right else -4, 0), textcoords="offset points",
-        ha="left" if right else "right", va="center", color=REFERENCE, fontsize=9, parse_math=False, gid="end-upright",
+        ha="left" if right else "right", va="center", color=REFERENCE_COLOUR, fontsize=9, parse_math=False,
+        gid="end-upright",
     )  # fmt: skip
 
 

@@ -5,12 +5,15 @@ The page of a comparison is `tombola.advice.comparison_page`, of a session `tomb
 
 import json
 import re
+from collections.abc import Iterator
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from tombola._formatting import escape_control, plural
 from tombola.report.chart import Chart
-from tombola.report.figures import COLOURS, FAINT, INK, REFERENCE, draw_chart, label_edge, spots, svg_text
+from tombola.report.figures import COLOURS, GRID_COLOUR, INK_COLOUR, REFERENCE_COLOUR, draw_chart, figure_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,11 +40,6 @@ class Drawing(NamedTuple):
     y_label: str
 
 
-def _plain(value: Any) -> Any:
-    """Escape control characters in text; leave HTML as it is."""
-    return escape_control(value) if type(value) is str else value
-
-
 def render(template: str, **values: object) -> str:
     """Render a template as HTML; everything is escaped except embedded drawings.
 
@@ -54,40 +52,62 @@ def render(template: str, **values: object) -> str:
     folder = resources.files("tombola.report") / "templates"
     loader = FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8"))
     environment = Environment(
-        autoescape=True, loader=loader, undefined=StrictUndefined, trim_blocks=True, finalize=_plain
+        autoescape=True,
+        loader=loader,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=lambda value: escape_control(value) if type(value) is str else value,
     )
     environment.filters |= {"ours": Markup, "plural": plural}
-    return environment.get_template(template).render(palette=_palette(), **values)
+    return environment.get_template(template).render(palette=list(COLOURS), **values)
 
 
 def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Drawing:
-    """Convert a chart to SVG for a page.
-
-    Colours are CSS variables, so that light and dark both work.
+    """Convert a chart to SVG for a page; light and dark mode change its colours.
 
     name: prefix of its identifiers, unique in the page.
     figure: an already drawn figure; None draws the chart.
     """
     figure = draw_chart(chart, titled=False) if figure is None else figure
-    text = svg_text(figure)
-    for colour, word in _themed().items():
+    # Labels stay text, which can be searched. Writing the figure fixes its layout, which the places below need.
+    text = figure_bytes(figure, "svg").decode()
+    text = text[text.index("<svg") :]
+    named = {colour: f"c{index}" for index, colour in enumerate(COLOURS)}
+    named |= {REFERENCE_COLOUR: "reference", GRID_COLOUR: "faint", INK_COLOUR: "ink"}
+    for colour, word in {**named, "#000000": "ink", "#ffffff": "paper"}.items():
         text = re.sub(colour, f"var(--{word})", text, flags=re.IGNORECASE)
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(url\(|href=")#', rf"\1#{name}-", text)
     text = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', text, count=1)
-    points = [[round(s.left, 4), round(s.top, 4), s.text] for s in spots(figure, chart)]
-    safe = json.dumps(points, ensure_ascii=False).replace("<", "\\u003c")
+    safe = json.dumps(_tooltips(figure, chart), ensure_ascii=False).replace("<", "\\u003c")
     legend = [(f"c{index % len(COLOURS)}", band.name) for index, band in enumerate(chart.bands)]
     legend += [("reference", line.name) for line in chart.lines]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return Drawing(name, text, safe, chart.alt or chart.title, legend, round(label_edge(figure), 4), chart.y_label)
+    right = figure.axes[0].get_window_extent().x1 / (figure.get_size_inches()[0] * figure.dpi)
+    # Half of the label of a tick, as large as phones write it.
+    edge = round(min(1.0, float(right) + 0.05), 4)
+    return Drawing(name, text, safe, chart.alt or chart.title, legend, edge, chart.y_label)
 
 
-def _themed() -> dict[str, str]:
-    """Return which colour of a picture has which name in the style sheet."""
-    named = {colour: f"c{index}" for index, colour in enumerate(COLOURS)}
-    return {**named, REFERENCE: "reference", FAINT: "faint", INK: "ink", "#000000": "ink", "#ffffff": "paper"}
+def _tooltips(figure: "Figure", chart: Chart) -> list[list[float | str]]:
+    """Return [left, top, text] of the points of all curves of a drawn chart."""
+    width, height = figure.get_size_inches() * figure.dpi
+    found: list[list[float | str]] = []
+    for name, x, y, value in _points(chart):
+        place = figure.axes[0].transData.transform((x, y))
+        if np.isfinite(place).all():
+            text = f"{escape_control(name, line=True)}\n{chart.x_label}: {x:g}\n{value}"
+            found.append([round(float(place[0] / width), 4), round(float(1 - place[1] / height), 4), text])
+    return found
 
 
-def _palette() -> list[str]:
-    return list(COLOURS)
+def _points(chart: Chart) -> Iterator[tuple[str, float, float, str]]:
+    """Yield name, coordinates and value, as text, of each point."""
+    for band in chart.bands:
+        for x, y, low, high in zip(band.x, band.middle, band.low, band.high, strict=True):
+            yield band.name, x, y, f"{y:.4g} [{low:.4g}, {high:.4g}]"
+    for line in chart.lines:
+        for x, y in zip(line.x, line.y, strict=True):
+            yield line.name, x, y, f"{y:.4g}"
+    for point in chart.points:
+        yield point.name, point.x, point.y, f"{point.y:.4g}"

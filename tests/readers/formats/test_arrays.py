@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.errors import TableError, TombolaError
 from tombola.pool import Pool
 from tombola.readers import read_pool as read_any_pool
-from tombola.readers import read_table
 
-Sentence = Callable[[object], str]
+Refused = Callable[..., str]
 LOSSES = [[0.5, 1.0], [0.0, 0.25], [0.25, 0.75]]
 read_pool = partial(read_any_pool, kind="losses")
 BAD_ARCHIVES: dict[str, Callable[[Path], object]] = {
@@ -39,12 +37,6 @@ BAD_ARCHIVES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def refused(source: Any, one_sentence: Sentence) -> str:
-    with pytest.raises(TableError) as caught:
-        read_table(source, kind="losses")
-    return one_sentence(caught.value)
-
-
 def members(path: Path, *found: tuple[str, Any]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in found:
@@ -59,31 +51,31 @@ def contents(pool: Pool) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (1, 2), (2, 1)])
-def test_npy_with_another_size_is_rejected(shape: tuple[int, int], tmp_path: Path, one_sentence: Sentence) -> None:
+def test_npy_with_another_size_is_rejected(shape: tuple[int, int], tmp_path: Path, refused: Refused) -> None:
     """A header that claims fewer rows than there are would drop the others in silence."""
     np.save(tmp_path / "t.npy", LOSSES)
     content = (tmp_path / "t.npy").read_bytes()
     (tmp_path / "t.npy").write_bytes(content.replace(b"(3, 2)", str(shape).encode()))
-    assert "bytes more" in refused(tmp_path / "t.npy", one_sentence)
+    assert "bytes more" in refused(tmp_path / "t.npy")
 
 
-def test_npz_with_duplicate_members_is_rejected(tmp_path: Path, one_sentence: Sentence) -> None:
+def test_npz_with_duplicate_members_is_rejected(tmp_path: Path, refused: Refused) -> None:
     with pytest.warns(UserWarning, match="Duplicate name"):
         twice = members(tmp_path / "twice.npz", ("losses.npy", LOSSES), ("losses.npy", [[0.0, 0.0]]))
-    assert "something else" in refused(twice, one_sentence)
+    assert "something else" in refused(twice)
     path = members(tmp_path / "t.npz", ("losses.npy", LOSSES), ("actions.npy", ["a", "b"]))
     content = bytearray(path.read_bytes())
     content[content.rindex(b"actions")] += 1  # the list at the end says bctions
     path.write_bytes(content)
-    assert "something else" in refused(path, one_sentence)
+    assert "something else" in refused(path)
 
 
-def test_npz_with_invalid_code_points_is_rejected(tmp_path: Path, one_sentence: Sentence) -> None:
+def test_npz_with_invalid_code_points_is_rejected(tmp_path: Path, refused: Refused) -> None:
     wrong = np.array(["a", "b"])
     wrong.view(np.uint32)[1] = 0x7FFFFFFF
     for name in ("actions.npy", "ids.npy"):
         path = members(tmp_path / "t.npz", ("losses.npy", LOSSES[:2]), (name, wrong))
-        assert "invalid code points" in refused(path, one_sentence)
+        assert "invalid code points" in refused(path)
 
 
 @pytest.mark.parametrize("name", ["loss", "losses"])
@@ -98,29 +90,22 @@ def test_npz_archive(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", BAD_ARCHIVES)
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-def test_bad_npz_is_rejected(what: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    path = tmp_path / "t.npz"
-    BAD_ARCHIVES[what](path)
-    with pytest.raises(TombolaError) as caught:
-        read_pool(path)
-    one_sentence(caught.value)
+def test_bad_npz_is_rejected(what: str, tmp_path: Path, refused: Refused) -> None:
+    BAD_ARCHIVES[what](tmp_path / "t.npz")
+    refused(tmp_path / "t.npz")
 
 
-def test_damaged_npz_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_damaged_npz_is_rejected(tmp_path: Path, refused: Refused) -> None:
     np.savez_compressed(tmp_path / "t.npz", losses=np.random.default_rng(0).random((50, 3)))
     content = (tmp_path / "t.npz").read_bytes()
     broken = [content[:length] for length in range(0, len(content), 97)]
     broken += [content[:at] + bytes(40) + content[at + 40 :] for at in (100, 300, 600)]
     for one in broken:
         (tmp_path / "t.npz").write_bytes(one)
-        with pytest.raises(TombolaError) as caught:
-            read_pool(tmp_path / "t.npz")
-        one_sentence(caught.value)
+        refused(tmp_path / "t.npz")
 
 
-def test_unterminated_npy_header_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_unterminated_npy_header_is_rejected(tmp_path: Path, refused: Refused) -> None:
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), (".ljust(118) + b"\n"
     (tmp_path / "t.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(32))
-    with pytest.raises(TableError) as caught:
-        read_table(tmp_path / "t.npy")
-    one_sentence(caught.value)
+    refused(tmp_path / "t.npy")

@@ -70,7 +70,7 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
         actions=labels,
         ids=ids,
         # A single array may have a third axis for the resources already.
-        costs=costs[0] if len(costs) == 1 else stack_costs({str(i): cost for i, cost in enumerate(costs)}),
+        costs=costs[0] if len(costs) == 1 else stack_costs(costs),
         delays=_vector(source, "delays", arrays["delays"][0]) if arrays["delays"] else None,
         notes=notes,
         unit=unit,
@@ -78,14 +78,11 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     )
     if arrays["features"]:
         parsed = _add_feature_arrays(parsed, dict(zip(roles["features"], arrays["features"], strict=True)))
-    return select_actions(parsed, options.actions)
+    return parsed.select_actions(options.actions)
 
 
 def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) -> ParsedTable:
-    """Add arrays of shape (rows,) or (rows, features) as features.
-
-    Notes state missing values.
-    """
+    """Add arrays of shape (rows,) or (rows, features) as features; note missing values."""
     rows, parts, names = len(parsed.values), [], []
     for name, array in arrays.items():
         table = array[:, None] if array.ndim == 1 else array
@@ -121,6 +118,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
             "save it again with np.save."
         ) from None
     if not isinstance(values, np.memmap):
+        values.close()
         raise TableError(f"{path}: expected one array, got an archive; give it the ending .npz.")
     more = path.stat().st_size - values.offset - values.nbytes
     if more:
@@ -128,14 +126,16 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
             f"{path}: expected an array of shape {values.shape} and nothing else, got {more:,} bytes more; save it "
             "again with np.save, and several arrays with np.savez."
         )
-    return select_actions(read_array(values, str(path), options), options.actions)
+    return read_array(values, str(path), options)
 
 
 def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
-    """Read an array in memory, shape (rows, actions).
+    """Read an array in memory, shape (rows, actions), as a table.
+
+    Raises TableError if it has no numbers, or an option names a column.
 
     values: array or nested lists of numbers.
-    source: named in messages.
+    source: name of the array in messages.
     options: kind of the numbers, and roles of columns, that the user stated.
     """
     for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
@@ -146,32 +146,8 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
                 "archive or a text table."
             )
     array = _numeric(source, "values", values)
-    return ParsedTable(source, options.kind, array, None, None, None, None, [f"an array of {array.dtype}"])
-
-
-def select_actions(parsed: ParsedTable, actions: Sequence[str] | None) -> ParsedTable:
-    """Return the table with only these actions; actions without names get these names.
-
-    Raises TableError for an unknown name, or a wrong number of names.
-
-    parsed: a table as read.
-    actions: names; None keeps the table.
-    """
-    k = parsed.values.shape[1]
-    if actions is None:
-        return parsed
-    names = parsed.actions or tuple(str(index) for index in range(k))
-    if parsed.actions is None and len(actions) == k and not {*actions} <= {*names}:  # numbers select columns
-        return parsed._replace(actions=tuple(actions))
-    for name in actions:
-        if name not in names:
-            raise TableError(
-                f"{parsed.source}: expected an action called {name!r} as {option_text('actions')} states, got "
-                f"{join_names(names)}; name those, or all of them."
-            )
-    chosen = [names.index(name) for name in actions]
-    costs = None if parsed.costs is None else parsed.costs[:, chosen]
-    return parsed._replace(values=parsed.values[:, chosen], actions=tuple(actions), costs=costs)
+    parsed = ParsedTable(source, options.kind, array, None, None, None, None, [f"an array of {array.dtype}"])
+    return parsed.select_actions(options.actions)
 
 
 def _matching_arrays(path: Path, names: Sequence[str], pattern: str, option: str = "ignore") -> list[str]:

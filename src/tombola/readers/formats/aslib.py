@@ -23,8 +23,10 @@ from tombola.readers.formats.delimited import text_lines
 from tombola.readers.long import read_long
 from tombola.readers.options import ParsedTable, ReadOptions
 
-# Files of an ASlib scenario: results of the algorithms, and features of the instances.
-RUNS, FEATURES = "algorithm_runs.arff", "feature_values.arff"
+# File of an ASlib scenario with the results of the algorithms; a folder with it is a scenario.
+RUNS = "algorithm_runs.arff"
+# File of an ASlib scenario with the features of the instances.
+_FEATURES = "feature_values.arff"
 # Expected form of algorithm_runs.arff, in error messages.
 _RUN_ATTRIBUTES = "expected attributes instance_id, repetition, algorithm and a measure"
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
@@ -51,7 +53,7 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
         value = value._replace(numbers=_par1(table, table.numeric(value), cutoff))
         notes.append(f"loss = run time / cutoff ({cutoff:g}), and 1 for a run that did not succeed (PAR1)")
     columns = [column for column in table.columns if column.name != measure]
-    parsed = read_long(
+    parsed, _ = read_long(
         replace(table, columns=[*columns, value]),
         options._replace(
             kind=options.kind or ("scores" if maximize and not is_runtime else "losses"),
@@ -64,14 +66,11 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
         average=True,
     )
     parsed = parsed._replace(source=str(folder), notes=[*notes, *parsed.notes])
-    return _add_features(parsed, folder / FEATURES, options) if options.features or options.text else parsed
+    return _add_features(parsed, folder / _FEATURES, options) if options.features or options.text else parsed
 
 
 def _add_features(parsed: ParsedTable, path: Path, options: ReadOptions) -> ParsedTable:
-    """Add features from feature_values.arff, matched by instance.
-
-    Instances without a line have missing values.
-    """
+    """Add features from feature_values.arff by instance; NaN for instances without a line."""
     if not path.is_file():
         raise TableError(f"{path}: expected features of the instances, got no such file; leave out the features.")
     table = _read_arff(path, "expected attributes instance_id, repetition and features", 3, "lines")
