@@ -13,8 +13,6 @@ from tombola.confidence import (
     RunningMean,
     Statement,
     StratifiedMean,
-    differ_at_most,
-    mean_above,
     parse_statement,
     plan,
 )
@@ -184,14 +182,17 @@ def test_audit_in_strata() -> None:
 def test_running_mean_equals_sequence() -> None:
     rng = np.random.default_rng(0)
     rows = {"a": rng.random(60), "b": rng.random(60)}
-    course, seen = RunningMean(differ_at_most("a", "b", 0.1), 100, 0.1), Betting(population=100, level=0.1)
+    course, seen = (
+        RunningMean(parse_statement("|mean(a) - mean(b)| <= 0.1"), 100, 0.1),
+        Betting(population=100, level=0.1),
+    )
     for start in range(0, 60, 20):
         course.extend({name: cells[start : start + 20] for name, cells in rows.items()})
         seen.extend((1 + rows["a"][start : start + 20] - rows["b"][start : start + 20]) / 2)
         expected = [2 * x - 1 for x in (seen.means[0], *seen.interval())]
         assert course.points[-1] == pytest.approx((start + 20, *expected))
     assert course.thresholds == (0.1, -0.1)
-    parts = RunningMean(mean_above("a", 0.5), level=0.1, strata={"x": 50, "y": 50})
+    parts = RunningMean(parse_statement("mean(a) > 0.5"), level=0.1, strata={"x": 50, "y": 50})
     parts.extend({"a": rows["a"][:10]}, ["x"] * 10)
     assert math.isnan(parts.points[0].mean)
     parts.extend({"a": rows["a"][10:20]}, ["y"] * 10)

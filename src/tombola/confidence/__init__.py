@@ -10,14 +10,7 @@ from tombola.confidence.monitors import ActionMonitor, PairedDifferences, RowMon
 from tombola.confidence.order_test import OrderVerdict, RandomOrderTest, check_order
 from tombola.confidence.predicted_mean import PredictedMean
 from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence
-from tombola.confidence.statement import (
-    Statement,
-    differ_at_most,
-    mean_above,
-    mean_below,
-    parse_statement,
-    share_at_least,
-)
+from tombola.confidence.statement import Statement, parse_statement
 from tombola.confidence.stratified_mean import StratifiedMean
 
 __all__ = [
@@ -46,10 +39,6 @@ __all__ = [
     "certify",
     "certify_trace",
     "check_order",
-    "differ_at_most",
-    "mean_above",
-    "mean_below",
     "parse_statement",
     "plan",
-    "share_at_least",
 ]

@@ -1,7 +1,4 @@
-"""Audit: sequential tests of several statements about one list.
-
-All statements use the same rows.
-"""
+"""Audit: sequential tests of several statements about one list, on the same rows."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,7 +9,6 @@ import numpy as np
 from tombola import _validate
 from tombola._formatting import plural
 from tombola._types import Floats
-from tombola.confidence.base import Interval
 from tombola.confidence.betting import Betting
 from tombola.confidence.e_process import EProcess
 from tombola.confidence.predicted_mean import PredictedMean
@@ -56,10 +52,6 @@ class _InequalityTest:
     """Test one inequality about a mean by two e-processes.
 
     One bets against the negation (its refutation is a proof), one against the inequality itself.
-
-    inequality: as in `Statement.inequalities`.
-    population: number of rows of the list.
-    proof_level, refutation_level: probability of a wrong proof, and of a wrong refutation.
     """
 
     def __init__(self, inequality: Inequality, population: float, proof_level: float, refutation_level: float) -> None:
@@ -90,15 +82,17 @@ class _InequalityTest:
     @property
     def proof(self) -> tuple[int, float]:
         """The row of the proof (0: not proved), and the p-value of the negation."""
-        return self._decision(self._negation, holds=True)
+        return self._result(*self._evidence(proof=True), holds=True)
 
     @property
     def refutation(self) -> tuple[int, float]:
         """The row of the refutation (0: not refuted), and the p-value of the inequality."""
-        return self._decision(self._itself, holds=False)
+        return self._result(*self._evidence(proof=False), holds=False)
 
-    def _decision(self, process: EProcess, *, holds: bool) -> tuple[int, float]:
-        return self._result(int(process.rows[0]), float(process.wealth[0]), holds=holds)
+    def _evidence(self, *, proof: bool) -> tuple[int, float]:
+        """Return the row of the decision, 0 if undecided, and the largest wealth."""
+        process = self._negation if proof else self._itself
+        return int(process.rows[0]), float(process.wealth[0])
 
     def _result(self, rows: int, wealth: float, *, holds: bool) -> tuple[int, float]:
         # The whole list was read: the mean is known, no probability is involved.
@@ -108,14 +102,7 @@ class _InequalityTest:
 
 
 class _PredictedInequalityTest(_InequalityTest):
-    """Test one inequality on a list whose rows have a history.
-
-    Predictions from history make the test sharper (`PredictedMean`).
-
-    inequality: as in `Statement.inequalities`.
-    history: numbers known of every row, shape (rows, h).
-    proof_level, refutation_level: probability of a wrong proof, and of a wrong refutation.
-    """
+    """Test one inequality on a list with history, sharper by `PredictedMean`."""
 
     def __init__(self, inequality: Inequality, history: Floats, proof_level: float, refutation_level: float) -> None:
         self.inequality, self.population = inequality, len(history)
@@ -126,10 +113,7 @@ class _PredictedInequalityTest(_InequalityTest):
         self._thresholds, self._decided_at = [1.0 / level for level in sides], [0, 0]
 
     def extend(self, values: Floats, places: Any) -> None:
-        """Add values in [0, 1], shape (n,).
-
-        places: the index of the row of each value in the history.
-        """
+        """Add values in [0, 1] of the rows with these indices in the history."""
         for place, value in zip(places, values.tolist(), strict=True):
             self._mean.update(place, value)
             self.total, self.squares, self.rows = self.total + value, self.squares + value * value, self.rows + 1
@@ -137,25 +121,13 @@ class _PredictedInequalityTest(_InequalityTest):
                 if not self._decided_at[side] and self._mean.max_wealth[side, 0] >= threshold:
                     self._decided_at[side] = self.rows
 
-    @property
-    def proof(self) -> tuple[int, float]:
-        return self._outcome(0 if self.inequality.above else 1, holds=True)
-
-    @property
-    def refutation(self) -> tuple[int, float]:
-        return self._outcome(1 if self.inequality.above else 0, holds=False)
-
-    def _outcome(self, side: int, *, holds: bool) -> tuple[int, float]:
-        return self._result(self._decided_at[side], float(self._mean.max_wealth[side, 0]), holds=holds)
+    def _evidence(self, *, proof: bool) -> tuple[int, float]:
+        side = 0 if proof is self.inequality.above else 1
+        return self._decided_at[side], float(self._mean.max_wealth[side, 0])
 
 
 class _StratifiedInequalityTest:
-    """Test one inequality by the confidence sequence of a stratified mean.
-
-    inequality: as in `Statement.inequalities`.
-    sizes: number of rows of each stratum, by name.
-    level: probability of a wrong proof or refutation.
-    """
+    """Test one inequality by the confidence sequence of a stratified mean."""
 
     def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
         self.inequality, self.level, self.rows = inequality, level, 0
@@ -302,10 +274,10 @@ def _result(text: str, tests: Sequence[_InequalityTest | _StratifiedInequalityTe
 
 
 class SampleSize(NamedTuple):
-    """Rows needed by an audit, over simulated shuffles.
+    """Number of rows after which an audit has its outcome, over simulated shuffles.
 
     median: enough for half of the shuffles.
-    most: enough for 90 % of them.
+    most: enough for 90 % of the shuffles.
     """
 
     median: int
@@ -416,12 +388,11 @@ class RunningMean:
         inequality = self.statement.inequalities[0]
         values = inequality.values(rows)
         before = self.points[-1].rows if self.points else 0
-        mean, (low, high) = self._update(values, strata)
-        self.points.append(Point(before + len(values), *(inequality.to_units(x) for x in (mean, low, high))))
-
-    def _update(self, values: Floats, strata: Any) -> tuple[float, Interval]:
         if isinstance(self._sequence, StratifiedMean):
             self._sequence.extend(values, strata)
-            return self._sequence.mean, self._sequence.interval()
-        self._sequence.extend(values)
-        return float(self._sequence.means[0]), self._sequence.interval()
+            mean = self._sequence.mean
+        else:
+            self._sequence.extend(values)
+            mean = float(self._sequence.means[0])
+        units = (inequality.to_units(x) for x in (mean, *self._sequence.interval()))
+        self.points.append(Point(before + len(values), *units))

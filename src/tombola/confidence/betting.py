@@ -1,11 +1,11 @@
-"""Betting confidence sequences for a finite population, and their bets.
+"""Betting confidence sequences for a finite population.
 
-Waudby-Smith and Ramdas (2024).
-Null hypothesis: the mean of the pool is at most m. After n of N values with sum S, the next value then has mean at
-most m_i = (N m - S) / (N - n). A wealth that is multiplied by 1 + b (x - m_i), with a bet 0 <= b < 1 / m_i chosen from
-the past, is a supermartingale with mean at most 1, and so is any average of such wealths. Four strategies are mixed:
-the first estimates the distance of the mean from m, shrunk towards 0 and bounded below (ALPHA: Stark 2023); the others
-assume a fixed distance in standard deviations. Bets are scaled to the unseen rows (docs/theory/confidence.md).
+Waudby-Smith and Ramdas (2024). Null hypothesis: the mean of the pool is at most m. After n of N values with sum S, the
+next value then has mean at most m_i = (N m - S) / (N - n). A wealth that is multiplied by 1 + b (x - m_i), with a bet 0
+<= b < 1 / m_i chosen from the past, is a supermartingale with mean at most 1, and so is any average of such wealths.
+Four strategies are mixed: the first estimates the distance of the mean from m, shrunk towards 0 and bounded below
+(ALPHA: Stark 2023); the others assume a fixed distance in standard deviations. Bets are scaled to the unseen rows
+(docs/theory/confidence.md).
 """
 
 import math
@@ -145,8 +145,8 @@ class BettingGrid(NamedTuple):
     """State of `Betting`: a grid of e-processes, one per hypothesised mean.
 
     counts, total, low, high, squares: of each action: number and sum of values, interval, sum of squared errors.
-    points: sorted means; row a holds those tested from below for action a, row k + a those of its mirrored values 1 -
-        x.
+    points: sorted means; of k actions, row a holds the means tested from below for action a, row k + a those of its
+        mirrored values 1 - x.
     wealth: row r of `points` has its four strategies in rows 4 r .. 4 r + 3.
     head, tail: of each row; the means not yet refuted are points[head:tail].
     floor: of each row, the largest refuted mean.
@@ -189,16 +189,10 @@ class Betting(Confidence):
     anytime_valid: ClassVar[bool] = True
 
     def init(self) -> BettingGrid:
-        """Return the first state: for each action a grid of means with wealth 1."""
         return new_grid(self.population, self.level, self.actions)
 
     @staticmethod
     def update_state(state: BettingGrid, action: int, value: float) -> None:
-        """Bet on one value in [0, 1] of an action; drop refuted means from its grid.
-
-        state: of all actions, changed in place.
-        action: its index.
-        """
         update_grid(state, action, value)
 
 
@@ -249,10 +243,7 @@ def update_grid(state: Any, action: int, value: float) -> None:
 def _place_bets(state: Any, row: int, value: float, total: float, n: float, variance: float) -> None:
     """Bet against all live means of a row up to `largest_target`, in place.
 
-    state: a `BettingGrid`.
-    row: row of `points`.
-    value: the next value, mirrored for rows k + a.
-    total, n, variance: sum, number and variance of the earlier values.
+    `value` is mirrored for rows k + a; `total`, `n` and `variance` are of the earlier values.
     """
     first, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
     top, last, end = largest_target(total, n, variance), first, tail
@@ -272,13 +263,7 @@ def _place_bets(state: Any, row: int, value: float, total: float, n: float, vari
 
 @no_inline
 def _drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
-    """Drop refuted means and those above `ceiling`; refine a half-empty grid.
-
-    state: a `BettingGrid`, changed in place.
-    row: row of `points`.
-    total: sum of the values of the row.
-    ceiling: largest possible mean.
-    """
+    """Drop refuted means and those above `ceiling`; refine a half-empty grid."""
     head, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
     certain = total / state.population
     while head < tail and (
@@ -297,12 +282,7 @@ def _drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
 
 
 def _refine(points: Floats, head: int, tail: int, below: float) -> None:
-    """Insert a midpoint below every live point, and move all points to the front.
-
-    points: one row of the grid, changed in place.
-    head, tail: points[head:tail] are live.
-    below: left neighbour of the first live point.
-    """
+    """Insert a midpoint below each of points[head:tail], and move all to the front."""
     _repeat_twice(points, head, tail)
     for j in range(0, 2 * (tail - head), 2):
         points[j] = (below + points[j + 1]) / 2.0

@@ -159,10 +159,7 @@ class Certificate:
         return high
 
     def _within_after(self, more: int) -> float:
-        """Extrapolate `within(best)` by `more` rounds.
-
-        Half widths shrink like sqrt(1/n - 1/N).
-        """
+        """Extrapolate `within(best)` by `more` rounds; widths shrink like sqrt(1/n - 1/N)."""
         if more == 0:
             return self.within(self.best)
         counts = self.counts + more * self.counts / max(self.rounds, 1)
@@ -176,10 +173,7 @@ class Certificate:
         )
 
     def _paired_after(self, action: int, shrink: float) -> float:
-        """Extrapolate the paired distance of an action.
-
-        Its excess over the estimate shrinks by this factor.
-        """
+        """Extrapolate a paired distance; its excess over the estimate shrinks by a factor."""
         if not math.isfinite(self.paired[action]) or self.means.size == 1:
             return float(self.paired[action])
         difference = float(self.means[action] - np.delete(self.means, action).min())

@@ -90,7 +90,6 @@ class EProcess(OnlineStatistic):
         self._start(population, actions)
 
     def init(self) -> _EProcessState:
-        """Return the first state: wealth 1, no value seen."""
         empty = np.zeros(self.actions)
         return _EProcessState(
             counts=empty,
@@ -107,11 +106,6 @@ class EProcess(OnlineStatistic):
 
     @staticmethod
     def update_state(state: _EProcessState, action: int, value: float) -> None:
-        """Bet on one value in [0, 1] of an action, and multiply its wealth.
-
-        state: of all actions, changed in place.
-        action: its index.
-        """
         n, total = state.counts[action], state.total[action]
         variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
         if state.mirrored > 0.0:
@@ -149,13 +143,7 @@ class EProcess(OnlineStatistic):
 
 
 def _place_bet(state: Any, action: int, value: float, total: float, variance: float) -> None:
-    """Bet that a value is above the hypothesised mean, and update the wealth.
-
-    state: an `_EProcessState`, changed in place.
-    action: index of the action.
-    value: mirrored if the hypothesis is about the smallest mean.
-    total, variance: of the earlier values.
-    """
+    """Bet that a value is above the hypothesised mean, and update the wealth."""
     n, mean = state.counts[action], state.points[action, 0]
     # The sum alone exceeds N times the hypothesised mean: impossible for all values of the unseen rows.
     if (total + value) / state.population > mean + _ROUNDING:

@@ -96,10 +96,6 @@ def _add_value(state: Any, action: int, value: float) -> None:
     """Update count, sum and centred squares (Welford 1962); reset the interval.
 
     Without the reset the intervals of several counts would be intersected, which only confidence sequences allow.
-
-    state: `_Moments`, changed in place.
-    action: its index.
-    value: in [0, 1].
     """
     before = state.total[action] / max(state.counts[action], 1.0)
     state.counts[action] += 1.0
@@ -109,13 +105,7 @@ def _add_value(state: Any, action: int, value: float) -> None:
 
 
 def _set_interval(state: Any, action: int, radius: float) -> None:
-    """Write the interval of half width `radius` around the sample mean.
-
-    It is cut to the means that are possible for the values seen.
-
-    state: `_Moments`, changed in place.
-    action: its index.
-    """
+    """Write the interval mean +- radius, cut to the means that are possible."""
     mean = state.total[action] / state.counts[action]
     intersect(state, action, mean - radius, mean + radius, state.population)
 
@@ -148,7 +138,6 @@ class Hoeffding(_FixedCount):
 
     @staticmethod
     def update_state(state: _Moments, action: int, value: float) -> None:
-        """Add one value in [0, 1] of an action, and set its interval, in `state`."""
         _add_value(state, action, value)
         _set_interval(state, action, hoeffding_radius(state.counts[action], state.level))
 
@@ -169,7 +158,6 @@ class Serfling(_FixedCount):
 
     @staticmethod
     def update_state(state: _Moments, action: int, value: float) -> None:
-        """Add one value in [0, 1] of an action, and set its interval, in `state`."""
         _add_value(state, action, value)
         _set_interval(state, action, serfling_radius(state.counts[action], state.population, state.level))
 
@@ -190,7 +178,6 @@ class EmpiricalBernsteinSerfling(_FixedCount):
 
     @staticmethod
     def update_state(state: _Moments, action: int, value: float) -> None:
-        """Add one value in [0, 1] of an action, and set its interval, in `state`."""
         _add_value(state, action, value)
         variance = state.squares[action] / state.counts[action]
         radius = bernstein_serfling_radius(state.counts[action], state.population, variance, state.level)

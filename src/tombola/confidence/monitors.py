@@ -63,15 +63,15 @@ class PairedDifferences:
         """
         if self.actions == 1:
             return 0.0
-        sequence, n_read = self._sequences.get(action) or (self._new_sequence(), 0)
+        if action not in self._sequences:
+            sequence = Betting(population=self._population, level=self._share, actions=self.actions - 1)
+            self._sequences[action] = sequence, 0
+        sequence, n_read = self._sequences[action]
         if n_read < len(self._batches):
             rows = np.concatenate(self._batches[n_read:])
             sequence.extend((1.0 + rows[:, [action]] - np.delete(rows, action, axis=1)) / 2.0)
         self._sequences[action] = sequence, len(self._batches)
         return max(0.0, float(2.0 * sequence.highs.max() - 1.0))
-
-    def _new_sequence(self) -> Betting:
-        return Betting(population=self._population, level=self._share, actions=self.actions - 1)
 
 
 class RowMonitor:
@@ -302,10 +302,7 @@ def _labels_error(owner: str, learner: Any) -> ParameterError:
 def _new_confidence(
     owner: str, method: type[Confidence], population: float, level: float, actions: int, *, full_feedback: bool = False
 ) -> Confidence:
-    """Return intervals at level / k each, or half of that with whole rows.
-
-    The other half is left for the paired differences.
-    """
+    """Return intervals at level / k each; half of that if pairs get the other half."""
     if not method.anytime_valid:
         raise ParameterError(
             f"{owner}: method must hold at all sample sizes, since a learner chooses them adaptively, "

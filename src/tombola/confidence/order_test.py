@@ -32,30 +32,30 @@ _MIXING_RATE = 0.001
 # Rows after which the mixing rate, and the learning rates without a lower bound, decay like 1 / n.
 _WARMUP_ROWS = 2000.0
 # Indices of the payoffs that a strategy can bet on: see `_payoffs`.
-DRIFT, ECHO, SPREAD, SMALL, LARGE, UPPER, LOWER = range(7)
+_DRIFT, _ECHO, _SPREAD, _SMALL, _LARGE, _UPPER, _LOWER = range(7)
 # Strategies with a constant bet: payoff, bets (one strategy each), share of the initial wealth of each.
 _FIXED_BETS = (
-    (ECHO, (0.5, -0.5), 0.025),
-    (SPREAD, (0.25, -0.25), 0.025),
-    (SMALL, (0.5,), 0.035),
-    (SMALL, (0.125,), 0.06),
-    (LARGE, (0.5,), 0.035),
-    (LARGE, (0.125,), 0.06),
+    (_ECHO, (0.5, -0.5), 0.025),
+    (_SPREAD, (0.25, -0.25), 0.025),
+    (_SMALL, (0.5,), 0.035),
+    (_SMALL, (0.125,), 0.06),
+    (_LARGE, (0.5,), 0.035),
+    (_LARGE, (0.125,), 0.06),
 )
 # Strategies that bet on the running mean of a payoff: payoff, learning rate of the mean, lower bound of that rate,
 # factor on the mean per row, share of the initial wealth.
 _ADAPTIVE_BETS = (
-    (DRIFT, 0.003, 0.003, 1.0, 0.09),
-    (UPPER, 0.003, 0.003, 1.0, 0.04),
-    (LOWER, 0.003, 0.003, 1.0, 0.04),
-    (DRIFT, 0.003, 0.0, 1.0, 0.2),
-    (UPPER, 0.003, 0.0, 1.0, 0.08),
-    (LOWER, 0.003, 0.0, 1.0, 0.08),
-    (DRIFT, 0.02, 0.02, 1.0, 0.03),
-    (UPPER, 0.02, 0.02, 1.0, 0.03),
-    (LOWER, 0.02, 0.02, 1.0, 0.03),
+    (_DRIFT, 0.003, 0.003, 1.0, 0.09),
+    (_UPPER, 0.003, 0.003, 1.0, 0.04),
+    (_LOWER, 0.003, 0.003, 1.0, 0.04),
+    (_DRIFT, 0.003, 0.0, 1.0, 0.2),
+    (_UPPER, 0.003, 0.0, 1.0, 0.08),
+    (_LOWER, 0.003, 0.0, 1.0, 0.08),
+    (_DRIFT, 0.02, 0.02, 1.0, 0.03),
+    (_UPPER, 0.02, 0.02, 1.0, 0.03),
+    (_LOWER, 0.02, 0.02, 1.0, 0.03),
     # The factor -1 bets that rows alternate.
-    (DRIFT, 0.01, 0.01, -1.0, 0.09),
+    (_DRIFT, 0.01, 0.01, -1.0, 0.09),
 )
 # One row per strategy: payoff, fixed bet, share of the initial wealth, learning rate, its lower bound, factor.
 _STRATEGIES = np.array(
@@ -148,10 +148,8 @@ class RandomOrderTest:
         self.level = _validate.real("RandomOrderTest", "level", level, above=0, below=1)
         self._rng = new_rng(_validate.seed_sequence("RandomOrderTest", seed))
         state = _initial_state(self.columns, math.log(self.columns / self.level))
-        self._memory = flatten(state, 0)
-        view = unflattener(state)
-        self._state = view(self._memory)
-        self._view = view
+        self._memory, self._view = flatten(state, 0), unflattener(state)
+        self._state = self._view(self._memory)
 
     @cached_property
     def _update_one(self) -> Kernel:
@@ -286,20 +284,12 @@ def _initial_state(columns: int, threshold: float) -> _MartingaleState:
 
 
 def _update_one_value(memory: Floats, rng: RngState, column: int, value: float) -> None:
-    """Update a state vector in place with one value of one column. Compiled.
-
-    memory: flat `_MartingaleState`.
-    rng: state of the random generator, for ties.
-    """
+    """Update a state vector in place with one value of one column. Compiled."""
     _bet(view(memory), column, _rank(view(memory), column, value, uniform(rng)))  # noqa: F821 - bound by `compile_loop`
 
 
 def _update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) -> None:
-    """Update a state vector in place with `values[i]` of `columns[i]`. Compiled.
-
-    memory: flat `_MartingaleState`.
-    rng: state of the random generator, for ties.
-    """
+    """Update a state vector in place with `values[i]` of `columns[i]`. Compiled."""
     state = view(memory)  # noqa: F821 - bound by `compile_loop`
     for i in range(values.size):
         _bet(state, columns[i], _rank(state, columns[i], values[i], uniform(rng)))
@@ -308,12 +298,7 @@ def _update_many(memory: Floats, rng: RngState, columns: Any, values: Floats) ->
 def _rank(state: Any, column: int, value: float, u: float) -> float:
     """Count a value and return its normalised rank among the values so far.
 
-    It is in (0, 1), and uniform if the order is random.
-
-    state: a `_MartingaleState`, changed in place.
-    column: its index.
-    value: in [0, 1].
-    u: uniform in [0, 1); breaks ties with earlier values.
+    It is in (0, 1), and uniform if the order is random; `u`, uniform in [0, 1), breaks ties.
     """
     place = 1 + int(value * (_N_BINS - 1) + 0.5)
     below, upto = _count_upto(state.tree[column], place - 1), _count_upto(state.tree[column], place)
@@ -326,10 +311,7 @@ def _rank(state: Any, column: int, value: float, u: float) -> float:
 
 
 def _count_upto(tree: Floats, place: int) -> float:
-    """Return the number of values in the bins 1..place.
-
-    tree: Fenwick tree of counts per bin; the result is a prefix sum.
-    """
+    """Return the number of values in the bins 1..place."""
     total = 0.0
     while place > 0:
         total += tree[place]
@@ -341,10 +323,6 @@ def _bet(state: Any, column: int, ranked: float) -> None:
     """Update the wealth of all strategies of a column by one bet on a rank.
 
     Before each bet a share of the total wealth is redistributed, which keeps the total a martingale.
-
-    state: a `_MartingaleState`, changed in place.
-    column: its index.
-    ranked: normalised rank of the new value, in (0, 1).
     """
     wealth, means, strategies, outcome = state.wealth[column], state.means[column], state.strategies, state.payoffs
     _payoffs(outcome, ranked, state.last[column])
@@ -367,27 +345,20 @@ def _bet(state: Any, column: int, ranked: float) -> None:
 def _payoffs(outcome: Floats, ranked: float, last: float) -> None:
     """Write the payoff of each kind of bet, of mean <= 0 for a uniform rank.
 
-    outcome: output, one payoff per kind, indexed by DRIFT to LOWER.
-    ranked: normalised rank of the new value, in (0, 1).
-    last: side of the rank before, +1 above the median or -1; 0 at the start.
+    `last` is the side of the rank before, +1 above the median or -1; 0 at the start.
     """
     off = ranked - 0.5
-    outcome[DRIFT] = off  # values grow, or shrink
-    outcome[ECHO] = off * last  # on the same side as the last rank, or not
-    outcome[SPREAD] = 12.0 * off * off - 1.0  # far from the median, or close to it
-    outcome[SMALL] = -math.log(max(ranked, 1e-12)) - 1.0  # very small
-    outcome[LARGE] = -math.log(max(1.0 - ranked, 1e-12)) - 1.0  # very large
-    outcome[UPPER] = (2.0 if ranked > 2.0 / 3.0 else -1.0) / 3.0  # in the upper third: for lists of few 1 and many 0
-    outcome[LOWER] = (2.0 if ranked < 1.0 / 3.0 else -1.0) / 3.0  # in the lower third
+    outcome[_DRIFT] = off  # values grow, or shrink
+    outcome[_ECHO] = off * last  # on the same side as the last rank, or not
+    outcome[_SPREAD] = 12.0 * off * off - 1.0  # far from the median, or close to it
+    outcome[_SMALL] = -math.log(max(ranked, 1e-12)) - 1.0  # very small
+    outcome[_LARGE] = -math.log(max(1.0 - ranked, 1e-12)) - 1.0  # very large
+    outcome[_UPPER] = (2.0 if ranked > 2.0 / 3.0 else -1.0) / 3.0  # in the upper third: for lists of few 1 and many 0
+    outcome[_LOWER] = (2.0 if ranked < 1.0 / 3.0 else -1.0) / 3.0  # in the lower third
 
 
 def _record(state: Any, column: int, total: float) -> None:
-    """Update the largest wealth and the first alarm; rescale a huge wealth.
-
-    state: a `_MartingaleState`, changed in place.
-    column: its index.
-    total: wealth of all strategies of the column.
-    """
+    """Update the largest wealth and the first alarm; rescale a huge wealth."""
     log_wealth = state.exponent[column] + math.log(max(total, 1e-300))
     state.max_log_wealth[column] = max(state.max_log_wealth[column], log_wealth)
     if state.alarm_at[column] == 0.0 and log_wealth >= state.threshold:

@@ -71,16 +71,10 @@ def _standardise(table: Floats) -> Floats:
 def _sequential_p_value(
     rows: Floats, order: Order, line: Floats, statistics: Floats, rng: RngState, shuffles: int, limit: int
 ) -> float:
-    """Return the sequential Monte Carlo p-value of the current order.
+    """Return the sequential Monte Carlo p-value (Besag and Clifford 1991).
 
-    Besag and Clifford (1991).
-    rows: standardised table, shape (rows, columns).
-    order: row indices; shuffled in place.
-    line: scratch space for one column, shape (rows,).
-    statistics: output, the statistic of each column in the current order.
-    rng: state of the random generator.
-    shuffles: the largest number of shuffles.
-    limit: stop after this many shuffles with a statistic as large.
+    It stops after `limit` shuffles of `order` with a statistic as large, or after all `shuffles`. `line` is scratch
+    space for one column; `statistics` is output, one per column of `rows` in the first order.
     """
     most = 0.0
     for column in range(statistics.size):
@@ -101,12 +95,7 @@ def _sequential_p_value(
 
 
 def _exceeds(line: Floats, rows: Floats, order: Order, threshold: float) -> bool:
-    """Return whether any column reaches `threshold` in this order.
-
-    line: scratch space for one column.
-    rows: standardised table, shape (rows, columns).
-    order: row indices.
-    """
+    """Return whether any column reaches `threshold` in this order; `line` is scratch."""
     for column in range(rows.shape[1]):
         _copy_in_order(line, rows, order, column)
         if _step_exponent(line) >= threshold or _autocorrelation_exponent(line) >= threshold:
@@ -115,11 +104,7 @@ def _exceeds(line: Floats, rows: Floats, order: Order, threshold: float) -> bool
 
 
 def _copy_in_order(line: Floats, rows: Floats, order: Order, column: int) -> None:
-    """Write a column in this order into `line`.
-
-    line: output, shape (rows,).
-    rows: table, shape (rows, columns).
-    """
+    """Write a column in this order into `line`."""
     for i in range(order.size):
         line[i] = rows[order[i], column]
 
@@ -128,8 +113,6 @@ def _step_exponent(line: Floats) -> float:
     """Return the exponent of the CUSUM statistic: 2 D^2 - ln 2.
 
     D = largest partial sum / sqrt(n). The exponent is -ln of the tail probability of D, that of a Brownian bridge.
-
-    line: a standardised column in its order.
     """
     total = most = 0.0
     for i in range(line.size):
@@ -142,8 +125,6 @@ def _autocorrelation_exponent(line: Floats) -> float:
     """Return the exponent of the Ljung-Box statistic Q: -ln P(chi-square >= Q).
 
     The chi-square distribution has `_N_LAGS` degrees of freedom.
-
-    line: a standardised column in its order.
     """
     n, half = float(line.size), 0.0
     for lag in range(1, min(_N_LAGS + 1, line.size)):

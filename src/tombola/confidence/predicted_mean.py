@@ -137,10 +137,7 @@ class PredictedMean:
     def _update(
         self, side: int, kind: int, value: float, low: float, total: float, estimate: float, variance: float
     ) -> None:
-        """Update four strategies against "the mean is at most m", for all m.
-
-        `value` is at least `low`.
-        """
+        """Update four strategies against "the mean is at most m", for all m; value >= low."""
         n, means, wealth = self.count, self._points[side], self._wealth[side, kind]
         left = self.population - n
         gain, m = self.population / left, (self.population * means - total) / left

@@ -26,7 +26,7 @@ _SUBSPACE_ITERATIONS = 30
 _JACOBI_SWEEPS = 12
 # Rows before the first fit, least number of rows between fits, and growth factor of the number of rows: about 2 fits
 # per doubling of the rows.
-FIRST_FIT, MIN_INTERVAL, FIT_GROWTH = 6, 5, 1.4
+_FIRST_FIT, _MIN_INTERVAL, _FIT_GROWTH = 6, 5, 1.4
 # Penalties of the ridge regression, in units of the prior variance of a loading. A finer grid takes time and predicts
 # no better.
 _PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
@@ -133,7 +133,7 @@ def next_fit(n: int) -> int:
     >>> next_fit(0), next_fit(6), next_fit(100)
     (6, 11, 140)
     """
-    return max(FIRST_FIT, n + MIN_INTERVAL, int(n * FIT_GROWTH))
+    return max(_FIRST_FIT, n + _MIN_INTERVAL, int(n * _FIT_GROWTH))
 
 
 def fit_mean(fit: Any, n: int) -> None:
@@ -221,11 +221,7 @@ def _add(column: Any, factor: float, result: Any, n: int) -> None:
 
 @no_inline
 def _find_axes(components: Any, order: Any, scale: Any, centre: Any, centred: Any, gram: Any, n: int) -> None:
-    """Centre and scale the components of the counted rows; write their Gram matrix.
-
-    components, order, scale: as in `Fit`; the first n rows of `order` are used.
-    centre, centred, gram: outputs, as in `Fit`.
-    """
+    """Write `centre`, `centred` and `gram` of a `Fit`, for n rows of `order`."""
     for j in range(centre.size):
         column, total = centred[:, j], 0.0
         for i in range(n):
@@ -241,7 +237,7 @@ def _find_axes(components: Any, order: Any, scale: Any, centre: Any, centred: An
 
 @no_inline
 def _rotate_scores(centred: Any, axes: Any, scores: Any, n: int) -> None:
-    """Write centred @ axes into the first n rows of `scores`; its columns are uncorrelated."""
+    """Write centred @ axes into n rows of `scores`; columns are uncorrelated."""
     for m in range(axes.shape[1]):
         column = scores[:, m]
         for i in range(n):
@@ -252,11 +248,7 @@ def _rotate_scores(centred: Any, axes: Any, scores: Any, n: int) -> None:
 
 @no_inline
 def _subtract_prior(components: Any, order: Any, centre: Any, prior: Any, targets: Any, n: int) -> None:
-    """Write the first column of the targets minus the prior prediction into the second.
-
-    components, order, centre, prior: as in `Fit`.
-    targets: shape (N, 2); n rows of the second column are written.
-    """
+    """Write the first column of targets minus the prior prediction to the second."""
     for i in range(n):
         row, total = int(order[i]), 0.0
         for j in range(centre.size):
@@ -265,16 +257,10 @@ def _subtract_prior(components: Any, order: Any, centre: Any, prior: Any, target
 
 
 def _ridge(fit: Any, targets: Any, errors: Any, n: int, first: int, last: int) -> float:
-    """Regress columns of targets on the scores; return the sum of squared leave-one-out errors.
+    """Regress columns first..last - 1 of targets; return the sum of squared errors.
 
-    The penalty is chosen by exact leave-one-out, pooled over columns. "No prediction", a constant, is the first choice:
-    another one must be better.
-
-    fit: a `Fit`; `means` and `weights` of the columns are written.
-    targets: shape (N, columns).
-    errors: output, leave-one-out errors.
-    n: number of counted rows.
-    first, last: range of columns.
+    Errors are leave-one-out, and written to `errors`. The penalty is chosen by them, pooled over columns. "No
+    prediction", a constant, is the first choice: another one must be better.
     """
     for c in range(first, last):
         target, total = targets[:, c], 0.0
@@ -293,11 +279,7 @@ def _ridge(fit: Any, targets: Any, errors: Any, n: int, first: int, last: int) -
 
 
 def _leave_one_out(fit: Any, targets: Any, errors: Any, n: int, first: int, last: int, penalty: float) -> float:
-    """Return the sum of squared leave-one-out errors for one penalty.
-
-    fit, targets, errors, n, first, last: as in `_ridge`; `weights` of the columns are written.
-    penalty: of the ridge regression; infinite predicts a constant.
-    """
+    """Return the sum of squared leave-one-out errors; constant if penalty is inf."""
     total, q = 0.0, fit.values.size if penalty < math.inf else 0
     for j in range(fit.values.size):
         fit.inverse[j] = 1.0 / (fit.values[j] + penalty)
@@ -312,11 +294,7 @@ def _leave_one_out(fit: Any, targets: Any, errors: Any, n: int, first: int, last
 
 @no_inline
 def _leverage(scores: Any, inverse: Any, factors: Any, n: int, q: int) -> None:
-    """Write 1 / (1 - leverage) of the counted rows: leave-one-out error / residual.
-
-    scores, inverse: as in `Fit`; q components are used.
-    factors: output, (N,).
-    """
+    """Write leave-one-out error / residual = 1 / (1 - leverage) to `factors`."""
     for i in range(n):
         factors[i] = 1.0 / n
     for j in range(q):
@@ -331,12 +309,7 @@ def _leverage(scores: Any, inverse: Any, factors: Any, n: int, q: int) -> None:
 def _residuals(
     target: Any, mean: float, scores: Any, weights: Any, factors: Any, errors: Any, n: int, q: int, c: int
 ) -> None:
-    """Write the leave-one-out errors of one column.
-
-    target, errors: one column each, (N,); n entries of `errors` are written.
-    mean: of the target.
-    scores, weights, factors: as in `Fit`; q components and column c of the weights are used.
-    """
+    """Write the leave-one-out errors of one column, by q components."""
     for i in range(n):
         errors[i] = target[i] - mean
     for j in range(q):
@@ -346,12 +319,9 @@ def _residuals(
 
 
 def _predict(fit: Any, fits: Any, c: int, column: int, uses_prior: float) -> tuple[float, float]:
-    """Write the predictions of a ridge regression for all rows; return mean and deviation.
+    """Write column c of a regression to a column of `fits`; return mean and deviation.
 
-    fit: a `Fit`; column c of `weights` and `means` is used.
-    fits: output, (N, columns).
-    column: the column of `fits` that is written.
-    uses_prior: 1 adds the prediction by the prior loadings, 0 does not.
+    With `uses_prior` 1 the prediction by the prior loadings is added, with 0 it is not.
     """
     mean, square, rows, result = fit.means[c], 0.0, fits.shape[0], fits[:, column]
     for j in range(fit.centre.size):
@@ -371,11 +341,9 @@ def _predict(fit: Any, fits: Any, c: int, column: int, uses_prior: float) -> tup
 
 @no_inline
 def _decompose(matrix: Any, axes: Any, values: Any) -> None:
-    """Write the eigenvectors and eigenvalues of a symmetric matrix (Jacobi's method).
+    """Write eigenvectors (columns of `axes`) and eigenvalues of a symmetric matrix.
 
-    matrix: (q, q), destroyed.
-    axes: output, eigenvectors as columns.
-    values: output, eigenvalues, negative ones set to 0.
+    Jacobi's method; the matrix is destroyed, and negative eigenvalues become 0.
     """
     q = values.size
     for j in range(q):
@@ -399,11 +367,7 @@ def _decompose(matrix: Any, axes: Any, values: Any) -> None:
 
 @no_inline
 def _rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
-    """Rotate the axes j and m so that matrix[j, m] becomes 0 (a Jacobi rotation).
-
-    matrix: symmetric, changed in place.
-    axes: rotated with it, in place.
-    """
+    """Rotate the axes j and m so that matrix[j, m] becomes 0 (a Jacobi rotation)."""
     theta = (matrix[m, m] - matrix[j, j]) / (2.0 * matrix[j, m])
     sign = 1.0 if theta >= 0.0 else -1.0
     tangent = sign / (abs(theta) + math.sqrt(theta * theta + 1.0))
@@ -420,7 +384,7 @@ def _rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
 
 
 def _noise_of(history: Floats) -> float:
-    """Return `noise` of a `Fit`, both means of rows and of columns left out; history: shape (rows, h)."""
+    """Return `noise` of a `Fit`, both means of rows and of columns left out."""
     rows, h = history.shape
     if not _is_loss(history) or h < 2:
         return _UNKNOWN_NOISE
@@ -430,18 +394,12 @@ def _noise_of(history: Floats) -> float:
 
 
 def _is_loss(history: Floats) -> bool:
-    """Return whether all numbers are in [0, 1], so that history may be losses of other candidates."""
+    """Return whether all numbers are in [0, 1], so that history may be losses."""
     return bool(((history >= 0.0) & (history <= 1.0)).all())
 
 
 def _components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
-    """Return the principal components of history, and the loadings of its columns.
-
-    Returns components (rows, q) of variance 1, mean of history (1/2 if it is not losses), mean of the loadings (q,),
-    and their standard deviation (q,).
-
-    history: shape (rows, h).
-    """
+    """Return `components`, `intercept`, `prior` and `scale` of a `Fit`."""
     rows, h = history.shape
     centred = history - history.sum(axis=0) / rows
     is_loss = _is_loss(history)
@@ -452,15 +410,8 @@ def _components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
     intercept = float(history.sum() / history.size) if is_loss else 0.5
     q = min(_MAX_COMPONENTS, h, rows)
     basis, products, values = np.eye(h, q), np.zeros((rows, q)), np.zeros(q)
-    arguments = (
-        np.ascontiguousarray(centred),
-        basis,
-        products,
-        np.zeros((q, q)),
-        np.zeros((q, q)),
-        values,
-        np.zeros(q),
-    )
+    square = np.zeros((q, q))
+    arguments = (np.ascontiguousarray(centred), basis, products, square, square.copy(), values, np.zeros(q))
     with expected_rounds(rows * _SUBSPACE_ITERATIONS, h * q):
         compile_loop(_principal_subspace, arguments)(*arguments)
     order = np.argsort(-values, kind="stable")
@@ -479,11 +430,7 @@ def _principal_subspace(
 ) -> None:
     """Write the leading singular vectors of a table by subspace iteration.
 
-    On return table @ basis = products, with orthogonal columns of squared length `values`.
-
-    table: (rows, h).
-    basis, products, values: outputs, (h, q), (rows, q) and (q,).
-    gram, axes, line: workspace.
+    On return table @ basis = products, with orthogonal columns of squared length `values`; the rest is workspace.
     """
     h, q = basis.shape
     if h > q:

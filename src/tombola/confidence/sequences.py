@@ -1,7 +1,6 @@
 """Confidence sequences in closed form, without replacement.
 
-Waudby-Smith and Ramdas (2020).
-If the pool has mean m and the first i - 1 values have sum S, the unseen rows have mean
+Waudby-Smith and Ramdas (2020). If the pool has mean m and the first i - 1 values have sum S, the unseen rows have mean
 m_i = (N m - S) / (N - i + 1). The product of exp(b_i (x_i - m_i) - cost_i) is a supermartingale for every m, if the
 bets b_i depend on the past only. Ville's inequality, applied to it and to its mirror image, gives an interval around a
 weighted mean.
@@ -14,7 +13,7 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.confidence.base import Confidence, intersect
-from tombola.confidence.betting import finite_gain
+from tombola.confidence.betting import finite_gain, mean_estimate, variance_estimate
 
 # Sample size near which `HoeffdingSequence` is tightest; it is little wider at other sizes.
 _TUNING_COUNT = 100.0
@@ -74,10 +73,6 @@ def _next_bet(state: Any, action: int, variance: float) -> float:
 
     The optimal bet for count n is g_i sqrt(2 log_level / (variance (g_1^2 + ... + g_n^2))) with g = `finite_gain`.
     Here n is the current count; the extra logarithm keeps the sum of the costs finite.
-
-    state: a `_SequenceState`, changed in place.
-    action: its index.
-    variance: estimated from the earlier values.
     """
     i = state.counts[action] + 1.0
     g = finite_gain(state.population, state.counts[action])
@@ -88,14 +83,7 @@ def _next_bet(state: Any, action: int, variance: float) -> float:
 
 
 def _add_weighted(state: Any, action: int, value: float, bet: float, cost: float) -> None:
-    """Add a value with this bet and cost, and write the interval.
-
-    state: a `_SequenceState`, changed in place.
-    action: its index.
-    value: in [0, 1].
-    bet: weight of the value, chosen from the past only.
-    cost: of the bet; it widens the interval.
-    """
+    """Add a value weighted by its bet, and write the interval, which the cost widens."""
     left = state.population - state.counts[action]
     state.numerator[action] += bet * (value + state.total[action] / left)
     state.denominator[action] += bet * finite_gain(state.population, state.counts[action])
@@ -124,11 +112,6 @@ class HoeffdingSequence(_ClosedForm):
 
     @staticmethod
     def update_state(state: _SequenceState, action: int, value: float) -> None:
-        """Add one value in [0, 1] of an action; intersect its interval, in `state`.
-
-        state: of all actions, changed in place.
-        action: its index.
-        """
         g = finite_gain(state.population, state.counts[action])
         state.numerator[action] += g * (value + state.total[action] / (state.population - state.counts[action]))
         state.denominator[action] += g * g
@@ -160,14 +143,9 @@ class BernsteinSequence(_ClosedForm):
 
     @staticmethod
     def update_state(state: _SequenceState, action: int, value: float) -> None:
-        """Add one value in [0, 1] of an action; intersect its interval, in `state`.
-
-        state: of all actions, changed in place.
-        action: its index.
-        """
         n = state.counts[action]
-        guess = (0.5 + state.total[action]) / (1.0 + n)
-        bet = min(_MAX_BERNSTEIN_BET, _next_bet(state, action, (0.25 + state.squares[action]) / (1.0 + n)))
+        guess = mean_estimate(state.total[action], n)
+        bet = min(_MAX_BERNSTEIN_BET, _next_bet(state, action, variance_estimate(state.squares[action], n)))
         squared_error = (value - guess) * (value - guess)
         state.squares[action] += squared_error
         _add_weighted(state, action, value, bet, squared_error * (-math.log1p(-bet) - bet))
