@@ -99,7 +99,8 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_training_plays_requested_rounds",
     ),
     "first action counted as a switch": (
-        "engine/loop.py", "if t > 0 and action != accumulators.cursor[LAST]", "if action != accumulators.cursor[LAST]",
+        "engine/loop.py", "if t > 0 and action != accumulators.cursor[_LAST]",
+        "if action != accumulators.cursor[_LAST]",
         "test_first_action_is_no_switch",
     ),
     "learner may ask for plans without end": (

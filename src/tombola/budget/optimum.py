@@ -1,7 +1,5 @@
 """The comparator under a budget: OPT_LP, the best fixed mix within the budget.
 
-Its mean costs are within the budget.
-
     OPT_LP = max r . x   such that   c_j . x <= rho_j for every resource j,   x a mix
 
 For one resource a best mix has at most two actions and is found directly; for more, HiGHS solves the LP. With a target,
@@ -22,8 +20,8 @@ from tombola.errors import ParameterError
 from tombola.pool import Pool
 
 _CHUNK = 1 << 16  # rows per read, so that a memory-mapped table is not loaded at once
-LOWER, BASIC, UPPER = 0.0, 1.0, 2.0  # basis status codes of HiGHS
-TOLERANCE, MAX_PIVOTS = 1e-10, 12  # of the warm-started simplex
+_LOWER, _BASIC, _UPPER = 0.0, 1.0, 2.0  # basis status codes of HiGHS
+_TOLERANCE, _MAX_PIVOTS = 1e-10, 12  # of the warm-started simplex
 # Largest cost / rate in a linear program; an action above it counts as forbidden. The solver HiGHS rejects much
 # larger numbers.
 _MAX_COST_RATIO = 1e9
@@ -35,7 +33,7 @@ _OUT_OF_REACH = (
 Program: TypeAlias = tuple[Floats, Floats, Floats]
 _programs = threading.local()
 # Prices that are searched: this factor to both sides of (largest value / largest cost), by halvings of the exponent.
-PRICE_RANGE, PRICE_HALVINGS = 1e6, 60
+_PRICE_RANGE, _PRICE_HALVINGS = 1e6, 60
 
 
 class UnreachableError(ParameterError):
@@ -61,12 +59,10 @@ class Optimum:
 
     @cached_property
     def prices(self) -> Floats:
-        """The dual prices: marginal reward of one more unit of each resource.
+        """The dual prices, shape (resources,): marginal reward of one more unit of each.
 
-        A price is 0 if the constraint is slack.
-
-        With a target, the first price is the marginal cost of one loss less. At a kink of the value, where left and
-        right derivatives differ, a price is one number between the two.
+        A price is 0 if the constraint is slack. With a target, the first price is the marginal cost of one loss less.
+        At a kink of the value, where left and right derivatives differ, a price is one number between the two.
         """
         return self.unit * dual_prices(*self.program)
 
@@ -132,10 +128,7 @@ def best_per_row(pool: Pool, budget: Budget) -> float:
 
 
 def _least_mean(values: Floats, limited: Floats, limit: float) -> float:
-    """Return the least mean value of choices per row under a limit.
-
-    The mean of the limited quantity is at most `limit`; NaN if that is impossible.
-    """
+    """Return the least mean value with the mean of `limited` <= `limit`, or NaN."""
     index = np.arange(len(values))
 
     def at_price(price: float) -> tuple[float, float]:
@@ -148,8 +141,8 @@ def _least_mean(values: Floats, limited: Floats, limit: float) -> float:
     if other <= limit:
         return value
     scale = max(float(values.max()), 1e-300) / float(limited.max())
-    low, high = scale / PRICE_RANGE, scale * PRICE_RANGE
-    for _ in range(PRICE_HALVINGS):
+    low, high = scale / _PRICE_RANGE, scale * _PRICE_RANGE
+    for _ in range(_PRICE_HALVINGS):
         # Geometric steps: useful prices span several orders of magnitude.
         middle = math.sqrt(low * high)
         low, high = (middle, high) if at_price(middle)[1] > limit else (low, middle)
@@ -158,10 +151,7 @@ def _least_mean(values: Floats, limited: Floats, limit: float) -> float:
 
 
 def _reaching(program: Program, pool: Pool, target: float) -> Floats:
-    """Return the mix of a program from `target_as_budget`.
-
-    Raises UnreachableError if there is none.
-    """
+    """Return the mix of a program from `target_as_budget`, or raise UnreachableError."""
     try:
         return best_mix(*program)[0]
     except UnreachableError:
@@ -236,7 +226,7 @@ def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -
 def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
     """Return the dual prices of the linear program of a budget, shape (resources,).
 
-    They are the p >= 0 that minimises rates . p + max_a (r_a - c_a . p).
+    They are the p >= 0 that minimises rates . p + max_a (rewards[a] - costs[a] . p).
 
     rewards: mean reward of each action, shape (k,).
     costs: mean costs, shape (k, resources).
@@ -328,10 +318,7 @@ def _frontier(rewards: Floats, costs: Floats, actions: Any) -> Any:
 def _best_mix_many_resources(
     rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Return the best mix by HiGHS, and its basis.
-
-    The result depends on the arguments alone. rewards, costs, rates and basis are those of `best_mix`.
-    """
+    """Return the best mix by HiGHS, and its basis; they depend on the arguments alone."""
     size = np.where((rates > 0) & np.isfinite(rates), rates, 1.0)  # the tolerances of HiGHS are absolute
     with np.errstate(over="ignore"):
         shares = np.where(rates > 0, np.minimum(costs / size, _MAX_COST_RATIO), (costs > 0).astype(np.float64))
@@ -347,30 +334,27 @@ def _pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tupl
     """Return the best mix and its basis by simplex pivots; None if that fails.
 
     Primal pivots while the basis is feasible, dual pivots while it is dual feasible. The result is optimal within
-    `TOLERANCE`.
-
-    rewards, costs, rates: as in `best_mix`.
-    basis: of a similar program, where the pivots start.
+    `_TOLERANCE`.
     """
-    (k, m), basic = costs.shape, np.flatnonzero(basis == BASIC)
-    if basic.size != m + 1 or basis[k + m] == BASIC or not np.isfinite(rates).all():
+    (k, m), basic = costs.shape, np.flatnonzero(basis == _BASIC)
+    if basic.size != m + 1 or basis[k + m] == _BASIC or not np.isfinite(rates).all():
         return None
     table = np.zeros((k + m, m + 1))  # constraint matrix: costs and slacks, then the sum of the mix
     table[:k, :m], table[:k, m], table[k:, :m] = costs, 1.0, np.eye(m)
     worth, limits = np.append(rewards, np.zeros(m)), np.append(rates, 1.0)
-    for _ in range(MAX_PIVOTS):
+    for _ in range(_MAX_PIVOTS):
         try:
             inverse = np.linalg.inv(table[basic])
         except np.linalg.LinAlgError:
             return None
         values, gains = limits @ inverse, worth - table @ (inverse @ worth[basic])
         short, best = int(values.argmin()), int(gains.argmax())
-        if values[short] >= -TOLERANCE and gains[best] <= TOLERANCE:
+        if values[short] >= -_TOLERANCE and gains[best] <= _TOLERANCE:
             return _mix_of(basic, values, basis)
-        if values[short] >= -TOLERANCE:
+        if values[short] >= -_TOLERANCE:
             share = table[best] @ inverse
             basic[_least_ratio(values, share)] = best
-        elif gains[best] <= TOLERANCE:
+        elif gains[best] <= _TOLERANCE:
             basic[short] = _least_ratio(-gains, -(table @ inverse[:, short]))
         else:
             return None
@@ -379,15 +363,15 @@ def _pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tupl
 
 def _least_ratio(upper: Floats, lower: Floats) -> int:
     """Return the index of the smallest ratio upper / lower with positive lower."""
-    places = np.flatnonzero(lower > TOLERANCE)
+    places = np.flatnonzero(lower > _TOLERANCE)
     return int(places[(np.maximum(upper[places], 0.0) / lower[places]).argmin()]) if places.size else 0
 
 
 def _mix_of(basic: Any, values: Floats, basis: Floats) -> tuple[Floats, Floats]:
     """Return the mix of a basis with these values, and the basis for HiGHS."""
     k = basis.size - values.size
-    mix, codes = np.zeros(k), np.append(np.full(k, LOWER), np.full(values.size, UPPER))
-    codes[basic] = BASIC
+    mix, codes = np.zeros(k), np.append(np.full(k, _LOWER), np.full(values.size, _UPPER))
+    codes[basic] = _BASIC
     inside = basic < k
     mix[basic[inside]] = np.maximum(values[inside], 0.0)
     return mix / mix.sum(), codes
@@ -440,13 +424,8 @@ class _Program:
 
 
 def _program(k: int, m: int) -> _Program:
-    """Return the solver of this size for this thread.
-
-    HiGHS objects are not thread-safe.
-    """
-    if not hasattr(_programs, "by_size"):
-        _programs.by_size = {}
-    if (k, m) not in _programs.by_size:
-        _programs.by_size[k, m] = _Program(k, m)
-    program: _Program = _programs.by_size[k, m]
-    return program
+    """Return the solver of this size for this thread; HiGHS is not thread-safe."""
+    by_size: dict[tuple[int, int], _Program] = _programs.__dict__.setdefault("by_size", {})
+    if (k, m) not in by_size:
+        by_size[k, m] = _Program(k, m)
+    return by_size[k, m]

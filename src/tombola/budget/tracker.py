@@ -23,8 +23,12 @@ from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
 from tombola.rng import choice
 
-# Entries of `flags`. STOPPED: null action for good; CLOSED: null action for now; AMPLE: every mix fits.
-STOPPED, CLOSED, AMPLE = 0, 1, 2
+# Index in `BudgetTracker.flags`: 1 once only the null action may be played, to the end.
+STOPPED = 0
+# Index in `BudgetTracker.flags`: 1 if only the null action may be played in this round.
+CLOSED = 1
+# Index in `BudgetTracker.flags`: 1 if every mix is affordable in this round.
+_AMPLE = 2
 # Smallest positive float64. A product loses at most this much by underflow, so it is added once per product.
 _MIN_POSITIVE = 5e-324
 # Largest deviation of the sum of a mix from 1; a mix beyond it is replaced by the null action.
@@ -44,7 +48,7 @@ class BudgetTracker(NamedTuple):
     worst_costs: as `worst`, in cost units.
     unit_ticks, scale: factors from cost units to ticks and to the common scale, shape (resources,).
     fits: 1 for each action that is affordable now, else 0.
-    flags: indexed by STOPPED (null action for good), CLOSED (null action for now) and AMPLE (every mix fits).
+    flags: 1 or 0 at the indices STOPPED, CLOSED and _AMPLE.
     null: index of the null action.
     slack: relative rounding error of fluid costs.
     strict: whether the stop rule is "strict".
@@ -129,11 +133,7 @@ def remaining(tracker: BudgetTracker) -> Floats:
 
 
 def _to_ticks(cost: float, unit_ticks: float) -> float:
-    """Return a cost rounded up to whole ticks; a kernel.
-
-    cost: in cost units.
-    unit_ticks: ticks per unit, a power of two, so the product is exact.
-    """
+    """Return a cost rounded up to whole ticks; exact, since a unit is a power of two."""
     if cost > 0.0:
         return max(1.0, float(np.ceil(cost * unit_ticks)))  # at least one, since the product may underflow
     return 0.0
@@ -143,9 +143,7 @@ def _to_ticks(cost: float, unit_ticks: float) -> float:
 def _cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
     """Return an upper bound on the cost of a play, in ticks.
 
-    played: share of each action; a single 1 unless play is fluid.
     costs: shape (actions, resources), in cost units.
-    resource: index of the resource.
     """
     total, share, paid = 0.0, 0.0, 0
     for action in range(played.size):
@@ -177,9 +175,9 @@ def update_affordable(tracker: BudgetTracker) -> None:
     if tracker.strict:
         tracker.flags[CLOSED] = 0.0 if enough else 1.0
         tracker.flags[STOPPED] = 0.0 if wealthy else 1.0
-    elif not ample or tracker.flags[AMPLE] == 0.0:
+    elif not ample or tracker.flags[_AMPLE] == 0.0:
         _check_actions(tracker)
-    tracker.flags[AMPLE] = 1.0 if ample else 0.0
+    tracker.flags[_AMPLE] = 1.0 if ample else 0.0
 
 
 @no_inline
@@ -202,7 +200,7 @@ def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
     tracker: balance and limits; `tracker.fits` marks the affordable actions.
     mix: probability of each action, shape (actions,).
     """
-    if tracker.flags[AMPLE] == 1.0:
+    if tracker.flags[_AMPLE] == 1.0:
         return
     for action in range(mix.size):
         if tracker.fits[action] == 0.0:
@@ -214,11 +212,7 @@ def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
 
 @no_inline
 def _scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
-    """Move shares to the null action until the worst cost of the mix fits.
-
-    mix: changed in place.
-    tracker: balance and limits.
-    """
+    """Move shares to the null action until the worst cost of the mix fits."""
     for _ in range(3):
         share = 1.0
         for j in range(tracker.amounts.size):

@@ -20,10 +20,7 @@ _warned: set[str] = set()
 
 
 class _KeyedFile:
-    """Numba's cache files of one function, with the key stored in each entry.
-
-    It wraps Numba's cache file object and passes all other attributes on.
-    """
+    """Wrap Numba's cache files of one function, and store the key in each entry."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -32,27 +29,17 @@ class _KeyedFile:
         return getattr(self._file, name)
 
     def save(self, key: Any, data: Any) -> None:
-        """Write the data together with its key.
-
-        key: signature and target, from Numba.
-        data: machine code, from Numba.
-        """
+        """Write the data together with its key."""
         self._file.save(key, (key, data))
 
     def load(self, key: Any) -> Any:
-        """Return the data of this key; None if missing or written for another key.
-
-        key: signature and target, from Numba.
-        """
+        """Return the data of this key; None if missing or written for another key."""
         entry = self._file.load(key)
         return entry[1] if isinstance(entry, tuple) and entry[0] == key else None
 
 
 class _TolerantCache:
-    """Numba's cache of one function, with disk failures as warnings.
-
-    It wraps Numba's cache object. Code that cannot be read is compiled again.
-    """
+    """Wrap Numba's cache of one function: disk failures become warnings."""
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
@@ -61,10 +48,7 @@ class _TolerantCache:
         return getattr(self._cache, name)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for these types, or None if it is missing or damaged.
-
-        sig, target_context: types and target, from Numba.
-        """
+        """Return the code for these types, or None if it is missing or damaged."""
         try:
             return self._cache.load_overload(sig, target_context)
         except Exception as error:  # a damaged pickle raises anything
@@ -75,10 +59,7 @@ class _TolerantCache:
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the code for these types, if the disk allows it.
-
-        sig, data: types and compiled code, from Numba.
-        """
+        """Write the code for these types, if the disk allows it."""
         self._try(self._cache.save_overload, sig, data)
 
     def _try(self, write: Any, *arguments: Any) -> None:

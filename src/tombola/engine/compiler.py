@@ -12,7 +12,7 @@ Both ways give the same bits. With NUMBA_DISABLE_JIT=1 everything is interpreted
 import os
 import types
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import wraps
@@ -33,7 +33,9 @@ _Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
 # Seconds to compile one loop, measured for the learners of this package. Work that is interpreted faster is not
 # compiled.
 _COMPILE_SECONDS = 2.0
-ROUND_SECONDS, ACTION_SECONDS = 20e-6, 10e-6
+# Seconds of an interpreted round, and of each action in it, measured for the learners of this package.
+_ROUND_SECONDS = 20e-6
+_ACTION_SECONDS = 10e-6
 
 _loops: dict[str, Kernel] = {}  # by fingerprint
 _compiled: dict[Any, Kernel] = {}  # holds the dispatchers, so that the id in the key stays unique
@@ -50,21 +52,17 @@ def compiles() -> bool:
     return _mode.get() != "interpreted" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
-@contextmanager
-def interpreted() -> Iterator[None]:
-    """Run kernels as plain Python in this block.
+def interpreted() -> AbstractContextManager[None]:
+    """Run kernels as plain Python in the `with` block.
 
     NUMBA_DISABLE_JIT=1 does the same for the process.
     """
-    with _in_mode("interpreted"):
-        yield
+    return _in_mode("interpreted")
 
 
-@contextmanager
-def compiled() -> Iterator[None]:
-    """Compile all kernels in this block, however short their work."""
-    with _in_mode("compiled"):
-        yield
+def compiled() -> AbstractContextManager[None]:
+    """Compile all kernels requested in the `with` block, however short their work."""
+    return _in_mode("compiled")
 
 
 @contextmanager
@@ -102,13 +100,13 @@ class Workload:
         rounds: of all plays together.
         actions: number of actions; it sets the time of a round.
         """
-        return cls(rounds * (ROUND_SECONDS + ACTION_SECONDS * actions))
+        return cls(rounds * (_ROUND_SECONDS + _ACTION_SECONDS * actions))
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Use this workload for the kernels requested in this block.
+        """Use this workload for kernels requested in the `with` block.
 
-        An outer workload has precedence.
+        Inside of the block of another workload, that one holds and this call has no effect.
         """
         if _workload.get() is not None:
             yield
@@ -123,10 +121,9 @@ class Workload:
     def interprets(self, function: Kernel, digest: str | None) -> bool:
         """Return whether to interpret a kernel instead of compiling it.
 
-        A kernel that is compiled already, in memory or on disk, is not interpreted.
-
-        The estimates of earlier tasks count too: once their sum reaches the time to compile, the kernel is compiled. So
-        many short tasks take at most about twice the time of the better way (ski rental).
+        A kernel that is compiled already, in memory or on disk, is not interpreted. The estimates of earlier tasks
+        count too: once their sum reaches the time to compile, the kernel is compiled. So many short tasks take at most
+        about twice the time of the better way (ski rental).
 
         function: the kernel.
         digest: fingerprint of the kernel, None if it has none.
@@ -141,17 +138,15 @@ class Workload:
         return self.decisions[digest]
 
 
-@contextmanager
-def expected_rounds(rounds: float, actions: int) -> Iterator[None]:
-    """Declare the rounds that kernels requested in this block will play.
+def expected_rounds(rounds: float, actions: int) -> AbstractContextManager[None]:
+    """Declare the rounds that kernels requested in the `with` block will play.
 
     The number decides whether they are compiled or interpreted.
 
     rounds: of all plays together.
     actions: number of actions of a round.
     """
-    with Workload.of_rounds(rounds, actions).active():
-        yield
+    return Workload.of_rounds(rounds, actions).active()
 
 
 def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
@@ -177,7 +172,7 @@ def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
 
 
 def compile_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
-    """Return `function` with the names in `kernels` bound, and compiled; holds the GIL.
+    """Return `function` with `kernels` bound, and compiled; it holds the GIL.
 
     For short steps: releasing the GIL, as the result of `compile_loop` does, would take as long as the step.
 
@@ -199,10 +194,9 @@ def _compile_or_interpret(
     workload = _workload.get()
     if workload is not None and _mode.get() == "auto" and workload.interprets(function, digest):
         return _ignoring_overflow(_bind(function, kernels))
-    known = _loops.get(digest) if digest is not None else None
-    dispatcher = (
-        _ready(known, arguments) if known else _compile(function, kernels, digest, arguments, hold_gil=hold_gil)
-    )
+    if digest in _loops:
+        return _ready(_loops[digest], arguments)
+    dispatcher = _compile(function, kernels, digest, arguments, hold_gil=hold_gil)
     if digest is not None:
         _loops[digest] = dispatcher
     return dispatcher
@@ -213,9 +207,7 @@ def _compile(
 ) -> Kernel:
     """Compile without Numba's reference counting (NRT), or with it if needed.
 
-    Kernels that allocate arrays need it.
-
-    Code without reference counting is many times faster.
+    Kernels that allocate arrays need it. Code without reference counting is many times faster.
     """
     no_nrt = _dispatcher(function, kernels, digest, nrt=False, hold_gil=hold_gil)
     nrt = _dispatcher(function, kernels, digest, nrt=True, hold_gil=hold_gil)
@@ -236,19 +228,8 @@ def _compile(
             ) from None
 
 
-def _cacheable(function: Kernel, digest: str | None) -> bool:
-    """Return whether machine code can be cached.
-
-    It needs a fingerprint and a source file.
-    """
-    return digest is not None and os.path.isfile(function.__code__.co_filename)
-
-
 def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:
-    """Compile a dispatcher for these arguments, or load it from the cache.
-
-    It is not called.
-    """
+    """Compile a dispatcher for these arguments, or load it from the cache."""
     from numba import typeof
 
     key = (id(dispatcher), *map(_type_key, arguments))
@@ -260,10 +241,7 @@ def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def _type_key(argument: Any) -> Any:
-    """Return the properties that determine Numba's type of an argument.
-
-    `typeof` itself takes 0.25 ms.
-    """
+    """Return the properties that determine Numba's type; `typeof` takes 0.25 ms."""
     if isinstance(argument, np.ndarray):
         flags = argument.flags
         return argument.dtype, argument.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
@@ -305,7 +283,7 @@ def _dispatcher(
     clone = bind(function, kernels)
     clone.__qualname__ = f"{function.__name__}_{digest}_{'nrt' if nrt else 'nonrt'}"
     dispatcher = njit(clone, **options)
-    if _cacheable(function, digest):
+    if digest is not None and os.path.isfile(function.__code__.co_filename):
         enable_cache(dispatcher)
     return dispatcher
 

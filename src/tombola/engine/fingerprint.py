@@ -39,10 +39,7 @@ class _Walk:
         self.digest: str | None = None
 
     def enter(self, function: types.FunctionType) -> None:
-        """Record code, defaults and cells of a function.
-
-        Holding the objects keeps their ids unique.
-        """
+        """Record code, defaults and cells of a function; holding them keeps ids unique."""
         contents = _contents(function)
         self.functions.append((function, contents, [*map(id, contents)]))
 
@@ -94,9 +91,8 @@ def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., 
 def _identity(value: Any, depth: int = 8) -> Any:
     """Return a key that is equal for equal kernels.
 
-    Closures, made anew for each play, are compared by content.
-
-    Limited in depth, since a closure may contain itself. The walk holds the objects, so that their ids stay unique.
+    Closures, made anew for each play, are compared by content, up to a depth, since a closure may contain itself. The
+    walk holds the objects, so that their ids stay unique.
     """
     if not isinstance(value, types.FunctionType) or value.__closure__ is None or depth == 0:
         return id(value)
@@ -122,16 +118,17 @@ def _digest(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]
 
 @lru_cache(maxsize=4096)
 def globals_used(code: types.CodeType) -> tuple[tuple[str, str | None], ...]:
-    """Return the global names that `code` loads, with the attribute read from each.
+    """Return the pairs (global name, attribute) that bytecode loads.
 
-    The attribute is None if the name is used by itself.
+    ("np", "exp") stands for np.exp; the attribute is None if the name is used by itself. Functions defined inside of
+    the code are included.
     """
     instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
     used = set()
     for here, following in zip(instructions, [*instructions[1:], None], strict=True):
         if here.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            attribute = following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD")
-            used.add((here.argval, following.argval if following is not None and attribute else None))
+            read = following is not None and following.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            used.add((here.argval, following.argval if following is not None and read else None))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             used.update(globals_used(constant))
@@ -139,9 +136,9 @@ def globals_used(code: types.CodeType) -> tuple[tuple[str, str | None], ...]:
 
 
 def is_versioned(value: Any) -> bool:
-    """Return whether a value is from a library whose version is in the cache key.
+    """Return whether a value is defined by Python's math, builtins or NumPy.
 
-    Such values need no fingerprint of their own.
+    Numba's cache depends on the versions of these already, so the value needs no fingerprint.
     """
     return str(getattr(value, "__module__", None) or "").split(".")[0] in _TRUSTED
 

@@ -19,11 +19,10 @@ ROUNDING_OFFSET = 6755399441055744.0
 
 
 def prefetch(table: Any, row: Any, column: Any) -> None:
-    """Prefetch the cache line of table[row, column]; a no-op in plain Python.
+    """Load table[row, column] into the processor's cache; a no-op in plain Python.
 
-    Rows in random order miss the cache, so they are requested some rounds before their use.
-
-    table: matrix; `row` and `column` are indices into it.
+    Rows in random order miss the cache, so they are requested some rounds before their use. `table` is a matrix, `row`
+    and `column` are indices.
     """
 
 
@@ -65,10 +64,7 @@ def _prefetch() -> Any:
 
 
 def _power_of_two() -> Any:
-    """Return `power_of_two` as bit operations.
-
-    The last bits of `rounded` become the exponent.
-    """
+    """Return `power_of_two` as bit operations: last bits become the exponent."""
     from llvmlite import ir
     from numba.core import types
     from numba.core.extending import intrinsic

@@ -22,8 +22,23 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     pauses: Kernel
     turn: Kernel
 
-ROUND, REVEALED, MARK, LAST, UNTIL = 0, 1, 2, 3, 4  # entries of `Accumulators.cursor`
-LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = 0, 1, 2, 3, 4  # entries of `sums`; from SPENT on, one per resource
+# Index in `Accumulators.cursor` of the next round to play, from 0.
+ROUND = 0
+# Index in `Accumulators.cursor` of: the number of rounds with feedback revealed; the next entry of `marks`; the last
+# action.
+_REVEALED, _MARK, _LAST = 1, 2, 3
+# Index in `Accumulators.cursor` of the round before which the loop returns to Python.
+UNTIL = 4
+# Index in `Accumulators.sums` of the total loss of the learner.
+LOSS = 0
+# Index in `Accumulators.sums` of the total expected loss, over the learner's own randomness.
+EXPECTED = 1
+# Index in `Accumulators.sums` of the total loss of the comparator.
+COMPARATOR = 2
+# Index in `Accumulators.sums` of the number of switches of the action.
+SWITCHES = 3
+# Index in `Accumulators.sums` of the total cost of resource 0; resource j is at SPENT + j.
+SPENT = 4
 
 
 class RowStream(NamedTuple):
@@ -46,7 +61,7 @@ class RowStream(NamedTuple):
 class Accumulators(NamedTuple):
     """Totals of a play so far, at the marked rounds, and optionally per round.
 
-    cursor: next round, rounds revealed, next mark, last action, and round to stop at; indexed by ROUND to UNTIL.
+    cursor: next round, rounds revealed, next mark, last action, and round to stop at.
     sums: totals, indexed by LOSS, EXPECTED, COMPARATOR, SWITCHES, and SPENT + resource.
     plays: number of plays per action.
     curve, shares: `sums` and `plays` at each round in `marks`.
@@ -92,9 +107,9 @@ def loop(
     until = cursor[UNTIL]
     for t in range(cursor[ROUND], until + 1):
         look_ahead(table, t)
-        while has_arrived(arrivals, cursor[REVEALED], t):
-            cursor[REVEALED] += 1
-            reveal(state, table, workspace, next_round(arrivals, cursor[REVEALED] - 1))
+        while has_arrived(arrivals, cursor[_REVEALED], t):
+            cursor[_REVEALED] += 1
+            reveal(state, table, workspace, next_round(arrivals, cursor[_REVEALED] - 1))
         cursor[ROUND] = t
         if t == until or pauses(state, workspace):
             return
@@ -106,13 +121,13 @@ def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t:
 
     If True, the caller must pass the feedback of round t to the learner at once; else the loop does so when it arrives.
 
-    arrivals: its delay, 0 or more rounds, or -1 for a list of arrival times.
+    arrivals: the schedule, which has the delay.
     accumulators: its cursor counts the rounds revealed; changed in place.
     t: round, from 0.
     """
     if arrivals.delay != 0:
         return False
-    accumulators.cursor[REVEALED] = t + 1
+    accumulators.cursor[_REVEALED] = t + 1
     return True
 
 
@@ -150,9 +165,9 @@ def record_action(accumulators: Accumulators, t: int, action: int, probability: 
     t, action, probability: round and action, from 0, and the probability of the action.
     """
     # The first action is not a switch.
-    if t > 0 and action != accumulators.cursor[LAST]:
+    if t > 0 and action != accumulators.cursor[_LAST]:
         accumulators.sums[SWITCHES] += 1.0
-    accumulators.cursor[LAST] = action
+    accumulators.cursor[_LAST] = action
     accumulators.plays[action] += 1.0
     if accumulators.actions.size > 0:
         accumulators.actions[t], accumulators.probabilities[t] = action, probability
@@ -174,13 +189,13 @@ def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float
     sums[COMPARATOR] += comparator
     if accumulators.losses.size > 0:
         accumulators.losses[t], accumulators.expected[t] = loss, expected
-    mark = accumulators.cursor[MARK]
+    mark = accumulators.cursor[_MARK]
     if mark < accumulators.marks.size and t + 1 == accumulators.marks[mark]:
         for i in range(sums.size):
             accumulators.curve[mark, i] = sums[i]
         for action in range(accumulators.plays.size):
             accumulators.shares[mark, action] = accumulators.plays[action]
-        accumulators.cursor[MARK] = mark + 1
+        accumulators.cursor[_MARK] = mark + 1
 
 
 def new_accumulators(

@@ -23,8 +23,18 @@ import numpy as np
 from tombola._types import Floats, Integers
 from tombola.errors import FeedbackError
 
-ROUNDS, ANSWERED = 0, 1  # columns of row 0
-ACTION, PROBABILITY, ANSWER_INDEX, OUTCOME_START = 0, 1, 2, 3  # columns of the row of a round
+# Column of row 0: the number of tickets issued.
+ROUNDS = 0
+# Column of row 0: the number of tickets with an outcome.
+_ANSWERED = 1
+# Column of the row of a round: its action, from 0.
+ACTION = 0
+# Column of the row of a round: the probability of the action, NaN if unknown.
+PROBABILITY = 1
+# Column of the row of a round: position of its outcome in the history of all events, from 1; 0 while pending.
+ANSWER_INDEX = 2
+# First column of the encoded outcome in the row of a round; features follow the outcome.
+OUTCOME_START = 3
 # Rounds that a new table has space for; the capacity doubles when it is full.
 _INITIAL_ROUNDS = 64
 
@@ -32,8 +42,7 @@ _INITIAL_ROUNDS = 64
 class Ticket(NamedTuple):
     """One play: its round, from 1, its action, from 0, and the action's probability.
 
-    The probability is NaN if unknown.
-    Two NaN probabilities count as equal, so that such tickets can be looked up.
+    The probability is NaN if unknown. Two NaN probabilities count as equal, so that such tickets can be looked up.
 
     >>> Ticket(1, 0, float("nan")) == Ticket(1, 0, float("nan")), Ticket(1, 0, 0.5) == Ticket(1, 0, float("nan"))
     (True, False)
@@ -63,10 +72,7 @@ new_ticket = tuple.__new__
 
 
 def has_capacity(cells: Floats) -> bool:
-    """Return whether a ticket table has a free row; a kernel.
-
-    cells: matrix of a `TicketTable`.
-    """
+    """Return whether `cells`, the matrix of a ticket table, has a free row; a kernel."""
     return bool(cells[0, ROUNDS] < cells.shape[0] - 1)
 
 
@@ -85,9 +91,9 @@ def write_ticket(cells: Floats, action: int, probability: float) -> int:
 
 
 def has_native_types(ticket: Ticket) -> bool:
-    """Return whether a ticket has exactly the types that compiled kernels expect.
+    """Return whether a ticket has exactly the types int, int and float.
 
-    Tickets with other types, such as NumPy integers, may still be in the table.
+    Compiled kernels expect these. A ticket with other types, such as NumPy integers, may still be in the table.
     """
     return (
         type(ticket) is Ticket
@@ -97,10 +103,7 @@ def has_native_types(ticket: Ticket) -> bool:
 
 
 def _is_issued(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Return whether a ticket was issued, with this probability to the bit; a kernel.
-
-    cells: matrix of a `TicketTable`.
-    """
+    """Return whether a ticket was issued, with this probability to the bit; a kernel."""
     if not 1 <= round <= cells[0, ROUNDS] or cells[round, ACTION] != action:
         return False
     issued = float(cells[round, PROBABILITY])
@@ -129,21 +132,18 @@ def read_ticket(cells: Floats, round: int) -> tuple[int, float]:
 def mark_answered(cells: Floats, round: int) -> None:
     """Mark the ticket of a round, from 1, as answered by the newest event; a kernel.
 
-    The caller writes the outcome.
-
-    cells: matrix of a `TicketTable`, changed in place.
+    `cells` is the matrix of a `TicketTable`. The caller writes the outcome.
     """
-    cells[0, ANSWERED] += 1.0
-    cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, ANSWERED]
+    cells[0, _ANSWERED] += 1.0
+    cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, _ANSWERED]
 
 
 def unmark_answered(cells: Floats, round: int) -> None:
     """Undo `mark_answered` of a round, which must be the newest answer; a kernel.
 
-    cells: matrix of a `TicketTable`, changed in place.
-    round: number of the ticket, from 1.
+    `cells` is the matrix of a `TicketTable`; rounds count from 1.
     """
-    cells[0, ANSWERED] -= 1.0
+    cells[0, _ANSWERED] -= 1.0
     cells[round, ANSWER_INDEX] = 0.0
 
 
@@ -173,13 +173,10 @@ class TicketTable:
     @property
     def answered(self) -> int:
         """The number of tickets with an outcome."""
-        return int(self.cells[0, ANSWERED])
+        return int(self.cells[0, _ANSWERED])
 
     def reserve(self) -> None:
-        """Double the capacity, up to the horizon.
-
-        `cells` becomes a new matrix; readers of the old one are undisturbed.
-        """
+        """Double the capacity of the table, up to the horizon; `cells` is a new matrix."""
         used = len(self) + 1
         cells = np.zeros((1 + min(self.horizon, 2 * used), self.cells.shape[1]))
         cells[:used] = self.cells[:used]
@@ -283,15 +280,11 @@ class TicketTable:
 
         outcome: encoded.
         """
-        is_new = self.is_new(round, outcome)
-        if is_new:
-            self.write(round, outcome)
-        return is_new
-
-    def write(self, round: int, outcome: tuple[float, ...]) -> None:
-        """Write the encoded outcome of a round, unchecked, and mark it as answered."""
+        if not self.is_new(round, outcome):
+            return False
         self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width] = outcome
         mark_answered(self.cells, round)
+        return True
 
 
 def _short(outcome: tuple[float, ...]) -> str:

@@ -28,9 +28,7 @@ from tombola.feedback.base import (
     LiveKernels,
     live_act,
     loss_or_reward,
-    make_choose,
-    make_expected_loss,
-    make_pauses,
+    make_loop_kernels,
     parse_loss,
 )
 
@@ -58,26 +56,14 @@ class BanditFeedback(FeedbackModel):
 
     @property
     def outcome_width(self) -> int:
-        """The number of floats of an outcome: 1, the loss of the action played."""
         return 1
 
     def workspace(self, ring: int) -> _Workspace:
-        """Return new scratch arrays: a mix, and a ring of `ring` plays in flight."""
         return _Workspace(np.zeros(self.actions), np.zeros(ring, np.int64), np.zeros(ring), np.zeros(ring))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels that the loop calls to play `learner`, by global name."""
         kernels = learner.kernels(self.actions, self.horizon)
-        choose = make_choose(kernels)
-        return {
-            "look_ahead": _look_ahead,
-            "reveal": _make_reveal(kernels.observe),
-            "pauses": make_pauses(kernels.needs_plan),
-            "turn": _make_turn(choose, kernels.observe, make_expected_loss(kernels)),
-            "choose": choose,
-            "observe": kernels.observe,
-            "needs_plan": kernels.needs_plan,
-        }
+        return make_loop_kernels(kernels, _look_ahead, _make_reveal, _make_turn)
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
@@ -99,41 +85,18 @@ class BanditFeedback(FeedbackModel):
         return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return (loss,) from a loss or reward given; FeedbackError if not valid.
-
-        round, action: of the ticket.
-        given: keyword arguments of `Session.observe`; None stands for a missing one.
-        """
         return (parse_loss(*loss_or_reward(round, given)),)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return {"loss": loss}, the arguments of `Session.observe`.
-
-        outcome: the encoded outcome of the round.
-        """
         return {"loss": outcome[0]}
 
     def decode(self, outcome: EncodedOutcome) -> float:
-        """Return the loss of the action played, in [0, 1].
-
-        outcome: the encoded outcome of the round.
-        """
         return outcome[0]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1], the only float of the outcome.
-
-        action: the action played, from 0.
-        outcome: the encoded outcome of the round.
-        """
         return outcome[0]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return {"loss": loss of the action played} for a row of losses, shape (k,).
-
-        losses, costs: of all actions, shapes (k,) and (k, resources).
-        action: the action played, from 0.
-        """
         return {"loss": float(losses[action])}
 
 
@@ -143,10 +106,7 @@ def _look_ahead(table: RowStream, t: int) -> None:
 
 
 def _make_reveal(observe: Kernel) -> Kernel:
-    """Return the kernel `reveal`, which passes the loss of round s to the learner.
-
-    observe: kernel of the learner.
-    """
+    """Return the kernel `reveal`, which passes the loss of round s to the learner."""
 
     def reveal(state: Any, table: RowStream, workspace: _Workspace, s: int) -> None:
         slot = s % workspace.actions.size
@@ -156,12 +116,7 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel `turn`, which plays round t and records it.
-
-    choose: kernel that returns the action and its probability.
-    observe: kernel of the learner.
-    expect: kernel that returns the expected loss of the round.
-    """
+    """Return the kernel `turn`, which plays round t and records it."""
 
     def turn(
         state: Any,
@@ -194,11 +149,6 @@ def _live_observe(memory: Floats, cells: Floats, index: int, action: int, probab
     """Observe one loss and write it into the ticket table.
 
     Return False, and change nothing, unless the loss is in [0, 1] and the ticket is pending.
-
-    memory: state vector of the learner.
-    cells, index: cells of the ticket table, and the row of the ticket.
-    action, probability: of the ticket.
-    loss: of the action.
     """
     if not is_pending(cells, index, action, probability) or not 0.0 <= loss <= 1.0:
         return False

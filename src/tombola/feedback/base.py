@@ -67,8 +67,10 @@ class LiveKernels(NamedTuple):
             )
 
 
-# In place of the round of a ticket, where none was issued.
-NEEDS_PLAN, TABLE_FULL = -1, 0
+# Returned in place of the round of a ticket: nothing was issued, because the learner must plan first.
+NEEDS_PLAN = -1
+# Returned in place of the round of a ticket: nothing was issued, because the ticket table has no free row.
+TABLE_FULL = 0
 # Example of `TicketTable.cells`, from which the compiler takes the type of the argument.
 EMPTY_CELLS = np.zeros((1, 1))
 
@@ -89,7 +91,7 @@ class StepRunner:
     def act(self, played: int) -> tuple[int, float]:
         """Return the next action and its probability; plan first if needed.
 
-        played: the number of rounds played so far.
+        played: number of rounds played so far.
         """
         self._cells[0, ROUNDS] = 0.0
         try:
@@ -101,10 +103,7 @@ class StepRunner:
         return ticket[1:]
 
     def plan(self, played: int) -> None:
-        """Let the learner plan until it no longer needs to.
-
-        played: the number of rounds played so far.
-        """
+        """Let the learner plan until it no longer needs to, after `played` rounds."""
         self._cells[0, ROUNDS] = 1.0  # the table is full, so `act` issues nothing
         while self._act(self._cells)[0] == NEEDS_PLAN:
             self.runner.plan(played)
@@ -155,9 +154,9 @@ class FeedbackModel(ABC):
 
     @property
     def n_decision(self) -> int:
-        """The number of cells of the ticket table that record a decision.
+        """The number of floats per ticket that record a router's decision; else 0.
 
-        They come before the features.
+        They are stored in the ticket table, before the features.
         """
         return 0
 
@@ -448,14 +447,33 @@ def make_choose(kernels: Any) -> Kernel:
     return choose_plain if mix_of_state is None else choose_mixed
 
 
-def make_expected_loss(kernels: Any) -> Kernel:
-    """Return the kernel `expect(row, action, mix)` for the expected loss of a round.
+def make_loop_kernels(
+    kernels: Any, look_ahead: Kernel, make_reveal: Callable[[Kernel], Kernel], make_turn: Callable[..., Kernel]
+) -> dict[str, Kernel]:
+    """Return the kernels of a learner without a budget, by global name.
 
-    The expectation is over the learner's own randomness; without a mix it is the loss of the action.
+    The names are those that the loop and `live_act` call.
 
     kernels: `Kernels` of the learner.
+    look_ahead: kernel that prefetches rows.
+    make_reveal: makes the kernel `reveal` of the loop from the learner's `observe`.
+    make_turn: makes the kernel `turn` of the loop from `choose`, the learner's `observe`, and `expect(row, action,
+        mix)`, the expected loss of a round over the learner's own randomness.
     """
-    return _expect_plain if kernels.mix is None else _expect_mixed
+    choose, observe, needs_plan = make_choose(kernels), kernels.observe, kernels.needs_plan
+
+    def pauses(state: Any, workspace: Any) -> bool:
+        return bool(needs_plan(state))
+
+    return {
+        "look_ahead": look_ahead,
+        "reveal": make_reveal(observe),
+        "pauses": pauses,
+        "turn": make_turn(choose, observe, _expect_plain if kernels.mix is None else _expect_mixed),
+        "choose": choose,
+        "observe": observe,
+        "needs_plan": needs_plan,
+    }
 
 
 def _expect_mixed(row: Floats, action: int, mix: Floats) -> float:
@@ -466,20 +484,6 @@ def _expect_mixed(row: Floats, action: int, mix: Floats) -> float:
 def _expect_plain(row: Floats, action: int, mix: Floats) -> float:
     """Return the loss of the action; `mix` is ignored."""
     return float(row[action])
-
-
-def make_pauses(needs_plan: Kernel) -> Kernel:
-    """Return the kernel `pauses(state, workspace) -> bool` of the loop.
-
-    It returns whether the loop must stop to let the learner plan.
-
-    needs_plan: kernel of the learner.
-    """
-
-    def pauses(state: Any, workspace: Any) -> bool:
-        return bool(needs_plan(state))
-
-    return pauses
 
 
 def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, float]:

@@ -76,6 +76,8 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class Workspace(NamedTuple):
     """Scratch arrays: the tracker, a ring buffer of plays in flight, the current row.
 
+    k is the number of actions, ring the largest number of plays in flight.
+
     played: mix of each play in flight, shape (ring, k).
     actions, probabilities: the drawn action of each play in flight, and its probability.
     reserved: costs reserved for each play in flight, in ticks (see `BudgetTracker`), shape (ring, resources).
@@ -126,12 +128,10 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def n_listed_actions(self) -> int:
-        """The number of actions without an added null action."""
         return self.actions - self.limits.added
 
     @property
     def outcome_width(self) -> int:
-        """The number of floats of an outcome: loss and costs of each listed action."""
         return self.n_listed_actions * (1 + self.resources)
 
     @property
@@ -153,7 +153,6 @@ class BudgetedFeedback(FeedbackModel):
         return learner.init(self.terms)
 
     def workspace(self, ring: int) -> Workspace:
-        """Return a new budget tracker and scratch arrays, for `ring` plays in flight."""
         k, m = self.actions, self.resources
         tracker, _ = new_tracker(self.budget_run, self.horizon)
         return Workspace(
@@ -172,7 +171,6 @@ class BudgetedFeedback(FeedbackModel):
         )
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels that the loop calls to play `learner`, by global name."""
         kernels = learner.kernels(self.actions, self.horizon)
         decide, observe_round = _make_decide(kernels.mix), self.make_observe(kernels.observe)
         return {
@@ -188,10 +186,7 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def _unpack_outcome(self) -> Kernel:
-        """The kernel that copies an outcome into the current row and validates it.
-
-        It is `_unpack_row_outcome` here.
-        """
+        """The kernel that copies an outcome into the current row and validates it."""
         return _unpack_row_outcome
 
     def make_observe(self, observe: Kernel) -> Kernel:
@@ -210,25 +205,12 @@ class BudgetedFeedback(FeedbackModel):
         return observe_round
 
     def budget_arrays(self, workspace: Workspace) -> tuple[Floats, ...]:
-        """Return the arrays spent, reserved, fits and flags of the tracker.
-
-        workspace: as returned by `workspace`, of the learner in play.
-        """
         return workspace.tracker.spent, workspace.tracker.reserved, workspace.tracker.fits, workspace.tracker.flags
 
     def balance(self, workspace: Workspace) -> Balance:
-        """Return the amounts spent, reserved and left, per resource.
-
-        workspace: as returned by `workspace`, of the learner in play.
-        """
         return balance_of(workspace.tracker, self.limits.amounts)
 
     def plan(self, learner: Any, state: Any, workspace: Workspace, rng: RngState) -> None:
-        """Call the learner's `plan` with the budget left and the affordable actions.
-
-        state, rng: of the learner, changed in place.
-        workspace: scratch arrays of the play, with the budget tracker.
-        """
         learner.plan(state=state, left=remaining(workspace.tracker), fits=workspace.tracker.fits.copy(), rng=rng)
 
     @classmethod
@@ -242,10 +224,6 @@ class BudgetedFeedback(FeedbackModel):
         return cls(actions + budget_run.limits.added, horizon, budget_run)
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return the kernels of a new play that act and observe round by round.
-
-        rng: random generator of the learner.
-        """
         runner = Runner(learner, self, rng)
         memory, workspace, prices = runner.memory, runner.workspace, self.limits.prices
         hand = memory, rng, workspace.tracker, workspace.affordable, workspace.played[0], workspace.reserved[0]
@@ -276,28 +254,14 @@ class BudgetedFeedback(FeedbackModel):
         )
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return losses, then costs, of all listed actions; FeedbackError if not valid.
-
-        round, action: of the ticket.
-        given: keyword arguments of `Session.observe`; None stands for a missing one.
-        """
         losses = parse_row(self.n_listed_actions, *loss_or_reward(round, given, "cost"))
         return (*losses.tolist(), *self.parse_costs("Session.observe", action, given.get("cost")))
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        """Return the costs of all listed actions as floats, action by action.
-
-        owner: function of the user, named in the error message.
-        action: the action played, from 0.
-        cost: as the user gave it; None for the known prices.
-        """
         return self._parse_cost_table(owner, cost, slice(0, self.n_listed_actions))
 
     def _parse_cost_table(self, owner: str, cost: Any, which: slice) -> EncodedOutcome:
-        """Return the costs of some actions, flat.
-
-        Missing costs are taken from the price list.
-        """
+        """Return the costs of some actions, flat; by the price list if missing."""
         worst, prices = self.limits.worst[which], self.limits.prices[which]
         if cost is None and not np.isnan(prices).any():
             return tuple(prices.ravel().tolist())
@@ -327,45 +291,22 @@ class BudgetedFeedback(FeedbackModel):
         return tuple(table.ravel().tolist())
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return {"loss": (k,), "cost": (k, resources)} for `Session.observe`.
-
-        outcome: the encoded outcome of the round.
-        """
         return {
             "loss": outcome[: self.n_listed_actions],
             "cost": np.reshape(outcome[self.n_listed_actions :], (self.n_listed_actions, -1)),
         }
 
     def decode(self, outcome: EncodedOutcome) -> tuple[Any, tuple[float, ...]]:
-        """Return the losses and the costs of all listed actions, two tuples of floats.
-
-        outcome: the encoded outcome of the round.
-        """
         return outcome[: self.n_listed_actions], outcome[self.n_listed_actions :]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action; 1 for an added null action.
-
-        action: the action played, from 0.
-        outcome: the encoded outcome of the round.
-        """
         return outcome[action] if action < self.n_listed_actions else 1.0
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
-        """Return the cost of the action per resource; 0 for an added null action.
-
-        action: the action played, from 0.
-        outcome: the encoded outcome of the round.
-        """
         first = self.n_listed_actions + action * self.resources
         return outcome[first : first + self.resources] if action < self.n_listed_actions else (0.0,) * self.resources
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return {"loss": losses, "cost": costs}, those of all actions of the row.
-
-        losses, costs: of all actions, shapes (k,) and (k, resources).
-        action: the action played, from 0.
-        """
         return {"loss": losses, "cost": costs}
 
 
@@ -376,10 +317,7 @@ def _look_ahead(table: RowStream, t: int) -> None:
 
 
 def _copy_row(table: RowStream, workspace: Workspace, t: int) -> None:
-    """Copy losses and costs of round t into the workspace; a kernel.
-
-    Learners see the copy, not the pool.
-    """
+    """Copy losses and costs of round t into the workspace; learners see the copy only."""
     source = table.order[t]
     resources = workspace.tracker.scale.size
     for action in range(workspace.row.size):
@@ -395,8 +333,6 @@ def _make_pauses(needs_plan: Kernel) -> Kernel:
     """Return the kernel `pauses(state, workspace) -> bool` of the loop.
 
     It updates the affordable actions, then returns whether the learner needs to plan.
-
-    needs_plan: kernel of the learner.
     """
 
     def pauses(state: Any, workspace: Workspace) -> bool:
@@ -408,19 +344,13 @@ def _make_pauses(needs_plan: Kernel) -> Kernel:
 
 
 def _copy_affordable(tracker: BudgetTracker, affordable: Floats) -> None:
-    """Copy the affordable actions, so that no learner can change the tracker.
-
-    affordable: output, shape (k,), 1 for each affordable action.
-    """
+    """Copy the affordable actions, so that no learner can change the tracker."""
     for action in range(affordable.size):
         affordable[action] = tracker.fits[action]
 
 
 def _make_reveal(observe_round: Kernel) -> Kernel:
-    """Return the kernel `reveal`, which charges the play of round s and reveals it.
-
-    observe_round: kernel that passes the current row to the learner.
-    """
+    """Return the kernel `reveal`, which charges the play of round s and reveals it."""
 
     def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
         slot = s % workspace.played.shape[0]
@@ -432,11 +362,7 @@ def _make_reveal(observe_round: Kernel) -> Kernel:
 
 
 def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
-    """Return the kernel `turn`, which plays round t and records it.
-
-    decide: kernel that returns the action and its probability.
-    observe_round: kernel that passes the current row to the learner.
-    """
+    """Return the kernel `turn`, which plays round t and records it."""
 
     def turn(
         state: Any,
@@ -465,13 +391,7 @@ def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
 def _record_play(
     accumulators: Accumulators, t: int, action: int, probability: float, workspace: Workspace, slot: int
 ) -> None:
-    """Add plays, costs and losses of round t to the accumulators.
-
-    accumulators: changed in place.
-    t: round, from 0.
-    action, probability: of the play; unused in fluid play.
-    workspace, slot: the play in flight is `workspace.played[slot]`.
-    """
+    """Add the play in flight `workspace.played[slot]` of round t to the accumulators."""
     played, loss = workspace.played[slot], 0.0
     if not workspace.tracker.fluid:
         record_action(accumulators, t, action, probability)
@@ -489,12 +409,7 @@ def _record_play(
 
 
 def _make_decide(propose: Kernel) -> Kernel:
-    """Return the kernel `decide`, which chooses a play and reserves its cost.
-
-    It asks the learner for a mix and masks unaffordable actions.
-
-    propose: kernel of the learner that writes its mix.
-    """
+    """Return the kernel `decide`, which chooses a play and reserves its cost."""
 
     def decide(
         state: Any, mix: Floats, rng: RngState, tracker: BudgetTracker, played: Floats, reserved: Floats
@@ -504,8 +419,7 @@ def _make_decide(propose: Kernel) -> Kernel:
         if tracker.flags[CLOSED] == 1.0:  # also set whenever STOPPED is
             set_null_mix(tracker, mix)
         mask_unaffordable(tracker, mix)
-        action, probability = draw_and_reserve(tracker, mix, rng, played, reserved)
-        return action, probability
+        return draw_and_reserve(tracker, mix, rng, played, reserved)
 
     return decide
 
@@ -522,10 +436,6 @@ def _live_act(
     """Update the tracker, choose one action and write its ticket.
 
     Return round, action and probability; the round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
-
-    memory: state vector of the learner.
-    affordable, played, reserved: scratch arrays of the workspace.
-    cells: of the ticket table.
     """
     update_affordable(tracker)
     _copy_affordable(tracker, affordable)
@@ -550,17 +460,8 @@ def _live_observe(
 ) -> bool:
     """Observe an outcome, write it into the ticket table and charge its cost.
 
-    Return False, and change nothing, unless the outcome is valid and the ticket is pending.
-
-    memory: state vector of the learner.
-    prices: costs known in advance, shape (actions, resources), NaN where unknown.
-    outcome: encoded.
-    cells, index: cells of the ticket table, and the row of the ticket.
-    action, probability, round: of the ticket.
-
-    The learner comes first: if it raises, the ticket is still pending and its worst cost still reserved.
-
-    workspace: scratch arrays with the tracker.
+    Return False, and change nothing, unless the outcome is valid and the ticket is pending. The learner comes first: if
+    it raises, the ticket is still pending and its worst cost still reserved.
     """
     if not is_pending(cells, index, action, probability) or not unpack_outcome(workspace, prices, action, outcome):
         return False
@@ -580,19 +481,11 @@ def _live_observe(
 def _unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
     """Copy losses and costs of all actions into the current row; return validity.
 
-    prices: costs known in advance, shape (actions, resources), NaN where unknown. A cost must equal its price.
-    outcome: losses, then costs, of the listed actions.
-
-    An added null action has loss 1 and cost 0.
-
-    workspace: holds the current row.
+    The outcome has the losses, then the costs, of the listed actions. An added null action has loss 1 and cost 0.
     """
     resources = prices.shape[1]
-    (
-        workspace.row[workspace.row.size - 1],
-        workspace.raw[workspace.row.size - 1, :],
-        workspace.scaled[workspace.row.size - 1, :],
-    ) = 1.0, 0.0, 0.0
+    last = workspace.row.size - 1
+    workspace.row[last], workspace.raw[last, :], workspace.scaled[last, :] = 1.0, 0.0, 0.0
     for other in range(workspace.n_listed):
         first = workspace.n_listed + other * resources
         if not unpack_action(workspace, prices, other, outcome[other], outcome[first : first + resources]):

@@ -24,7 +24,6 @@ class BudgetedBanditFeedback(BudgetedFeedback):
 
     @property
     def outcome_width(self) -> int:
-        """The number of floats of an outcome: a loss, and a cost per resource."""
         return 1 + self.resources
 
     @classmethod
@@ -40,12 +39,6 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return super().for_learner(learner, horizon, actions=actions, budget_run=budget_run, features=features)
 
     def make_observe(self, observe: Kernel) -> Kernel:
-        """Return a kernel that observes loss and costs of the action played only.
-
-        It is `observe_round(state, round, workspace, slot)`; `slot` is the place of the play in the ring buffers.
-
-        observe: kernel `observe` of the learner.
-        """
 
         def observe_round(state: Any, round: int, workspace: Workspace, slot: int) -> None:
             action = workspace.actions[slot]
@@ -63,11 +56,6 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return _unpack_action_outcome
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return loss and costs of the action played; FeedbackError if not valid.
-
-        round, action: of the ticket.
-        given: keyword arguments of `Session.observe`; None stands for a missing one.
-        """
         costs = self.parse_costs("Session.observe", action, given.get("cost"))
         if action < self.n_listed_actions:
             return (parse_loss(*loss_or_reward(round, given, "cost")), *costs)
@@ -82,60 +70,26 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return (1.0, *costs)
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        """Return the costs of the action played, one float per resource.
-
-        owner: function of the user, named in the error message.
-        action: the action played, from 0.
-        cost: as the user gave it; None for the known prices.
-        """
         return self._parse_cost_table(owner, cost, slice(action, action + 1))
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return {"loss": loss, "cost": costs} for `Session.observe`.
-
-        outcome: the encoded outcome of the round.
-        """
         return {"loss": outcome[0], "cost": outcome[1:]}
 
     def decode(self, outcome: EncodedOutcome) -> tuple[Any, tuple[float, ...]]:
-        """Return the loss, and the costs per resource, of the action played.
-
-        outcome: the encoded outcome of the round.
-        """
         return outcome[0], outcome[1:]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action played, the first float.
-
-        action: the action played, from 0.
-        outcome: the encoded outcome of the round.
-        """
         return outcome[0]
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
-        """Return the costs of the action played, one float per resource.
-
-        action: the action played, from 0.
-        outcome: the encoded outcome of the round.
-        """
         return outcome[1:]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return loss and cost of the action played; {} for an added null action.
-
-        losses, costs: of all actions, shapes (k,) and (k, resources).
-        action: the action played, from 0.
-        """
         return {"loss": float(losses[action]), "cost": costs[action]} if action < self.n_listed_actions else {}
 
 
 def _unpack_action_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
-    """Copy loss and costs of the action into the current row; return validity.
-
-    prices: costs known in advance, shape (actions, resources), NaN where unknown.
-    outcome: the loss, then one cost per resource; an added null action has loss 1.
-    workspace: holds the current row.
-    """
+    """Copy loss and costs of the action into the current row; return validity."""
     return (action < workspace.n_listed or outcome[0] == 1.0) and unpack_action(
         workspace, prices, action, outcome[0], outcome[1:]
     )

@@ -30,9 +30,7 @@ from tombola.feedback.base import (
     copy_into,
     live_act,
     loss_or_reward,
-    make_choose,
-    make_expected_loss,
-    make_pauses,
+    make_loop_kernels,
     parse_row,
 )
 
@@ -42,10 +40,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class _Workspace(NamedTuple):
-    """Scratch array: the current row, shape (k,).
-
-    Rows in flight are read from the pool again.
-    """
+    """Scratch array: the current row, shape (k,). Delayed rows are read again."""
 
     row: Floats
 
@@ -58,26 +53,14 @@ class FullFeedback(FeedbackModel):
 
     @property
     def outcome_width(self) -> int:
-        """The number of floats of an outcome: the loss of every action."""
         return self.actions
 
     def workspace(self, ring: int) -> _Workspace:
-        """Return new scratch arrays: the losses of one row; `ring` is not needed."""
         return _Workspace(np.zeros(self.actions))
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels that the loop calls to play `learner`, by global name."""
         kernels = learner.kernels(self.actions, self.horizon)
-        choose, observe = make_choose(kernels), kernels.observe
-        return {
-            "look_ahead": _look_ahead,
-            "reveal": _make_reveal(observe),
-            "pauses": make_pauses(kernels.needs_plan),
-            "turn": _make_turn(choose, observe, make_expected_loss(kernels)),
-            "choose": choose,
-            "observe": observe,
-            "needs_plan": kernels.needs_plan,
-        }
+        return make_loop_kernels(kernels, _look_ahead, _make_reveal, _make_turn)
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
@@ -96,41 +79,18 @@ class FullFeedback(FeedbackModel):
         return LiveKernels(partial(act, memory, rng), observe_fast, observe, runner)
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the losses of all actions as floats; FeedbackError if not valid.
-
-        round, action: of the ticket.
-        given: keyword arguments of `Session.observe`; None stands for a missing one.
-        """
         return tuple(parse_row(self.actions, *loss_or_reward(round, given)).tolist())
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return {"loss": losses of all actions}, for `Session.observe`.
-
-        outcome: the encoded outcome of the round.
-        """
         return {"loss": outcome}
 
     def decode(self, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Return the losses of all actions, a tuple of floats in [0, 1].
-
-        outcome: the encoded outcome of the round.
-        """
         return outcome
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action played, from all losses.
-
-        action: the action played, from 0.
-        outcome: the encoded outcome of the round.
-        """
         return outcome[action]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return {"loss": losses}, the losses of all actions of the row.
-
-        losses, costs: of all actions, shapes (k,) and (k, resources).
-        action: the action played, from 0.
-        """
         return {"loss": losses}
 
 
@@ -140,10 +100,7 @@ def _look_ahead(table: RowStream, t: int) -> None:
 
 
 def _make_reveal(observe: Kernel) -> Kernel:
-    """Return the kernel `reveal`, which passes the row of round s to the learner.
-
-    observe: kernel of the learner.
-    """
+    """Return the kernel `reveal`, which passes the row of round s to the learner."""
 
     def reveal(state: Any, table: RowStream, workspace: _Workspace, s: int) -> None:
         copy_row(table, s, workspace.row)
@@ -153,12 +110,7 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel `turn`, which plays round t and records it.
-
-    choose: kernel that returns the action and its probability.
-    observe: kernel of the learner.
-    expect: kernel that returns the expected loss of the round.
-    """
+    """Return the kernel `turn`, which plays round t and records it."""
 
     def turn(
         state: Any,
@@ -185,14 +137,9 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
 def _live_observe(
     memory: Floats, losses: Floats, cells: Floats, index: int, action: int, probability: float, round: int
 ) -> bool:
-    """Observe the losses of a round and write them into the ticket table.
+    """Observe the losses of all actions and write them into the ticket table.
 
     Return False, and change nothing, unless the losses are valid and the ticket is pending.
-
-    memory: state vector of the learner.
-    losses: of all actions, shape (k,).
-    cells, index: cells of the ticket table, and the row of the ticket.
-    action, probability, round: of the ticket.
     """
     if not is_pending(cells, index, action, probability) or not are_losses(losses):
         return False
