@@ -43,10 +43,7 @@ def main() -> None:
 
 
 def _reraise_interrupt(unraisable: Any) -> None:
-    """Raise Ctrl-C again, if it came where Python drops exceptions (in __del__).
-
-    unraisable: argument of `sys.unraisablehook`.
-    """
+    """Raise Ctrl-C again, if it came where Python drops exceptions (in __del__)."""
     if unraisable.exc_type is not None and issubclass(unraisable.exc_type, KeyboardInterrupt):
         timer = Timer(_RETRY_DELAY, interrupt_main)
         timer.daemon = True

@@ -191,28 +191,23 @@ def _repetition(
     comparison: Comparison, workload: Workload, pool_index: int, model_index: int, seed: Seed
 ) -> list[Cell]:
     """Play all learners on one order of one pool; return a cell for each."""
-    with workload.active():
-        return _play_all(comparison, pool_index, model_index, seed)
-
-
-def _play_all(comparison: Comparison, pool_index: int, model_index: int, seed: Seed) -> list[Cell]:
     pool, budget_run = comparison.pools[pool_index], comparison.budget_runs[pool_index]
-    streams = RngStreams(seed)
-    rows = comparison.models[model_index].arrange(pool.rows, streams.order())
-    labels = _columns(pool, streams, relabel=comparison.relabel)
-    marks = np.union1d(_marks(comparison.marks, rows.size), slice_ends(rows.size))
-    cells = []
-    for recipe in comparison.recipes.values():
-        learner = _learner(recipe, rows.size)
-        # The action that a parameter names is a column of the table, under any labels.
-        columns = np.arange(labels.size) if getattr(learner, "names_actions", False) else labels
-        sums, _ = run_learner(
-            learner, pool, rows, columns, comparison.delay, streams, budget_run, marks=marks, per_round=False
-        )
-        # Back from the learner's labels to the columns of the table; an added null action comes last.
-        added = np.arange(columns.size, sums.plays.size)
-        back = np.argsort(np.append(columns, added), kind="stable")
-        cells.append(Cell(sums.marks, sums.curve[None], sums.plays[None, back], sums.shares[:, back]))
+    streams, cells = RngStreams(seed), []
+    with workload.active():
+        rows = comparison.models[model_index].arrange(pool.rows, streams.order())
+        labels = _columns(pool, streams, relabel=comparison.relabel)
+        marks = np.union1d(_marks(comparison.marks, rows.size), slice_ends(rows.size))
+        for recipe in comparison.recipes.values():
+            learner = _learner(recipe, rows.size)
+            # The action that a parameter names is a column of the table, under any labels.
+            columns = np.arange(labels.size) if getattr(learner, "names_actions", False) else labels
+            sums, _ = run_learner(
+                learner, pool, rows, columns, comparison.delay, streams, budget_run, marks=marks, per_round=False
+            )
+            # Back from the learner's labels to the columns of the table; an added null action comes last.
+            added = np.arange(columns.size, sums.plays.size)
+            back = np.argsort(np.append(columns, added), kind="stable")
+            cells.append(Cell(sums.marks, sums.curve[None], sums.plays[None, back], sums.shares[:, back]))
     return cells
 
 
@@ -307,13 +302,9 @@ def _named(learners: Learners) -> dict[str, _LearnerLike]:
     for value in named.values():
         if isinstance(value, str | type):
             feedback_type(value)  # raises, with the text to write instead
-    if not named or not all(_is_learner_like(value) for value in named.values()):
+    if not named or not all(hasattr(value, "feedback") or callable(value) for value in named.values()):
         raise ParameterError(
             f"compare: expected at least one learner, or a function of the horizon that returns one, got {learners!r}; "
             "write for example [FollowTheLeader()]."
         )
     return named
-
-
-def _is_learner_like(value: Any) -> bool:
-    return not isinstance(value, type) and (hasattr(value, "feedback") or callable(value))

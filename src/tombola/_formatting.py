@@ -1,7 +1,4 @@
-"""Format results: text, HTML of notebooks, data frames; escape for each target.
-
-Targets of escaping are the terminal, CSV and HTML.
-"""
+"""Format results as text, HTML or data frame; escape for terminal, CSV and HTML."""
 
 import csv
 import io
@@ -21,7 +18,7 @@ if TYPE_CHECKING:  # _statistics imports NumPy, which would slow down the start 
 # Rows of a table in a notebook, so that it fits a screen; the rest is counted in one line below it.
 MAX_ROWS = 12
 # Largest number of characters of a name in a cell of such a table; longer ones would widen the column off the screen.
-MAX_NAME_LENGTH = 60
+_MAX_NAME_LENGTH = 60
 # Characters of `__repr__`, which consoles and lists show on one line.
 _MAX_REPR_LENGTH = 199
 # Characters of a learner inside of another `__repr__`; parameters may be whole arrays.
@@ -75,8 +72,6 @@ def is_encodable(text: str) -> bool:
 
 def _csv_cell(text: str) -> str:
     """Return the text of a CSV cell, with a quote before it if it could be a formula.
-
-    Spreadsheets would evaluate a formula.
 
     >>> _csv_cell("=1+1"), _csv_cell("x=1"), _csv_cell("-0.5")
     ("'=1+1", 'x=1', '-0.5')
@@ -244,9 +239,8 @@ def option_text(
     word = _CLI_NAMES.get(name, f"--{name.replace('_', '-')}")
     if value is None:
         return word
-    return (
-        f"{word} {_shell_quoted(value if isinstance(value, str) else ','.join(_list_item(str(one)) for one in value))}"
-    )
+    items = value if isinstance(value, str) else ",".join(f'"{one}"' if "," in str(one) else str(one) for one in value)
+    return f"{word} {_shell_quoted(items)}"
 
 
 def assignment_text(name: str, value: str) -> str:
@@ -261,10 +255,6 @@ def assignment_text(name: str, value: str) -> str:
     '--max-cost 25'
     """
     return f"{name}={value}" if _cli_command.get() is None else f"{option_text(name)} {value}"
-
-
-def _list_item(name: str) -> str:
-    return f'"{name}"' if "," in name else name
 
 
 def _shell_quoted(text: str) -> str:
@@ -329,7 +319,7 @@ def short_repr(text: str, length: int = _MAX_REPR_LENGTH) -> str:
 
 
 def short_learner(learner: object) -> str:
-    """Return the `repr` of a learner, cut to 80 characters, for the `repr` of its owner."""
+    """Return the `repr` of a learner, cut to 80 characters, for that of its owner."""
     return short_repr(repr(learner), _MAX_LEARNER_LENGTH)
 
 
@@ -341,11 +331,10 @@ def _table_html(table: HtmlTable) -> str:
     head = "".join(
         f'<th style="{style}">{_html_text(name)}</th>' for name, style in zip(table.columns, styles, strict=True)
     )
+    cells = [[_html_text(truncate(text, _MAX_NAME_LENGTH)) for text in row] for row in rows]
     body = "".join(
-        "<tr>"
-        + "".join(f'<td style="{style}">{_cell(text)}</td>' for text, style in zip(row, styles, strict=True))
-        + "</tr>"
-        for row in rows
+        "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for cell, style in zip(row, styles, strict=True)) + "</tr>"
+        for row in cells
     )
     heading = f"<div>{_html_text(table.heading)}</div>" if table.heading else ""
     more = (len(table.rows) if table.total is None else table.total) - len(rows)
@@ -353,15 +342,8 @@ def _table_html(table: HtmlTable) -> str:
     return f'{heading}<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}'
 
 
-def _cell(text: str) -> str:
-    return _html_text(truncate(text, MAX_NAME_LENGTH))
-
-
 def _is_numeric(text: str) -> bool:
-    """Return whether a cell is a number, or stands for a missing one.
-
-    Intervals and names are not.
-    """
+    """Return whether a cell is a number, or stands for a missing one."""
     digits = text.replace(",", "").replace(".", "", 1).replace("e-", "", 1).lstrip("-+")
     return digits.isdigit() or text in ("", "–", "inf")
 

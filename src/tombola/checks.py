@@ -36,14 +36,15 @@ from tombola.trace import Trace
 # A function of one learner that returns None, and raises LearnerError if the learner lacks a property.
 Check: TypeAlias = Callable[[Any], None]
 
-ROUNDS, ACTIONS = 60, 3
+# Number of rounds and of actions of the small pools.
+_ROUNDS, _ACTIONS = 60, 3
 # Fix for a learner that plays differently the second time.
 _IN_STATE = "keep everything that changes in the state"
 # Number of distinct values of a feature in the pools of the checks, for hypothesis classes on a finite domain.
 _N_POINTS = 7
 # Rounds of the easy pool, and the share of the loss of uniform play that counts as clearly better. The margin is at
 # least five standard deviations of the mean loss of uniform play.
-EASY_ROUNDS, EASY_SHARE = 400, 0.75
+_EASY_ROUNDS, _EASY_SHARE = 400, 0.75
 
 
 def check_learner(learner: AnyLearner) -> list[str]:
@@ -61,18 +62,10 @@ def check_learner(learner: AnyLearner) -> list[str]:
 
 
 def check_frozen_dataclass(learner: Any) -> None:
-    """Raise LearnerError unless it is a frozen dataclass with a known `feedback`.
-
-    learner: an instance.
-    """
+    """Raise LearnerError unless the learner is a frozen dataclass with feedback."""
     feedback_type(learner)
     if not is_dataclass(learner):
-        _fail(
-            learner,
-            "a dataclass",
-            repr(learner),
-            "decorate it with @dataclass(frozen=True)",
-        )
+        _fail(learner, "a dataclass", repr(learner), "decorate it with @dataclass(frozen=True)")
     recipe: Any = learner
     try:
         recipe.surprise = 1
@@ -87,10 +80,7 @@ def check_frozen_dataclass(learner: Any) -> None:
 
 
 def check_unknown_parameters(learner: Any) -> None:
-    """Raise LearnerError unless the constructor rejects unknown parameters.
-
-    learner: an instance.
-    """
+    """Raise LearnerError unless the learner rejects unknown parameters."""
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
@@ -101,19 +91,13 @@ def check_unknown_parameters(learner: Any) -> None:
 
 
 def check_reproducible(learner: Any) -> None:
-    """Raise LearnerError unless the same seed gives the same play.
-
-    learner: an instance.
-    """
+    """Raise LearnerError unless the learner plays the same with the same seed."""
     pool = _pool(learner, 1)
     _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
 def check_plain_python(learner: Any) -> None:
-    """Raise LearnerError unless compiled code and plain Python agree to the bit.
-
-    learner: an instance.
-    """
+    """Raise LearnerError unless the learner has the same bits without Numba."""
     if not compiles():
         return
     for delay in (0, 4):
@@ -126,29 +110,18 @@ def check_plain_python(learner: Any) -> None:
 
 
 def check_session(learner: Any) -> None:
-    """Raise LearnerError unless a session acts as `play` with the same feedback.
-
-    learner: an instance.
-    """
-    uneven = np.random.default_rng(5).integers(0, 9, ROUNDS)
+    """Raise LearnerError unless the learner acts in a session as in `play`."""
+    uneven = np.random.default_rng(5).integers(0, 9, _ROUNDS)
     for delay in (0, 3, uneven):
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
         tickets = _stream(learner, _pool(learner, 3), trace, delay)
         for t, ticket in enumerate(tickets):
             if ticket.action != trace.actions[t] or not _same_float(ticket.probability, trace.probabilities[t]):
-                _fail(
-                    learner,
-                    f"round {t + 1} of a session to be that of play",
-                    f"{ticket}",
-                    _IN_STATE,
-                )
+                _fail(learner, f"round {t + 1} of a session to be that of play", f"{ticket}", _IN_STATE)
 
 
 def check_workers(learner: Any) -> None:
-    """Raise LearnerError unless one and two workers give the same runs.
-
-    learner: an instance.
-    """
+    """Raise LearnerError unless the learner plays the same with 1 and 2 workers."""
     pool = _pool(learner, 4)
     one, two = (
         compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
@@ -159,10 +132,7 @@ def check_workers(learner: Any) -> None:
 
 
 def check_unrevealed_feedback(learner: Any) -> None:
-    """Raise LearnerError unless actions depend on revealed feedback only.
-
-    learner: an instance.
-    """
+    """Raise LearnerError unless the learner acts by revealed feedback only."""
     change = 30
     pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
     for delay in (0, 5):
@@ -177,11 +147,9 @@ def check_unrevealed_feedback(learner: Any) -> None:
 
 
 def check_probabilities(learner: Any) -> None:
-    """Raise LearnerError unless returned probabilities equal observed frequencies.
+    """Raise LearnerError unless the learner's probabilities are its frequencies.
 
     NaN (no formula) is not checked.
-
-    learner: an instance.
     """
     if learner.plans:
         return
@@ -204,11 +172,9 @@ def check_probabilities(learner: Any) -> None:
 
 
 def check_late_feedback(learner: Any) -> None:
-    """Raise LearnerError unless late feedback counts with its own probability.
+    """Raise LearnerError unless the learner uses late feedback correctly.
 
-    That is the probability of the action in the round of the feedback, not in the last round.
-
-    learner: an instance.
+    Feedback counts with the probability of the action in its own round, not in the last round.
     """
     if feedback_type(learner) is not BanditFeedback or not learner.mixes or learner.plans:
         return
@@ -235,11 +201,9 @@ def check_late_feedback(learner: Any) -> None:
 
 
 def check_degenerate_pools(learner: Any) -> None:
-    """Raise LearnerError unless actions and probabilities are valid on odd pools.
+    """Raise LearnerError unless the learner acts correctly on odd pools.
 
-    These have one action, one row, constant losses, or ties.
-
-    learner: an instance.
+    Odd pools have one action, one row, constant losses, or ties.
     """
     for pool in _degenerate_pools(learner):
         for delay in (0, 2, pool.rows):
@@ -247,12 +211,7 @@ def check_degenerate_pools(learner: Any) -> None:
             right = (trace.actions >= 0).all() and (trace.actions < trace.plays.size).all()
             probabilities = trace.probabilities[~np.isnan(trace.probabilities)]
             if not right or (probabilities <= 0).any() or (probabilities > 1 + 1e-12).any():
-                _fail(
-                    learner,
-                    "actions in range and probabilities in (0, 1]",
-                    repr(trace),
-                    f"debug it on {pool!r}",
-                )
+                _fail(learner, "actions in range and probabilities in (0, 1]", repr(trace), f"debug it on {pool!r}")
             with compiled():
                 _require_equal(
                     learner, _play(learner, pool, delay=delay, seed=1), trace, "compiled and in plain Python"
@@ -260,23 +219,17 @@ def check_degenerate_pools(learner: Any) -> None:
 
 
 def check_mixes(learner: Any) -> None:
-    """Raise LearnerError unless every mix is non-negative and sums to 1.
-
-    learner: an instance.
-    """
+    """Raise LearnerError unless the learner's mixes are >= 0 and sum to 1."""
     if isinstance(learner, LabelLearner):
         return
-    _, mixes = _play_rounds(learner, rounds=ROUNDS)
+    _, mixes = _play_rounds(learner, rounds=_ROUNDS)
     for t, mix in enumerate(mixes):
         if not ((mix >= 0).all() and abs(float(mix.sum()) - 1.0) <= 1e-9):
             _fail(learner, "a mix that sums to 1", f"{mix.tolist()} in round {t + 1}", "normalise it")
 
 
 def check_save_and_load(learner: Any) -> None:
-    """Raise LearnerError unless a saved and loaded session continues unchanged.
-
-    learner: an instance.
-    """
+    """Raise LearnerError unless the learner continues unchanged after loading."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]
@@ -289,7 +242,7 @@ def check_save_and_load(learner: Any) -> None:
             again = Session.load(Path(folder) / "session.json", learner)
         except SessionError:
             _fail(learner, "the same plays after loading", "others", _IN_STATE)
-    for t in range(25, ROUNDS):
+    for t in range(25, _ROUNDS):
         one, two = session.act(_features_of(pool, t)), again.act(_features_of(pool, t))
         if one[:2] != two[:2] or not _same_float(one.probability, two.probability):
             _fail(learner, f"{one} after loading", f"{two}", _IN_STATE)
@@ -300,21 +253,21 @@ def check_save_and_load(learner: Any) -> None:
 def check_beats_uniform(learner: Any) -> None:
     """Raise LearnerError unless the learner clearly beats uniform play.
 
-    Clearly is a loss below EASY_SHARE of its loss on an easy pool. A learner that declares `learns = False` gets a
-    warning instead of an error.
+    Clearly means: a loss of less than 75 % of the loss of uniform play, in 400 rounds of a pool with one action that
+    never loses. A learner that declares `learns = False` gets a warning instead of an error.
     """
     pool, uniform = _easy_pool(learner)
     loss = float(np.mean(play(learner, pool, seed=1, **_easy_budget(learner)).losses))
-    if loss < EASY_SHARE * uniform:
+    if loss < _EASY_SHARE * uniform:
         return
     if not learner.learns:
-        message = f"{type(learner).__name__}: does not learn within {EASY_ROUNDS} rounds (mean loss {loss:.2f})."
+        message = f"{type(learner).__name__}: does not learn within {_EASY_ROUNDS} rounds (mean loss {loss:.2f})."
         warnings.warn(message, TombolaWarning, stacklevel=3)
         return
     _fail(
         learner,
-        f"a mean loss below {EASY_SHARE * uniform:.2f} on a pool where the best action never loses",
-        f"{loss:.2f} in {EASY_ROUNDS} rounds",
+        f"a mean loss below {_EASY_SHARE * uniform:.2f} on a pool where the best action never loses",
+        f"{loss:.2f} in {_EASY_ROUNDS} rounds",
         "use the feedback in observe, or declare learns: ClassVar[bool] = False",
     )
 
@@ -342,41 +295,36 @@ def _fail(learner: Any, expected: str, came: str, remedy: str) -> NoReturn:
 
 
 def _pool(learner: Any, seed: int) -> Any:
-    """Return a small pool with ties.
+    """Return a small pool with ties, of labels or of losses for the learner.
 
     Losses are multiples of 1/4; the last action is better and costs more.
-
-    For a LabelLearner: repeated rows with varying labels and weights.
     """
     rng = np.random.default_rng(seed)
     if isinstance(learner, LabelLearner):
-        return _labelled(learner, rng.integers(0, 2, ROUNDS), rng)
-    losses = rng.integers(0, 5, (ROUNDS, ACTIONS)) / 4
+        return _labelled(learner, rng.integers(0, 2, _ROUNDS), rng)
+    losses = rng.integers(0, 5, (_ROUNDS, _ACTIONS)) / 4
     losses[:, -1] *= 0.75
     return Pool(losses, costs=(1.0 - losses) / 2)
 
 
 def _easy_pool(learner: Any) -> tuple[Any, float]:
-    """Return an easy pool, and the mean loss of uniform play on it.
-
-    One action or hypothesis is always right.
-    """
+    """Return a pool with one perfect action, and the mean loss of uniform play on it."""
     if isinstance(learner, LabelLearner):
-        pool = _labelled(learner, np.ones(EASY_ROUNDS, np.int64), np.random.default_rng(1))
+        pool = _labelled(learner, np.ones(_EASY_ROUNDS, np.int64), np.random.default_rng(1))
         if isinstance(learner.hypotheses, FiniteClass):  # it may not contain the constant 1
             labels = learner.hypotheses.array[-1][pool.features[:, 0].astype(np.int64)]
             pool = LabelledPool(pool.features, labels, pool.weights)
         return pool, float(pool.weights.mean()) / 2
-    losses = np.ones((EASY_ROUNDS, ACTIONS))
+    losses = np.ones((_EASY_ROUNDS, _ACTIONS))
     losses[:, -1] = 0.0  # the last action, so that a learner that stays with action 0 fails
-    return Pool(losses, costs=np.full(losses.shape, 0.5)), 1 - 1 / ACTIONS
+    return Pool(losses, costs=np.full(losses.shape, 0.5)), 1 - 1 / _ACTIONS
 
 
 def _easy_budget(learner: Any) -> dict[str, Any]:
     """Return a budget that never binds, for a learner under budgets."""
     if not issubclass(feedback_type(learner), BudgetedFeedback):
         return {}
-    return {"budget": Budget(float(EASY_ROUNDS), worst=0.5, null="add")}
+    return {"budget": Budget(float(_EASY_ROUNDS), worst=0.5, null="add")}
 
 
 def _labelled(learner: LabelLearner, labels: Any, rng: np.random.Generator) -> LabelledPool:
@@ -411,10 +359,7 @@ def _with_flipped_tail(pool: Any, since: int) -> Any:
 
 
 def _degenerate_pools(learner: Any) -> Iterator[Any]:
-    """Yield pools with one action, one row, constant losses or ties.
-
-    Labels are constant or random.
-    """
+    """Yield pools with one action, one row, constant losses or ties."""
     generator = np.random.default_rng(0)
     if isinstance(learner, LabelLearner):
         for labels in (np.zeros(1), np.ones(1), np.zeros(9), np.ones(17), generator.integers(0, 2, 40)):
@@ -471,10 +416,7 @@ def _observe(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
 
 
 def _stream(learner: Any, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
-    """Run a session on the rows of a play.
-
-    Feedback of round s arrives before round s + d + 1.
-    """
+    """Return the tickets of a session on the rows of a play, with the same delays."""
     session = _session(learner, pool, seed=11)
     waits = np.broadcast_to(np.asarray(delay), pool.rows)
     arrivals = np.arange(pool.rows) + waits + 1
@@ -523,10 +465,7 @@ def _play_rounds(learner: Any, rounds: int) -> tuple[StepRunner, list[Any]]:
 
 
 def _play_interpreted(learner: Any, pool: Any, delay: DelayLike) -> Trace:
-    """Play in plain Python, which detects an index out of range.
-
-    Compiled code would read there.
-    """
+    """Play in plain Python, which detects an index out of range."""
     try:
         with interpreted():
             return _play(learner, pool, delay=delay, seed=1)

@@ -3,7 +3,6 @@
 Only the digits are real data; the others are generated. Each docstring states the question of its example.
 """
 
-from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -47,9 +46,7 @@ def digits() -> Pool:
         classifier = getattr(_scikit(module), name)(**parameters)
         losses[:, action] = choice.cross_val_predict(classifier, images, labels, cv=folds) != labels
     prices = [price for price, _, _ in _CLASSIFIERS.values()]
-    return Pool(
-        losses, list(_CLASSIFIERS), [f"image {i}" for i in range(len(labels))], _in_every_row(prices, len(labels))
-    )
+    return Pool(losses, list(_CLASSIFIERS), _ids("image", len(labels)), np.broadcast_to(prices, losses.shape))
 
 
 def language_models(horizon: int = 2000, *, seed: Seed) -> Pool:
@@ -159,10 +156,6 @@ def _misses(rng: np.random.Generator, hardness: Floats, skill: Floats) -> Floats
 
 def _ids(what: str, count: int) -> list[str]:
     return [f"{what} {i}" for i in range(count)]
-
-
-def _in_every_row(prices: Sequence[float], rows: int) -> Floats:
-    return np.broadcast_to(np.array(prices, dtype=np.float64), (rows, len(prices)))
 
 
 def _scikit(module: str) -> Any:

@@ -36,9 +36,8 @@ _MAX_LITTLESTONE_ROUNDS = 20
 def birthday(horizon: int) -> Pool:
     """Return the pool that fools the birthday test (Theorem 3.2).
 
-    Action 0 has the losses 1/T, 2/T, .., T/T, action 1 has 0.
-
-    No loss comes twice, so a test for repeated losses never fires, although it soon does on i.i.d. draws.
+    Action 0 has the losses 1/T, 2/T, .., T/T, action 1 has 0. No loss comes twice, so a test for repeated losses never
+    fires, although it soon does on i.i.d. draws.
 
     horizon: T, number of rows.
 
@@ -55,7 +54,7 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
     The instance of the lower bounds (Auer, Cesa-Bianchi, Freund and Schapire 2002, Theorem 5.1), as a pool: in each
     column the ones are counted exactly (rounded to whole rows) and shuffled independently.
 
-    horizon, actions: number of rows and of actions.
+    horizon, actions, seed: number of rows and of actions, and seed of the shuffles.
     gap: difference of the mean losses.
     mean: mean loss of all actions but the best.
     best: index of the best action; the last one by default.
@@ -74,12 +73,10 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
 def split(horizon: int, share: float = 0.55) -> Pool:
     """Return rows (1, 0) and (0, 1) in an order in which the leader always loses.
 
-    share: share of rows (1, 0).
-
     The two alternate for as long as they can (folklore; compare Shalev-Shwartz 2012, Example 2.2): each time the leader
     is followed, it loses, so that following it costs twice the loss of the best action.
 
-    horizon: number of rows.
+    horizon, share: number of rows, and share of rows (1, 0).
 
     >>> split(5, 0.6).losses.tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
@@ -96,7 +93,7 @@ def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
     Nothing can be learned, and all regret is noise.
 
-    horizon, actions: number of rows and of actions.
+    horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
 
     >>> balanced(10, 3, seed=0).losses.sum(axis=0).tolist()
     [5.0, 5.0, 5.0]
@@ -111,7 +108,7 @@ def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
     It is better than the others by `gap` in every row. Full feedback shows this in one round; bandit feedback, which
     never shows a difference, has to find it in the noise of the rows.
 
-    horizon, actions: number of rows and of actions.
+    horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
 
     >>> correlated(4, 2, gap=0.25, seed=0).losses.sum(axis=0).tolist()
     [2.5, 1.5]
@@ -127,12 +124,11 @@ def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
 def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
     """Return losses in {0, 1/2, 1} with many ties between actions.
 
-    Most rows are the same for all actions, and several actions are equally good.
+    Most rows are the same for all actions, and several actions are equally good. Four rows in five carry no
+    information. In the others the last half of the actions (at least two) lose 0 or 1/2, with equal totals, and the
+    rest lose 1/2 more on average. It shows what a rule for ties does.
 
-    Four rows in five carry no information. In the others the last half of the actions (at least two) lose 0 or 1/2,
-    with equal totals, and the rest lose 1/2 more on average. It shows what a rule for ties does.
-
-    horizon, actions: number of rows and of actions.
+    horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
 
     >>> pool = heavy_ties(50, 4, seed=0)
     >>> int((pool.losses.max(axis=1) == pool.losses.min(axis=1)).sum()) >= 40
@@ -157,6 +153,7 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
     1).
 
     rounds: number of rows, at most 20; there are 2^rounds actions.
+    seed: of the labels.
 
     >>> pool = littlestone(3, seed=0)
     >>> pool.losses.shape, float(pool.losses.sum(axis=0).min())
@@ -194,14 +191,13 @@ def mistake_tree(labels: list[int]) -> Floats:
 def random_walk(horizon: int, actions: int = 2, *, seed: Seed) -> Pool:
     """Return the multi-scale random walk, hard with switching costs.
 
-    Dekel, Ding, Koren and Peres 2014, section 3.
-
+    Dekel, Ding, Koren and Peres 2014, section 3:
     W(t) = W(rho(t)) + N(0, sigma^2) with rho(t) = t - 2^delta(t), 2^delta(t) the largest power of two that divides t.
     All actions lose W(t) + 1/2, the best one (drawn at random) epsilon less, clipped to [0, 1]; sigma = 1/(9 log2 T)
     and epsilon = (k/T)^(1/3) sigma. In the given order two actions can only be compared by switching between them, and
     regret with switches is of order T^(2/3); shuffled, the walk is noise like any other.
 
-    horizon, actions: number of rows and of actions.
+    horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
 
     >>> losses = random_walk(64, seed=0).losses
     >>> float(abs(losses[:, 0] - losses[:, 1]).max().round(4))
@@ -227,7 +223,7 @@ def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
     After Weinberger and Ordentlich 2002. In the given order, with this delay, nothing is known of a block while it
     lasts: every learner expects T/2 and a regret of about sqrt((d + 1) T / (2 pi)). Shuffled, the delay only adds d.
 
-    horizon: number of rows.
+    horizon, seed: number of rows T, and seed of the coins.
     delay: d, of the feedback in rounds.
 
     >>> delay_trap(6, 2, seed=3).losses.tolist()
@@ -245,13 +241,13 @@ def three_actions(horizon: int, *, seed: Seed) -> Pool:
     Mean rewards are (0, .4, .9) and mean costs (0, .2, .9), counted exactly. Action 0 is the null action. At a budget
     of .5 per row the best mix is (0, 4/7, 3/7); at .1 it is (1/2, 1/2, 0).
 
-    horizon: number of rows.
+    horizon, seed: number of rows, and seed of the shuffles.
 
     >>> three_actions(10, seed=0).costs.sum(axis=0).ravel().tolist()
     [0.0, 2.0, 9.0]
     """
     T = _validate.integer("three_actions", "horizon", horizon, least=1)
-    generator = np.random.default_rng(_validate.seed_sequence("three_actions", seed))
+    generator = _generator("three_actions", seed)
     rewards, costs = (
         _shuffled(_columns(T, np.round(T * np.array(means)).astype(np.int64)), generator)
         for means in ((0.0, 0.4, 0.9), (0.0, 0.2, 0.9))
@@ -263,7 +259,6 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
     """Return a pool that shows why budgets need random order.
 
     T/2 rows are alike, then comes a rich or a poor half.
-
     After Mannor, Tsitsiklis and Yu 2009 (there for constraints on averages). Action 0 is null; action 1 earns 1/2 at
     a cost of 1 in the first half, then, if rich, 1 at a cost of 1, if poor, 0 at a cost of 0. With a budget of T/2
     the best fixed mix earns 3T/8 if rich (play half of the time), T/4 if poor (play always). In the given order a

@@ -1,10 +1,8 @@
 """Input models: the order in which the rows of a pool arrive.
 
-Their names are "random", "iid" and "given".
-
-RandomOrder   every row once, in uniformly random order (the model of the paper)
-IidOrder      as many independent draws with replacement as there are rows
-GivenOrder    as listed in the table (the adversary's order), or a given permutation
+random   every row once, in uniformly random order (the model of the paper)
+iid      as many independent draws with replacement as there are rows
+given    as listed in the table (the adversary's order), or a given permutation
 
 Only for an exchangeable order do the rows seen allow conclusions about the rest; certificates require one.
 """
@@ -23,7 +21,7 @@ from tombola.errors import OrderError
 from tombola.rng import iid_indices, shuffle
 
 # Rows shuffled per compiled call: it takes less than 0.1 s, and Ctrl-C is handled between calls.
-ROWS_PER_CALL = 1 << 21
+_ROWS_PER_CALL = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +65,6 @@ class RandomOrder(OrderModel):
     exchangeable: ClassVar[bool] = True
 
     def arrange(self, rows: int, rng: RngState) -> Order:
-        """Return all row indices, shuffled uniformly by `rng`.
-
-        rows: number of rows.
-        """
         return random_order(rows, rng)
 
 
@@ -82,7 +76,10 @@ class _IidOrder(OrderModel):
     exchangeable: ClassVar[bool] = True
 
     def arrange(self, rows: int, rng: RngState) -> Order:
-        return _iid_order(rows, rows, rng)
+        order = np.zeros(rows, np.uint32)
+        with expected_rounds(rows, actions=0):
+            compile_loop(iid_indices, (order, rows, rng))(order, rows, rng)
+        return order
 
     def population(self, rows: int) -> float:
         return math.inf
@@ -152,20 +149,9 @@ def random_order(rows: int, rng: RngState) -> Order:
     """
     order = np.zeros(rows, np.uint32)
     with expected_rounds(rows, actions=0):
-        for start in range(0, rows, ROWS_PER_CALL):
-            arguments = (order, start, min(start + ROWS_PER_CALL, rows), rng)
+        for start in range(0, rows, _ROWS_PER_CALL):
+            arguments = (order, start, min(start + _ROWS_PER_CALL, rows), rng)
             compile_loop(shuffle, arguments)(*arguments)
-    return order
-
-
-def _iid_order(rounds: int, rows: int, rng: RngState) -> Order:
-    """Return independent uniform draws from the rows, shape (rounds,).
-
-    rounds, rows: number of draws, and of rows of the pool.
-    """
-    order = np.zeros(rounds, np.uint32)
-    with expected_rounds(rounds, actions=0):
-        compile_loop(iid_indices, (order, rows, rng))(order, rows, rng)
     return order
 
 

@@ -18,10 +18,11 @@ from tombola._types import Floats, Order, RngState, Seed
 
 # Number of 64-bit words of the state of a generator (xoshiro256++).
 _WORDS = 4
+# Shifts of the generator, as unsigned integers: other types would convert the words.
 _7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
 _41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
-_TO_UNIT = 2.0**-53
-_ORDER, _LABELS, _LEARNER = 0, 1, 2
+_TO_UNIT = 2.0**-53  # from the 53 bits of a float64 to [0, 1)
+_ORDER, _LABELS, _LEARNER = 0, 1, 2  # spawn keys of the streams
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # memory addresses in the repr of a learner change from run to run
 
 

@@ -49,9 +49,11 @@ class Entry(NamedTuple):
 class Cell(NamedTuple):
     """Hold the repetitions of one learner on one pool in one input model.
 
-    `rounds` has the recorded rounds (marks). `sums` has shape (repetitions, marks, sums): loss, expected loss, loss of
-    the comparator, switches, then costs of each resource. `plays` has shape (repetitions, actions): plays at the end.
-    `shares` has shape (marks, actions): plays up to each mark, averaged over the repetitions.
+    rounds: recorded rounds (marks), from 1, shape (marks,).
+    sums: totals up to each mark, shape (repetitions, marks, sums): loss, expected loss, loss of the comparator,
+        switches, then costs of each resource.
+    plays: number of plays of each action at the end, shape (repetitions, actions).
+    shares: number of plays up to each mark, averaged over the repetitions, shape (marks, actions).
     """
 
     rounds: Integers
@@ -64,11 +66,12 @@ class Cell(NamedTuple):
 class Runs:
     """Hold repeated plays of learners, with means, intervals and slopes.
 
-    `cells` has the plays of each learner, order and horizon; `switching_price` is the loss added for each switch.
-    `order` and `horizon` default to the first order and the largest horizon. Regret includes the switching price;
-    `expected=True` replaces the loss of the action by its expectation over the learner's own randomness. `actions` has
-    the names of the actions, including an added null action; `amounts` the budget of each resource; `bounds` the proved
-    bounds on the expected regret. With a loss target, `target_regrets` (by horizon) defines regret, in units of cost.
+    cells: recorded sums of each horizon, order and learner.
+    switching_price: loss added to the regret for each switch of the action.
+    actions: names of the actions, including an added null action.
+    amounts: budget of each resource; empty without a budget.
+    bounds: proved bounds on the expected regret, where they are known.
+    target_regrets: with a loss target, the regret function by horizon, in units of cost; else empty.
     """
 
     cells: dict[Entry, Cell]

@@ -1,7 +1,5 @@
 """Session: a learner in live use, one round at a time.
 
-Feedback may arrive in any order and at any time.
-
 `act()` issues a ticket, and `observe(ticket, ...)` takes its feedback; `tombola.engine.tickets` defines the rules for
 late, repeated, unknown and missing feedback. After the horizon `act` raises SessionError; pending feedback is still
 accepted. Threads may share a session. Processes may not, and it cannot be pickled: save it and load it there.
@@ -136,12 +134,9 @@ class Session(ProcessBound):
         self._initial_rng = [int(word) for word in rng]
         model = self.feedback_model
         self.ticket_table = TicketTable(self.horizon, model.outcome_width, model.n_decision + model.n_features)
-        self._live = self.feedback_model.live_kernels(self.learner, rng)
+        self._live = model.live_kernels(self.learner, rng)
         self._choose, self._observe_fast = self._live.act, self._live.observe_fast
-        self._encode_features, self._has_features = (
-            self.feedback_model.encode_features,
-            bool(self.feedback_model.n_features),
-        )
+        self._encode_features, self._has_features = model.encode_features, bool(model.n_features)
 
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round and return its ticket.
@@ -185,10 +180,9 @@ class Session(ProcessBound):
     def decision_of(self, round: int) -> list[float] | None:
         """Return the record of the decision in a round, from 1; None without a router.
 
-        It has the stake, the choices of router and safe learner, and the capital.
-
-        A choice of -1 is that of the safe learner. Further numbers are the choices of models trained in this round for
-        the rows in flight.
+        It has the stake (probability that the router acts), the actions of the router and of the safe learner (-1 for
+        the router: that of the safe learner), and the capital (rows that the guard may still risk). Further numbers are
+        the actions that models trained in this round choose for the rows in flight.
         """
         return None if self._live.decision is None else self._live.decision(self.ticket_table.cells, round)
 

@@ -25,7 +25,7 @@ from tombola.order import OrderModel
 from tombola.pool import Pool
 
 # Rows per NumPy call: a call takes less than 0.1 s, so that Ctrl-C is handled soon, between two calls.
-ROWS_PER_STEP = 1 << 21
+_ROWS_PER_STEP = 1 << 21
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,13 +102,6 @@ class Trace:
     def comparator_loss(self) -> float:
         """The total loss of the comparator."""
         return float(self.comparator_losses.sum())
-
-    def regret_against(self, losses: Floats) -> float:
-        """Return the regret against another comparator, switches included.
-
-        losses: of the comparator in each round, such as those of `best_each_round`.
-        """
-        return self.loss + self.switching_price * self.switches - float(np.sum(losses))
 
     @cached_property
     def curve(self) -> Floats:
@@ -222,27 +215,8 @@ def best_action(pool: Pool, order: Order) -> Floats:
     >>> best_action(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
     [1.0, 0.0, 0.0]
     """
-    return _in_pieces(order, lambda rows: pool.losses[rows, pool.best])
-
-
-def best_each_round(pool: Pool, order: Order) -> Floats:
-    """Return the smallest loss of every row: the comparator of dynamic regret.
-
-    The result has shape (rounds,).
-
-    pool: with the losses.
-    order: row of each round.
-
-    >>> best_each_round(Pool([[1, 0], [0, 1]]), np.array([0, 1], np.uint32)).tolist()
-    [0.0, 0.0]
-    """
-    return _in_pieces(order, lambda rows: pool.losses[rows].min(axis=1))
-
-
-def _in_pieces(order: Order, losses_of: Callable[[Order], Floats]) -> Floats:
-    """Return the losses of all rows in this order, in steps."""
     losses = np.empty(order.size)
-    for start in range(0, order.size, ROWS_PER_STEP):
-        piece = order[start : start + ROWS_PER_STEP]
-        losses[start : start + piece.size] = losses_of(piece)
+    for start in range(0, order.size, _ROWS_PER_STEP):
+        piece = order[start : start + _ROWS_PER_STEP]
+        losses[start : start + piece.size] = pool.losses[piece, pool.best]
     return losses

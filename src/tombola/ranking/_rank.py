@@ -199,9 +199,7 @@ def _losses(values: Floats, kind: _Kind, low: float, high: float) -> Floats:
 
 
 def _units(losses: Floats, clusters: Any, *, in_order: bool) -> tuple[Floats, float]:
-    """Return one row per cluster, and a factor for their means.
-
-    The factor is the mean over rows divided by the mean over these.
+    """Return one row per cluster, and (mean over rows) / (mean over these).
 
     A cluster has the sum of its losses over the size of the largest cluster, which is in [0, 1]. The mean over clusters
     is the mean over rows times a constant, so both have the same order, and clusters drawn without replacement keep the
@@ -282,10 +280,7 @@ def _exact(rows: Floats, level: float) -> Reading:
 
 
 def _running(rows: Floats, population: float, level: float, horizon: int, *, every_look: bool) -> Reading:
-    """Prove an order from rows in random order.
-
-    `population` is the number of rows of a list, infinite for a sample.
-    """
+    """Prove an order from rows in random order, of a list or (infinite) of a sample."""
     n, k = rows.shape
     rule = Ranks(k, horizon, population, level)
     rule.play(rows, np.arange(n, dtype=np.uint32))
@@ -299,10 +294,7 @@ def _running(rows: Floats, population: float, level: float, horizon: int, *, eve
 
 
 def _enough_rows(n: int, k: int, level: float, *, asked: bool) -> bool:
-    """Return whether n rows can prove anything beyond this list.
-
-    ParameterError if it was asked for.
-    """
+    """Return whether n rows can prove anything beyond this list; raise if asked."""
     # Even n rows that all agree would not reject one pair.
     enough = 2.0**-n <= level / n_pairs(k)
     if asked and not enough:
@@ -314,10 +306,7 @@ def _enough_rows(n: int, k: int, level: float, *, asked: bool) -> bool:
 
 
 def _beyond(rows: Floats, level: float, seed: int) -> Reading:
-    """Prove an order for rows like these, by one-sided tests and closure.
-
-    The tests are at level / (k (k - 1) / 2); the closure is the transitive one.
-    """
+    """Prove an order for rows like these by one-sided tests and their closure."""
     n, k = rows.shape
     before = close_transitively(pair_pvalues(rows, level=level, seed=seed).T <= level / n_pairs(k))
     contradiction = bool((before & before.T).any())
@@ -331,10 +320,7 @@ def _beyond(rows: Floats, level: float, seed: int) -> Reading:
 
 
 def _intervals(rows: Floats, population: float, level: float, *, every_look: bool = False) -> tuple[Floats, Floats]:
-    """Return an interval for each mean on its own.
-
-    It is binomial for one look at independent 0/1 rows, else by betting.
-    """
+    """Return an interval for each mean: binomial for one look at 0/1, else betting."""
     n, k = rows.shape
     if np.isinf(population) and not every_look and np.isin(rows, (0.0, 1.0)).all():
         from scipy.stats import beta

@@ -56,9 +56,7 @@ def _section(ranking: Ranking, one: Reading, metric: str) -> dict[str, Any]:
 
 
 def _pair_runs(one: Reading, order: list[int]) -> list[dict[str, Any]]:
-    """Return the matrix of pairs as horizontal runs of equal cells.
-
-    Candidates are ordered by mean.
+    """Return the matrix of pairs as horizontal runs of equal cells, by mean.
 
     Runs keep the picture of 240 candidates small. Class "ahead": the row is proved before the column; "behind": after.
     """
@@ -88,9 +86,9 @@ def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, 
 
 
 def table_html(ranking: Ranking) -> str:
-    """Return the direction and an HTML table per reading: ranks, means and intervals.
+    """Return a ranking as HTML for a notebook: its direction, one table per reading.
 
-    It is the view of a ranking in a notebook. The best 30 candidates are listed.
+    A table has ranks, means and intervals of the best 30 candidates.
     """
     parts = [f"<p>{escape(ranking.direction)}</p>"]
     for one in ranking.readings:

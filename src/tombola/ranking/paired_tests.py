@@ -60,8 +60,6 @@ def _betting_pvalues(losses: Floats, orders: Sequence[Any], *, level: float = 0.
     orders reaches 1 / p with probability at most p (Ramdas and Manole 2023).
 
     losses: in [0, 1], shape (rows, k).
-    orders: permutations of the rows, drawn independently of the losses.
-    level: the bets aim at rejecting at level / number of pairs.
     """
     n, k = losses.shape
     rule, total, largest = _AllPairs(k, n, math.inf, level), np.zeros((k, k)), np.ones((k, k))
