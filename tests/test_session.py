@@ -75,13 +75,6 @@ def test_feedback_order_does_not_matter(make: Any) -> None:
     assert not np.array_equal(memories[0], make(6)[0]._live.runner.memory)
 
 
-def test_rewards_are_losses_turned_round() -> None:
-    (one, (ticket,)), (two, _) = bandit(1), bandit(1)
-    one.observe(ticket, loss=0.25)
-    two.observe(ticket, reward=0.75)
-    assert bits(one) == bits(two)
-
-
 @pytest.mark.parametrize(
     ("make", "first", "other"), [(bandit, 0.5, 0.75), (full, [0.0, 0.5, 1.0], [0.0, 0.5, 0.75])], ids=["bandit", "full"]
 )
@@ -130,31 +123,6 @@ def test_invalid_feedback_changes_nothing(what: str, one_sentence: Callable[[obj
     one_sentence(caught.value)
     assert bits(session) == before
     assert session.pending == tickets
-
-
-def test_foreign_ticket_changes_nothing(one_sentence: Callable[[object], str]) -> None:
-    session, (ticket, _) = bandit(2)
-    round_, action, probability = ticket
-    strangers: list[Any] = [
-        Ticket(3, action, probability),
-        Ticket(0, action, probability),
-        Ticket(-1, action, probability),
-        Ticket(round_, (action + 1) % 3, probability),
-        Ticket(round_, action, probability / 2),
-        Ticket(round_, action, math.nan),
-        Ticket(1.0, action, probability),  # type: ignore[arg-type]
-        Ticket("1", action, probability),  # type: ignore[arg-type]
-        (round_, action, probability),
-        round_,
-        None,
-    ]
-    before = bits(session)
-    for stranger in strangers:
-        with pytest.raises(FeedbackError, match="expected a ticket") as caught:
-            session.observe(stranger, loss=0.5)
-        one_sentence(caught.value)
-    assert bits(session) == before
-    assert session.observe(Ticket(round_, action, probability), loss=0.5), "a copy of the ticket is the ticket"
 
 
 def test_tickets_of_another_session() -> None:

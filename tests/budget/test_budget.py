@@ -10,7 +10,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from naive import budget as naive
 from tombola import play
 from tombola.budget.budget import _AMOUNT_BITS, Balance, Budget, BudgetRun, ticks_per_unit
 from tombola.budget.optimum import _best_mix_many_resources, _pivot, best_mix, best_mix_one_resource, optimum
@@ -175,23 +174,6 @@ def test_resources_share_the_common_scale() -> None:
     assert (costs * tracker.scale).max() <= 1
     assert rate * 50 == pytest.approx(float((limits.amounts * tracker.scale)[0]))
     assert rate * 50 == pytest.approx(float((limits.amounts * tracker.scale)[1]))
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32 - 1), st.booleans())
-def test_best_mix_is_best_vertex(k: int, m: int, seed: int, ties: bool) -> None:
-    generator = np.random.default_rng(seed)
-    rewards, costs = generator.random(k), generator.random((k, m))
-    if ties:
-        rewards, costs = np.round(rewards * 2) / 2, np.round(costs * 2) / 2
-    costs[generator.integers(k)] = 0
-    rates = generator.choice([0.0, 0.25, 0.5, 2.0], m) if ties else generator.random(m)
-    exact = naive.best_mix(rewards, costs, rates, list(range(k)))
-    for mix in [best_mix(rewards, costs, rates)[0], _best_mix_many_resources(rewards, costs, rates, None)[0]]:
-        assert mix.min() >= 0
-        assert mix.sum() == pytest.approx(1)
-        assert (mix @ costs <= rates + 1e-6).all()
-        assert rewards @ mix == pytest.approx(rewards @ np.array(exact), abs=1e-6)
 
 
 def test_warm_start_keeps_the_value() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from naive.optimum import exact, fractions, program
 from tombola.budget import Budget, optimum
-from tombola.budget.optimum import best_mix, dual_prices, frontier, mean_costs
+from tombola.budget.optimum import _best_mix_many_resources, best_mix, dual_prices, frontier, mean_costs
 from tombola.pool import Pool
 
 
@@ -17,9 +17,12 @@ def test_mix_and_prices_equal_exact_solver(part: int) -> None:
         found = exact(fractions(rewards), [fractions(row) for row in costs], fractions(rates))
         assert found is not None
         value, extremes = found
-        mix, _ = best_mix(rewards, costs, rates)
-        assert rewards @ mix == pytest.approx(float(value), abs=1e-9)
-        assert (costs.T @ mix <= rates + 1e-9).all()
+        for solve, tolerance in ((best_mix, 1e-9), (_best_mix_many_resources, 1e-6)):
+            mix, _ = solve(rewards, costs, rates, None)
+            assert mix.min() >= 0
+            assert mix.sum() == pytest.approx(1)
+            assert rewards @ mix == pytest.approx(float(value), abs=tolerance)
+            assert (costs.T @ mix <= rates + tolerance).all()
         prices, m = dual_prices(rewards, costs, rates), rates.size
         assert rates @ prices + (rewards - costs @ prices).max() == pytest.approx(float(value), abs=1e-9)
         for j in range(m):

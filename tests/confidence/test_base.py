@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from confidence_cases import degenerate_values
 from tombola.confidence import (
     BernsteinSequence,
     Betting,
@@ -16,7 +15,6 @@ from tombola.confidence import (
     HoeffdingSequence,
     Serfling,
 )
-from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
 
 UNIFORM: list[type[Confidence]] = [HoeffdingSequence, BernsteinSequence, Betting]
@@ -51,19 +49,6 @@ def test_without_replacement_is_narrower(method: type[Confidence]) -> None:
         seen.extend(values)
         widths.append(seen.interval().width)
     assert widths[0] < 0.9 * widths[1]
-
-
-@pytest.mark.full
-@pytest.mark.usefixtures("machine_code")
-@every
-def test_same_bits_without_numba(method: type[Confidence]) -> None:
-    for values in degenerate_values():
-        fast = method(population=values.size, actions=2)
-        fast.extend(np.column_stack([values, 1 - values]))
-        with interpreted():
-            slow = method(population=values.size, actions=2)
-            slow.extend(np.column_stack([values, 1 - values]))
-        assert fast._memory.tobytes() == slow._memory.tobytes()
 
 
 @every

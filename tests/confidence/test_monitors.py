@@ -154,23 +154,6 @@ def test_paired_level_is_divided() -> None:
     assert too_near(pool, level, runs, share=8.0) > level + slack
 
 
-def test_interval_level_is_divided() -> None:
-    """Eight columns at level .2: if each had all of it, misses would be far more likely; false alarm below 1e-6."""
-    rng, level, runs = np.random.default_rng(0), 0.2, 200
-    table = np.column_stack([rng.permutation(np.repeat([0.0, 1.0], 75)) for _ in range(8)])
-    missed = {level / 8: 0, level: 0}
-    for _ in range(runs):
-        rows = rng.permutation(table)
-        for share in missed:
-            seen, failed = Betting(population=150, level=share, actions=8), False
-            for start in range(0, 150, 5):
-                seen.extend(rows[start : start + 5])
-                failed |= bool((seen.lows > 0.5 + 1e-9).any() or (seen.highs < 0.5 - 1e-9).any())
-            missed[share] += failed
-    slack = math.sqrt(2 * level * (1 - level) * math.log(1e6) / runs) + math.log(1e6) / runs
-    assert missed[level / 8] / runs <= level + slack < missed[level] / runs
-
-
 def test_paired_batches_are_equivalent() -> None:
     pool = bernoulli_pool(80, [0.3, 0.4, 0.6])
     whole, single, late = (PairedDifferences(80, 0.05, 3) for _ in range(3))

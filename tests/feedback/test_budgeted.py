@@ -52,7 +52,7 @@ def test_session_equals_play_also_saved_midway(learner: BudgetedLearner, stop: A
                 session = Session.load(tmp_path / "session.json")
                 assert session.balance == before.balance
                 assert session.pending == before.pending
-                assert session.learner == learner
+                assert (session.learner, session.names) == (learner, before.names)
         if delay:
             answer(session, tickets[T - delay - 1])
         assert [ticket.action for ticket in tickets] == trace.actions.tolist()
@@ -78,18 +78,6 @@ def test_act_never_returns_what_could_overspend(learner: BudgetedLearner) -> Non
             committed += worst[ticket.action]
     assert (committed <= np.array(session.balance.amounts)).all()
     assert np.array(session.balance.spent) + session.balance.reserved == pytest.approx(committed)
-
-
-def test_saved_session_restores_balance(tmp_path: Path) -> None:
-    session = Session(PrimalDual(), ["a", "b", "c"], horizon=T, budget=BUDGET, seed=0)
-    tickets = [session.act() for _ in range(6)]
-    answer(session, tickets[2])
-    session.save(tmp_path / "s.json")
-    loaded = Session.load(tmp_path / "s.json")
-    assert loaded.balance == session.balance
-    assert loaded.names == session.names == ("a", "b", "c", "null")
-    assert loaded.pending == session.pending
-    assert len(loaded.pending) == 5
 
 
 def test_invalid_feedback_changes_nothing(one_sentence: Any) -> None:
@@ -132,10 +120,6 @@ def test_bad_sessions_and_files_are_rejected(tmp_path: Path, one_sentence: Any) 
     with pytest.raises(SessionError) as ended:
         short.act()
     one_sentence(ended.value)
-    for text in ("", "[]", "{}", '{"format": 1}'):
-        (tmp_path / "bad.json").write_text(text)
-        with pytest.raises(SessionError):
-            Session.load(tmp_path / "bad.json")
     short.save(tmp_path / "good.json")
     with pytest.raises(SessionError) as other:
         Session.load(tmp_path / "good.json", learner=PrimalDual())

@@ -84,8 +84,9 @@ def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
     return [(session, first, outcome) for (session, _, outcome), (first, _) in zip(found, tickets, strict=True)]
 
 
-def test_forged_ticket_is_rejected() -> None:
+def test_forged_ticket_is_rejected(one_sentence: Callable[[object], str]) -> None:
     for session, ticket, outcome in in_every_setting():
+        before = session._live.runner.memory.tobytes() if session._live.runner else None
         for forged in (
             ticket._replace(probability=ticket.probability / 2),
             ticket._replace(probability=math.nan),
@@ -95,14 +96,18 @@ def test_forged_ticket_is_rejected() -> None:
             ticket._replace(round=-1),
             ticket._replace(round=2**70),
             ticket._replace(round="1"),  # type: ignore[arg-type]
+            ticket._replace(round=1.0),  # type: ignore[arg-type]
             ticket._replace(probability="1"),  # type: ignore[arg-type]
             tuple(ticket),
+            ticket.round,
             None,
         ):
-            with pytest.raises(FeedbackError, match="give back the ticket itself"):
+            with pytest.raises(FeedbackError, match="give back the ticket itself") as caught:
                 session.observe(forged, **outcome)  # type: ignore[arg-type]
+            one_sentence(caught.value)
             assert session.answered == 0
-        assert session.observe(ticket, **outcome)
+        assert before is None or session._live.runner.memory.tobytes() == before
+        assert session.observe(Ticket(*ticket), **outcome), "a copy of the ticket is the ticket"
         assert not session.observe(ticket, **outcome)
 
 
