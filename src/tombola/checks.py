@@ -257,7 +257,7 @@ def check_beats_uniform(learner: Any) -> None:
     never loses. A learner that declares `learns = False` gets a warning instead of an error.
     """
     pool, uniform = _easy_pool(learner)
-    loss = float(np.mean(play(learner, pool, seed=1, **_easy_budget(learner)).losses))
+    loss = float(np.mean(play(learner, pool, seed=1, **_budget_options(learner, pool, rate=1.0)).losses))
     if loss < _EASY_SHARE * uniform:
         return
     if not learner.learns:
@@ -318,13 +318,6 @@ def _easy_pool(learner: Any) -> tuple[Any, float]:
     losses = np.ones((_EASY_ROUNDS, _ACTIONS))
     losses[:, -1] = 0.0  # the last action, so that a learner that stays with action 0 fails
     return Pool(losses, costs=np.full(losses.shape, 0.5)), 1 - 1 / _ACTIONS
-
-
-def _easy_budget(learner: Any) -> dict[str, Any]:
-    """Return a budget that never binds, for a learner under budgets."""
-    if not issubclass(feedback_type(learner), BudgetedFeedback):
-        return {}
-    return {"budget": Budget(float(_EASY_ROUNDS), worst=0.5, null="add")}
 
 
 def _labelled(learner: LabelLearner, labels: Any, rng: np.random.Generator) -> LabelledPool:

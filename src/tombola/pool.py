@@ -1,7 +1,7 @@
 """Pool: a fixed table of losses, one row per round and one column per action."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -151,16 +151,12 @@ class Pool:
                 f"Pool: features must have a row of numbers for each of the {self.rows} rows, got shape {array.shape}; "
                 "write features as an array of shape (rows, features)."
             )
-        row = 0
-        for chunk in _chunks(table):
-            infinite = np.isinf(chunk)
-            if infinite.any():
-                where = np.unravel_index(int(np.argmax(infinite)), chunk.shape)
-                raise PoolError(
-                    f"Pool: features must be finite or missing (NaN), got {chunk[where]} in row {row + int(where[0])}, "
-                    f"feature {int(where[1])}; write NaN if the value is unknown."
-                )
-            row += chunk.shape[0]
+        if (wrong := _first_wrong(table, np.isinf)) is not None:
+            row, feature, value = wrong
+            raise PoolError(
+                f"Pool: features must be finite or missing (NaN), got {value} in row {row}, feature {feature}; "
+                "write NaN if the value is unknown."
+            )
         return table
 
 
@@ -267,19 +263,25 @@ def _chunks(table: Rows) -> Iterator[Rows]:
         yield table[start : start + height]
 
 
-def _within(name: str, table: Rows, most: float, remedy: str) -> None:
-    """Check that all numbers are in [0, most]; NaN is not."""
+def _first_wrong(table: Rows, is_wrong: Callable[[Rows], Any]) -> tuple[int, int, Any] | None:
+    """Return row, column and value of the first wrong number, or None."""
     row = 0
     for chunk in _chunks(table):
-        wrong = ~((chunk >= 0) & (chunk <= most) & np.isfinite(chunk))
+        wrong = is_wrong(chunk)
         if wrong.any():
             where = np.unravel_index(int(np.argmax(wrong)), chunk.shape)
-            limits = "in [0, 1]" if most == 1.0 else "0 or more"
-            raise PoolError(
-                f"Pool: {name} must be {limits}, got {chunk[where]} in row {row + int(where[0])}, "
-                f"action {int(where[1])}; {remedy}."
-            )
+            return row + int(where[0]), int(where[1]), chunk[where]
         row += chunk.shape[0]
+    return None
+
+
+def _within(name: str, table: Rows, most: float, remedy: str) -> None:
+    """Check that all numbers are in [0, most]; NaN is not."""
+    wrong = _first_wrong(table, lambda chunk: ~((chunk >= 0) & (chunk <= most) & np.isfinite(chunk)))
+    if wrong is not None:
+        row, action, value = wrong
+        limits = "in [0, 1]" if most == 1.0 else "0 or more"
+        raise PoolError(f"Pool: {name} must be {limits}, got {value} in row {row}, action {action}; {remedy}.")
 
 
 def _names(name: str, values: Sequence[Any] | None, count: int, *, keep: bool = False) -> tuple[Any, ...]:

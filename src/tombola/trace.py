@@ -208,9 +208,9 @@ class Trace:
 def best_action(pool: Pool, order: Order) -> Floats:
     """Return the loss of the best fixed action in every round, shape (rounds,).
 
-    It is the action with the smallest mean loss of the pool.
+    The best action is the one with the smallest mean loss over the whole pool.
 
-    order: row of each round.
+    pool, order: the pool, and the row of each round.
 
     >>> best_action(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
     [1.0, 0.0, 0.0]

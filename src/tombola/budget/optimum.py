@@ -2,8 +2,9 @@
 
     OPT_LP = max r . x   such that   c_j . x <= rho_j for every resource j,   x a mix
 
-For one resource a best mix has at most two actions and is found directly; for more, HiGHS solves the LP. With a target,
-loss and cost exchange their roles: minimise the mean cost subject to a mean loss of at most the target.
+with the mean rewards r and mean costs c_j of the actions, and the budget per round rho_j. For one resource a best mix
+has at most two actions and is found directly; for more, HiGHS solves the LP. With a target, loss and cost exchange
+their roles: minimise the mean cost subject to a mean loss of at most the target.
 """
 
 import math

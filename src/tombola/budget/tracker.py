@@ -159,9 +159,9 @@ def _cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resour
 def update_affordable(tracker: BudgetTracker) -> None:
     """Update `tracker.fits` and `tracker.flags`: the actions that are affordable.
 
-    Rule "strict" (the paper): stop for good when less than one largest cost is unspent, and play the null action while
-    plays in flight reserve that much. Rule "fits": an action is affordable if its worst cost fits; in fluid play the
-    mix is scaled down instead.
+    A kernel. Rule "strict" (the paper): once less than one largest cost of a resource is unspent, only the null action
+    is affordable, to the end; while reservations leave less than that, it is the only one for now. Rule "fits": an
+    action is affordable if its worst cost fits; in fluid play the mix is scaled down instead.
     """
     if tracker.flags[STOPPED] == 1.0:
         return

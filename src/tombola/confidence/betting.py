@@ -23,8 +23,8 @@ FIXED_GAPS = (0.35, 0.125, 0.04)
 # Number of pseudo-values at the hypothesised mean in the estimated distance. They keep the bets on the first few values
 # small, where the estimate is mostly noise.
 PRIOR_ROWS = 30.0
-# Lower bound of the estimated distance before the first value, in standard deviations of a value; it falls like
-# 1/sqrt(n), as the distances do that n values can tell from 0.
+# Least distance that the estimating strategy bets on before the first value, in standard deviations of a value. After n
+# values it has fallen like 1/sqrt(n), which is the size of the distances that n values can detect.
 MIN_GAP = 0.2
 # Number of betting strategies: one that estimates the distance, and one per fixed distance.
 N_STRATEGIES = 1 + len(FIXED_GAPS)

@@ -118,7 +118,7 @@ def new_fit(history: Floats, columns: int) -> Fit:
 def initial_prediction(fit: Fit) -> Floats:
     """Return the predicted loss of every row before the first fit, shape (rows,).
 
-    It is the mean loss of the history columns, as far as the components have it, in [0, 1].
+    It is the mean of the history columns in this row, as far as the components explain it, clipped to [0, 1].
 
     fit: as returned by `new_fit`.
     """

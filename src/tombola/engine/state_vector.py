@@ -21,9 +21,9 @@ from tombola.errors import LearnerError
 
 
 def lazy_zeros(rows: int, columns: int) -> Floats:
-    """Return a read-only matrix of zeros, shape (rows, columns), without memory.
+    """Return a read-only matrix of zeros, shape (rows, columns), that takes no memory.
 
-    After `flatten`, only the pages that are written take memory.
+    In a state vector made by `flatten`, only the parts that are written take memory.
     """
     return np.broadcast_to(np.float64(0), (rows, columns))
 
