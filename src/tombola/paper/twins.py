@@ -1,6 +1,4 @@
-"""Twins: learners and bounds written a second time, for exact checks of claims.
-
-They are in plain Python from their formulas.
+"""Twins: learners written a second time in plain Python, for exact checks of claims.
 
 A bound is often ten to a hundred times the measured regret, so a learner with half its radius stays below it. A twin
 follows the same rows and returns the actions that the formula allows in each round; every round must agree. Twins share

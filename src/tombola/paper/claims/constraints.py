@@ -1,6 +1,6 @@
 """Theorem 4.5 (L458): Simulation under budgets in random order.
 
-It has sublinear regret and zero violation.
+Its regret is sublinear, and it never exceeds a budget.
 
 Each learner is tested against the bound of its own parameters, at horizons where the bound is below the regret of
 doing nothing. The bounds hold with probability 1 - delta, so plays that miss them are counted. A play ended by the

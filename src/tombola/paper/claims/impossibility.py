@@ -1,10 +1,9 @@
 """Budgets in adversarial order (L427): linear regret of every learner.
 
-Mannor, Tsitsiklis and Yu 2009.
-
-Two lists share their first half. The spending there determines the regret on both, and on one of them the regret is at
-least T/16, in every play of every learner. On short lists the least regret of any learner, randomised or not, is the
-value of a linear program over spending: T/16, so the bound is tight.
+The statement is that of Mannor, Tsitsiklis and Yu 2009. Two lists share their first half. The spending there determines
+the regret on both, and on one of them the regret is at least T/16, in every play of every learner. On short lists the
+least regret of any learner, randomised or not, is the value of a linear program over spending: T/16, so the bound is
+tight.
 """
 
 import math

@@ -30,8 +30,10 @@ from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
 
-# The learner with a proved rate, and the standard deviation of the rescaled walk.
-_FRUGAL, _SPREAD = "FrugalUCB", 0.25
+# Name of the learner with a proved rate.
+_FRUGAL = "FrugalUCB"
+# Standard deviation of the rescaled walk.
+_SPREAD = 0.25
 # Walks compared with the twin, and their longest horizon: the twin is slow.
 _TWIN_WALKS, _TWIN_ROUNDS = 6, 512
 # Learners of the claim, by name.

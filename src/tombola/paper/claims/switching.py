@@ -44,8 +44,12 @@ from tombola.paper.twins import (
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
-# Gaps in units of 1/sqrt(T); the rounds of comparisons with twins; the horizon at which the paper's one drops.
-_GAPS, _TWIN_ROUNDS, _LONG = (0.5, 16.0, 32.0), 1024, 3 * 2**18
+# Gaps of the pools, in units of 1/sqrt(T).
+_GAPS = (0.5, 16.0, 32.0)
+# Rounds of the comparisons with twins.
+_TWIN_ROUNDS = 1024
+# Horizon at which the elimination of the paper drops an action.
+_LONG = 3 * 2**18
 # Gap of the pool on which the paper's elimination drops an action within the horizon; so wide that random losses
 # change no decision.
 _WIDE_GAP = 0.95

@@ -27,8 +27,12 @@ from tombola.paper.twins import agrees
 from tombola.report.chart import Chart
 from tombola.rng import RngStreams, repetition_seeds
 
-# Failure probability; (T, n) of the enumerated list; (T, n) of the class of all labellings.
-_DELTA, _SHORT, _RICH = 0.05, (14, 7), (1024, 190)
+# Failure probability of the radii.
+_DELTA = 0.05
+# Rows T and rows seen n of the list whose subsets are all enumerated.
+_SHORT = (14, 7)
+# Rows T and rows seen n for the class of all labellings.
+_RICH = (1024, 190)
 # Radius of error rates, as a function of rows seen, rows of the pool, VC dimension and delta (error probability).
 _Radius: TypeAlias = Callable[[int, int, int, float], float]
 # The three radii of the claim, as computed by the package.
