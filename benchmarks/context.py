@@ -145,7 +145,7 @@ def bandit(pools: Path, orders: int, names: tuple[str, ...]) -> None:
     for name in names:
         pool = read(pools, name, BANDIT_ROWS)
         index = [share(pool, LinearIndex().play(pool, seed=seed).loss) for seed in range(orders)]
-        plain = [share(pool, play(Thrifty(), pool, seed=seed).loss) for seed in range(orders)]
+        plain = [share(pool, play(Thrifty(price=1.0), pool, seed=seed).loss) for seed in range(orders)]
         means.append((np.mean(index), np.mean(plain)))
         error = np.std(index, ddof=1) / np.sqrt(orders)
         print(f"{name:22} {means[-1][0]:11.1f} {error:5.1f} {means[-1][1]:8.1f}", flush=True)

@@ -179,7 +179,7 @@ def own(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
     return {
         "Routed, averaged": routed.expected_loss, "Routed, realised": routed.loss,
         "LinearIndex, bandit": LinearIndex().play(listed, order="given", seed=seed).loss,
-        "Thrifty, bandit": float(play(Thrifty(), listed, order="given", seed=seed).loss),
+        "Thrifty, bandit": float(play(Thrifty(price=1.0), listed, order="given", seed=seed).loss),
         "FollowTheLeader, full rows": float(play(FollowTheLeader(), listed, order="given", seed=seed).loss),
     }  # fmt: skip
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tombola import Pool, check_learner, compare, instances, play
+from tombola import Pool, Session, check_learner, compare, instances, play
 from tombola.advice.default_learners import Conditions, default_learners
 from tombola.learners import (
     EpsilonGreedy,
@@ -52,7 +52,7 @@ def test_the_one_good_action_among_bad_ones_is_found() -> None:
     generator = np.random.default_rng(3)
     losses = (generator.random((3000, 31)) < np.where(np.arange(31) == 20, 0.2, 0.9)).astype(float)
     for seed in range(30):
-        assert np.mean(play(Thrifty(), Pool(losses), seed=seed).actions == 20) > 0.5
+        assert np.mean(play(Thrifty(price=1.0), Pool(losses), seed=seed).actions == 20) > 0.5
 
 
 def test_the_prior_learns_centre_and_spread() -> None:
@@ -83,7 +83,20 @@ def test_thrifty_rarely_stays_with_the_worse_of_two_close_actions() -> None:
 def test_thrift_costs_little_where_there_are_two_actions() -> None:
     """1.12 times FrugalUCB: the price of the rule for two actions, which keeps the tail of close actions short."""
     pool = instances.gap(2**12, 2, 0.2, seed=0)
-    assert total(pool, Thrifty(), 1.0) < 1.15 * total(pool, FrugalUCB(), 1.0)
+    assert total(pool, Thrifty(price=1.0), 1.0) < 1.15 * total(pool, FrugalUCB(), 1.0)
+
+
+@pytest.mark.parametrize(("price", "share"), [(0.0, 0.36), (1.0, 0.6), (10.0, 0.6)])
+def test_thrifty_spreads_a_list_without_answers(price: float, share: float) -> None:
+    """200 of 400 rows, three actions, no outcome: .68 and .83 in one action at prices 1 and 10 without the rule."""
+    session = Session(Thrifty(price), 3, 400, seed=0)
+    plays = np.bincount([session.act().action for _ in range(200)], minlength=3)
+    assert plays.max() <= share * 200
+
+
+def test_thrifty_without_price_goes_round_the_actions_of_a_first_list() -> None:
+    session = Session(Thrifty(), 8, 1000, seed=0)
+    assert sorted(np.bincount([session.act().action for _ in range(40)])) == [5] * 8
 
 
 def test_compare_tells_learners_what_a_switch_costs() -> None:

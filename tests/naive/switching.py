@@ -211,7 +211,7 @@ class FrugalUCB(Twin):
 class Thrifty(FrugalUCB):
     """The formulas of docs/theory/thrifty.md, with the normal distribution of scipy."""
 
-    def __init__(self, k: int, T: int, price: float = 1.0) -> None:
+    def __init__(self, k: int, T: int, price: float = 0.0) -> None:
         super().__init__(k, T, price, scale=0.7)
         self.look, self.visit, self.hold = 0, 0.0, 0.0
         self.begun: dict[int, float] = {}
@@ -296,7 +296,16 @@ class Thrifty(FrugalUCB):
             if self.visit > 0 and (self.guess[a] <= min(self.guess) or outlooks[a][0] < leaving):
                 self.begun = {}
                 return last
-        return self.smallest({a: loss for a, (loss, _) in outlooks.items()})
+        cheapest = self.smallest({a: loss for a, (loss, _) in outlooks.items()})
+        spread = {a: self.spread(a) for a in cheapest}
+        self.begun |= {b: 0.0 for a, b in spread.items() if a != b}
+        return set(spread.values())
+
+    def spread(self, action: int) -> int:
+        """Return the least played of the actions begun and not answered if this one has 1.5 times its plays."""
+        begun = {a: self.plays.count(a) for a in self.plays if self.n(a) == 0}
+        least = min(begun, key=lambda a: (begun[a], a), default=action)
+        return least if action in begun and begun[action] >= 1.5 * begun[least] else action
 
     def acted(self, action: int) -> None:
         """Go on, or begin a visit and pay for the way if it explores, and count the rounds until the next look."""

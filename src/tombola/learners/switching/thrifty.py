@@ -36,6 +36,8 @@ ONE_SIDED_FROM = 3.0
 PAIR, PAIR_SCALE, PAIR_PLAYS, PAIR_HORIZON = 2, 1.15, 20.0, 5000.0
 # Less of that scale at a price of 1 or more, where a check costs two switches.
 _PAIR_SCALE_BY_PRICE = 0.12
+# Largest ratio of the plays of two actions begun and not answered yet: with two actions a share of 60 %.
+_PENDING_RATIO = 1.5
 
 
 class _State(NamedTuple):
@@ -142,6 +144,22 @@ def _visit_loss(state: _State, action: int, other: int, remaining: float) -> tup
     return least, best
 
 
+def _spread_pending(state: _State, action: int) -> int:
+    """Return the least played action without feedback if `action` is far ahead of it.
+
+    Nothing is known of actions begun and not answered yet, so their plays are spread until feedback arrives. Without
+    delay no action is begun and not answered, and `action` is returned.
+
+    action: the action to play, from 0.
+    """
+    least = action
+    for other in range(state.seen.size):
+        if state.seen[other] == 0.0 and 0.0 < state.chosen[other] < state.chosen[least]:
+            least = other
+    ahead = state.seen[action] == 0.0 and state.chosen[action] >= _PENDING_RATIO * state.chosen[least]
+    return least if ahead else action
+
+
 def _most_valuable(state: _State) -> int:
     """Return the action until the next decision, and begin a visit if it is new.
 
@@ -165,9 +183,10 @@ def _most_valuable(state: _State) -> int:
                 best, least, visit = action, loss, plays
     if state.visit[0] > 0.0 and (current == first or stay < remaining * state.posterior_mean[first] + state.price):
         return current
+    spread = _spread_pending(state, best)
     longest = max(_VISIT_PRICES * state.price, min(1.0, state.price) * state.chosen[best])
-    state.visit[0] = min(visit, longest) if best != current else 0.0
-    return best
+    state.visit[0] = min(visit, longest) if best != current and spread == best else 0.0
+    return spread
 
 
 def _stretch_of(state: _State, action: int) -> float:
@@ -236,19 +255,20 @@ class Thrifty(Learner):
     `bounds.thrifty`, of order sqrt(k T) + price k ln T. The bound is T, and says nothing, below about T = 500 for two
     actions, 1,700 for five and 3,400 for ten. With two actions and at most 5,000 rounds that index with scale 1.15
     (1.03 at a price of 1 or more) decides once each has 20 losses seen, so that the unlucky one is not given up too
-    soon. All formulas, the proof, and the tables it was tuned on: docs/theory/thrifty.md.
+    soon. Plays that wait for late feedback are spread over the actions begun. All formulas, the proof, and the tables
+    it was tuned on: docs/theory/thrifty.md.
 
-    price: cost of a switch, in losses.
+    price: cost of a switch, in losses; 0 if a switch is free.
     feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import instances, play
     >>> pool = instances.gap(500, 50, 0.2, seed=0)
-    >>> trace = play(Thrifty(), pool, switching_price=1.0, seed=0)
+    >>> trace = play(Thrifty(price=1.0), pool, switching_price=1.0, seed=0)
     >>> trace.switches < 50, trace.regret < 130
     (True, True)
     """
 
-    price: float = 1.0
+    price: float = 0.0
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
