@@ -16,11 +16,11 @@ test: .venv/test
 quick: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full" --durations=25
 
-test-full: .venv/test
+test-full: .venv/full
 	$(BIN)/python -m pytest -n 2 --dist loadfile --compiled
 
 # Nightly: damaged and random files, processes killed at random moments, mutants that named tests must detect.
-fuzz: .venv/test
+fuzz: .venv/full
 	TOMBOLA_SERVICE_REQUESTS=1700 $(BIN)/python -m pytest -n 2 tests/fuzz
 
 kill: .venv/test
@@ -65,6 +65,10 @@ PIP = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c con
 .venv/test: pyproject.toml constraints.txt | .venv/bin/pip
 	$(PIP) -e ".[test]"
 	touch .venv/run $@
+
+.venv/full: .venv/test
+	$(PIP) -e ".[full]"
+	touch $@
 
 .venv/bench: .venv/test
 	$(PIP) -e ".[bench]"

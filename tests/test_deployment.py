@@ -49,10 +49,11 @@ def test_without_docstrings_claims_have_no_words(run_python: Run) -> None:
     assert done.stderr.endswith("run it without -OO and PYTHONOPTIMIZE=2.\n")
 
 
-def test_constraints_list_every_package() -> None:
+@pytest.mark.parametrize("extra", ["test", pytest.param("full", marks=pytest.mark.full)])
+def test_constraints_list_every_package(extra: str) -> None:
     named = {_name(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*extras["dependencies"], *extras["optional-dependencies"]["test"]]
+    wanted = [*extras["dependencies"], *extras["optional-dependencies"][extra]]
     reached: set[str] = set()
     while wanted:
         requirement = Requirement(wanted.pop())

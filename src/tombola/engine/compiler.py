@@ -235,7 +235,7 @@ def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:
     key = (id(dispatcher), *map(_type_key, arguments))
     if key in _compiled:
         return dispatcher
-    dispatcher.compile(tuple(typeof(argument) for argument in arguments))  # type: ignore[no-untyped-call]
+    dispatcher.compile(tuple(typeof(argument) for argument in arguments))
     _compiled[key] = dispatcher
     return dispatcher
 

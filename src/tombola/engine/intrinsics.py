@@ -43,14 +43,12 @@ def _prefetch() -> Any:
 
     def typed(typing_context: Any, table: Any, row: Any, column: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array = make_array(table)(context, builder, arguments[0])  # type: ignore[no-untyped-call]
+            array = make_array(table)(context, builder, arguments[0])
             place = [
                 context.cast(builder, value, kind, types.intp)
                 for value, kind in zip(arguments[1:], signature.args[1:], strict=True)
             ]
-            address = cgutils.get_item_pointer(  # type: ignore[no-untyped-call]
-                context, builder, table, array, place, wraparound=False
-            )
+            address = cgutils.get_item_pointer(context, builder, table, array, place, wraparound=False)
             pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
             function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
