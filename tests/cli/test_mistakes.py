@@ -2,15 +2,12 @@
 
 import re
 import shlex
-import signal
-import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tombola.cli.app import main
+from cli.conftest import Main
 
 FILES = {
     "table.csv": "id,a,b\nx,0,1\ny,1,0\n",
@@ -89,39 +86,23 @@ MISTAKES = {
 
 
 @pytest.fixture
-def tombola(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
-    monkeypatch.chdir(tmp_path)
-    # `main` belongs to a process of its own: it sets handlers.
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr("tombola.cli.app._discard_output", lambda: None)
+def tombola(run_main: Main, tmp_path: Path) -> Callable[[str], tuple[int, str, str]]:
     for name, content in FILES.items():
         (tmp_path / name).write_text(content)
-
-    def run(command: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["tombola", *shlex.split(command)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return int(ended.value.code or 0)
-
-    return run
+    return lambda command: run_main(*shlex.split(command))
 
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("command", MISTAKES)
 def test_mistake_gives_one_sentence_with_a_fix(
-    command: str,
-    tombola: Callable[[str], int],
-    capsys: pytest.CaptureFixture[str],
-    one_sentence: Callable[[object], str],
+    command: str, tombola: Callable[[str], tuple[int, str, str]], one_sentence: Callable[[object], str]
 ) -> None:
-    assert tombola("session start list.csv --actions a,b --learner UCB1 --seed 1 --file calls.run") == 0
-    assert tombola("session next calls.run --count 2") == 0
-    capsys.readouterr()
-    assert tombola(command) == 2
-    said = capsys.readouterr()
-    assert "Traceback" not in said.out + said.err
-    assert MISTAKES[command] in one_sentence(said.err.removesuffix("\n"))
+    assert tombola("session start list.csv --actions a,b --learner UCB1 --seed 1 --file calls.run")[0] == 0
+    assert tombola("session next calls.run --count 2")[0] == 0
+    status, out, said = tombola(command)
+    assert status == 2
+    assert "Traceback" not in out + said
+    assert MISTAKES[command] in one_sentence(said.removesuffix("\n"))
 
 
 def test_there_are_forty_mistakes() -> None:
@@ -150,13 +131,16 @@ ONE_ROW = [
 
 @pytest.mark.usefixtures("plainly")
 def test_one_is_singular(
-    tombola: Callable[[str], int], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tombola: Callable[[str], tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lists of one row through the commands: no output has a plural after 1."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "one_row.csv").write_text("id,a_loss,b_loss\nx,0,1\n")
     (tmp_path / "id.csv").write_text("id\nx\n")
+    said = ""
     for command in ONE_ROW:
-        assert tombola(command) in (0, 3), (command, capsys.readouterr())
-    said = capsys.readouterr().out + (tmp_path / "one.html").read_text(encoding="utf-8")
+        status, out, error = tombola(command)
+        assert status in (0, 3), (command, error)
+        said += out
+    said += (tmp_path / "one.html").read_text(encoding="utf-8")
     assert re.findall(r"(?<![\d.,])1 [a-z]+s\b(?<!is)(?<!was)(?<!has)(?<!less)", said) == []
