@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.engine.compiler import compiled, interpreted
+from tombola.engine.compiler import compiled
 from tombola.errors import ParameterError
 from tombola.paper.extensions.racing import (
     _bound_of_earlier_opponent,
@@ -134,20 +134,6 @@ def test_ridge_recovers_linear_loss() -> None:
         informed.update(row, table[row].copy())
     inner = np.abs(features[30:]).max(axis=1) < 1.0
     assert np.abs(informed.sums.predicted[30:] - table[30:])[inner].max() < 0.01
-
-
-def test_compiled_predictions_equal_interpreted_ones() -> None:
-    """To the bit: a race may be resumed in the other mode."""
-    rng, names = np.random.default_rng(5), ("a", "b", "c")
-    table, history = rng.random((40, 3)), rng.random((40, 5))
-    side = SideInformation.of(names, [str(row) for row in range(40)], None, history)
-    states = []
-    for mode in (interpreted, compiled):
-        with mode():
-            rule = RaceSettings(names, level=1e-9).rule(40)
-            InformedRule(rule, side).play(table, np.arange(40, dtype=np.uint32))
-            states.append(rule.memory.copy())
-    assert np.array_equal(states[0], states[1])
 
 
 def test_history_with_known_incumbent_saves_calls() -> None:
