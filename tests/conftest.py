@@ -60,6 +60,13 @@ def run_python(tmp_path: Path) -> Run:
 
 
 @pytest.fixture
+def short_work(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Interpret kernels whose compilation takes longer than the work of the test; `--compiled` compiles them."""
+    with nullcontext() if request.config.getoption("--compiled") else interpreted():
+        yield
+
+
+@pytest.fixture
 def plainly() -> Iterator[None]:
     """Run kernels as plain Python: for tests of what is around them, which would wait for a compiler for nothing."""
     with interpreted():

@@ -164,6 +164,7 @@ def test_actions_may_have_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "learner", [Exp3(), Hedge(rate=0.3), ThompsonSampling(), FollowTheLeader(ties="random"), UCB1()], ids=repr
 )
+@pytest.mark.usefixtures("short_work")
 def test_saved_session_continues_unchanged(learner: Learner, tmp_path: Path) -> None:
     generator = np.random.default_rng(2)
 

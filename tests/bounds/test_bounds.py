@@ -88,6 +88,7 @@ def closest(learner: Learner, k: int, horizons: range, share: float = 1.0) -> fl
 
 
 @pytest.mark.parametrize("learner", SMALL, ids=repr)
+@pytest.mark.usefixtures("short_work")
 def test_regret_bound_on_all_small_pools(learner: Learner) -> None:
     """All 0/1 pools with two actions up to T = 4, and with three up to T = 3, and all delays: exact."""
     assert closest(learner, 2, range(1, 5)) <= 1 + ROUNDING

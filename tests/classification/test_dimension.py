@@ -60,6 +60,7 @@ def test_thousand_random_classes() -> None:
     assert len(seen) >= 6, "the classes must be of many kinds"
 
 
+@pytest.mark.usefixtures("short_work")
 def test_unrealisable_labels_over_finite_class() -> None:
     chain = FiniteClass([[0, 0], [0, 1]])
     pool = LabelledPool([0, 1, 0, 1, 0], [1, 1, 1, 0, 0])

@@ -1,6 +1,7 @@
 """Full-information learners over a finite class."""
 
 import numpy as np
+import pytest
 
 from tombola import Hedge, play
 from tombola.classification import (
@@ -13,6 +14,7 @@ from tombola.classification import (
 )
 
 
+@pytest.mark.usefixtures("short_work")
 def test_hedge_over_class_beats_erm() -> None:
     """Littlestone order for ERM over thresholds, as places of 63 points: ERM errs every time, Hedge keeps its bound.
 

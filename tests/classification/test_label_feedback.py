@@ -60,6 +60,7 @@ def play_some(session: Session, rounds: int, seed: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("learner", "features"), LEARNERS, ids=lambda value: repr(value)[:40])
+@pytest.mark.usefixtures("short_work")
 def test_saved_session_continues_unchanged(learner: LabelLearner, features: int, tmp_path: Path) -> None:
     session = Session(learner, horizon=60, features=features, seed=3)
     play_some(session, 25, 1)

@@ -15,6 +15,7 @@ from tombola.confidence.betting import N_STRATEGIES, STRATEGY_WEIGHTS
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.02, 0.5, 0.93, 1.0])
+@pytest.mark.usefixtures("short_work")
 def test_e_process_equals_naive_twin(mean: float) -> None:
     for values in degenerate_values():
         for N in (values.size + 5, math.inf):

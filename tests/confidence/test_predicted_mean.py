@@ -37,6 +37,7 @@ def early_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("early_fits")
+@pytest.mark.usefixtures("short_work")
 def test_expected_wealth_is_at_most_one_exactly() -> None:
     for values, history in cases(10, 5):
         assert largest_expected_wealth(values, history) <= 1.0 + 1e-12

@@ -18,6 +18,7 @@ from tombola.confidence.regression import (
 )
 
 
+@pytest.mark.usefixtures("short_work")
 def test_components_are_those_of_singular_value_decomposition() -> None:
     history = np.random.default_rng(3).random((60, 20)) * np.linspace(0.2, 1.0, 20)
     components, intercept, prior, scale = _components_of(history)

@@ -257,6 +257,7 @@ def test_worst_case_with_one_distinct_row():
 
 
 @pytest.mark.parametrize("learner", [Unknown(), Liar(), ThompsonSampling(), Simulation(FollowTheLeader())])
+@pytest.mark.usefixtures("short_work")
 def test_unknown_probabilities_raise(learner):
     with pytest.raises(ParameterError, match=type(learner).__name__):
         exact.expected_loss(learner, [[1.0, 0.0], [0.0, 1.0]] * 2)
@@ -300,6 +301,7 @@ def naive_spender(rows, amount, worst):
 
 
 @pytest.mark.parametrize("amount", [0.0, 1.0, 2.5, 3.0, 9.0])
+@pytest.mark.usefixtures("short_work")
 def test_budget_agrees_with_brute_force(amount):
     costs = [1.0, 2.0, 1.0, 0.5]
     pool = Pool([[1.0, 0.0]] * 4, costs=[[0.0, cost] for cost in costs])

@@ -86,6 +86,7 @@ def check(run: SessionFile, path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.usefixtures("short_work")
 def test_status_view_export_equal_naive(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(kind)
     monkeypatch.setattr(session_csv, "_TICKETS_PER_CHUNK", 7)

@@ -59,6 +59,7 @@ def test_practical_learners_have_root_regret(learner: BudgetedLearner) -> None:
 
 @pytest.mark.parametrize("mixed", [True, False])
 @pytest.mark.parametrize("rate", [pytest.param(0.5, marks=pytest.mark.full), 0.2])
+@pytest.mark.usefixtures("short_work")
 def test_serfling_lp_bound_and_stop(rate: float, mixed: bool) -> None:
     """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
     T = 2**14
@@ -97,6 +98,7 @@ def test_serfling_lp_first_play(T: int, k: int, rate: float) -> None:
     assert first is None or (played[0] + 1 >= first and f"before round {first}" in words)
 
 
+@pytest.mark.usefixtures("short_work")
 def test_primal_dual_bound_on_iid_rows() -> None:
     for trace in traces(PrimalDual(), 4096, 0.5, 5, order="iid", stop="strict"):
         assert trace.regret <= bounds.primal_dual(4096, 3, 1, 0.5, 0.05)

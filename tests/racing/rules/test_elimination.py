@@ -43,6 +43,7 @@ def worst_answer(rule: Elimination, tables: Any) -> float:
 
 
 @pytest.mark.parametrize(("N", "k"), [(1, 2), (2, 3), (3, 3), (4, 2)])
+@pytest.mark.usefixtures("short_work")
 def test_theorems_2_to_4_exactly(N: int, k: int) -> None:
     for level in (0.2, 0.6):
         for rule in rules(N, k, level):

@@ -17,6 +17,7 @@ from tombola.racing.rules.within import Within, _account, _close_accounts
 
 @settings(max_examples=60, deadline=None)
 @given(loss_tables(), st.sampled_from([0.05, 0.3, 0.9]), MARGINS)
+@pytest.mark.usefixtures("short_work")
 def test_within_matches_naive(table: list[list[float]], level: float, margin: float) -> None:
     k, N = len(table[0]), len(table)
     rule = Within(candidates=k, rows=N, population=N, level=level, within=margin)
