@@ -280,7 +280,7 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     >>> from tombola.readers.to_pool import Table
     >>> side = np.arange(300) % 2
     >>> pool = Pool(np.stack([side, 1 - side], axis=1), ["left", "right"], features=side)
-    >>> run_routing(Table(pool, None, []), CompareRequest(Conditions("full"))).helps
+    >>> run_routing(Table(pool, None, []), CompareRequest(Conditions("full"), repetitions=5)).helps
     True
     """
     count = min(MAX_REPETITIONS, max(MIN_REPETITIONS, request.repetitions))
