@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from tombola import __version__
-from tombola._references import entries_of
+from tombola.bounds.references import entries_of
 from tombola.bounds.sources import PAPER, bound_source
 from tombola.errors import ParameterError
 

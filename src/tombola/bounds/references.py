@@ -1,4 +1,4 @@
-"""BibTeX of the literature that bounds, commands and claims cite, by author and year."""
+"""BibTeX entries of the literature that bounds, commands and claims cite."""
 
 # Authors and year, as texts cite them -> type, key and fields of the BibTeX entry.
 _ENTRIES: dict[str, tuple[str, str, dict[str, str]]] = {
