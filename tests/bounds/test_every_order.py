@@ -284,7 +284,7 @@ FAULTS = [
     ("bounds.full_information:ada_hedge", "(1 + 1 / kappa)", "0.9 * (1 + 1 / kappa)", FULL[0]),
     ("bounds.full_information:_mixability_gap", "horizon * log / 4", "horizon * log / 8", FULL[1]),
     ("learners.full_information.flip_flop:FlipFlop.observe", "else adapted", "else 3.0 * adapted", FULL[2]),
-    ("learners.full_information.flip_flop:_regime_ends", "gaps[FLIP] > PHI", "gaps[FLIP] > 2.0 * PHI", FULL[2]),
+    ("learners.full_information.flip_flop:_regime_ends", "gaps[_FLIP] > PHI", "gaps[_FLIP] > 2.0 * PHI", FULL[2]),
     ("learners.full_information.flip_flop:_regime_ends", "> ALPHA *", "> 0.2 * ALPHA *", FULL[2]),
     ("bounds.full_information:flip_flop", "PHI / ALPHA + 2", "0.5", FULL[2]),
     ("learners.bandit.exp3:Exp3.init", "2 * math.log", "18 * math.log", PROOFS[0]),

@@ -1,6 +1,5 @@
 """Parameters of learners: extreme values and unknown names."""
 
-import math
 from collections.abc import Callable
 
 import pytest
@@ -41,7 +40,7 @@ def test_extreme_parameters_are_rejected(make: Callable[[], object], one_sentenc
 
 @pytest.mark.parametrize("alpha", [1e-6, 1e-3])
 def test_smallest_block_has_one_round(alpha: float) -> None:
-    state = ucb2.first_state(alpha, math.inf, 2)
+    state = ucb2.UCB2(alpha).init(2, 10)
     assert [ucb2._next_block(state, 0) for _ in range(3)] == [1.0, 1.0, 1.0]
 
 

@@ -156,16 +156,6 @@ def test_elimination_is_possible_exactly_from_the_horizon_it_names(k: int) -> No
     assert set(actions[(T - 1) // 2 :].tolist()) == set(range(k))
 
 
-def test_the_outlook_says_it_with_numbers() -> None:
-    learner = SimulationSuccessiveElimination()
-    assert learner.outlook(2, 2**16) == (
-        "At horizon 65536 no action can be dropped that looks worse by 1: the last decision needs a difference above "
-        "2.58, and the first horizon at which one can is 524289."
-    )
-    assert "At horizon 2200000 an action can" in learner.outlook(2, 2_200_000, gap=0.5)
-    assert "above inf" in learner.outlook(8, 8)
-
-
 # Bounds
 
 

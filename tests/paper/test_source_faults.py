@@ -14,7 +14,7 @@ from tombola.paper import CLAIMS
 from tombola.paper.source_faults import SourceFault, _faulty_function, _function_of, injected
 
 HALVING = SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2")
-EARLY_DROP = SourceFault("learners.bandit.successive_elimination:_eliminate", "<= ceiling", "<= ceiling - 0.2")
+EARLY_DROP = SourceFault("learners.bandit.counts:drop_inferior", "<= ceiling", "<= ceiling - 0.2")
 
 
 def fail_with(fault: SourceFault) -> None:

@@ -12,7 +12,6 @@ from tombola.paper.source_faults import SourceFault, injected
 from tombola.policies import Ridge, Routed, Trees
 from tombola.policies import routed as module
 from tombola.policies.models import FittedTrees, choose, fit_models
-from tombola.policies.routed import block_starts
 
 pytestmark = pytest.mark.usefixtures("plainly")
 SMALL = Trees(3, trees=5)
@@ -261,8 +260,8 @@ def test_missing_features_are_filled() -> None:
 
 
 def test_block_starts_of_short_lists() -> None:
-    assert block_starts(16, 1.5) == []
-    assert block_starts(17, 1.01) == [16]
+    assert Routed(growth=1.5).block_starts(16) == []
+    assert Routed(growth=1.01).block_starts(17) == [16]
     losses, features = example(10)
     trace = Routed(models=(SMALL,)).play(Pool(losses), features, seed=1)
     assert trace.expected_loss == trace.safe_loss

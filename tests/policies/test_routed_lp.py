@@ -15,7 +15,7 @@ from tombola.learners import EmpiricalLP
 from tombola.paper.source_faults import SourceFault, injected
 from tombola.policies import Ridge, RoutedLP
 from tombola.policies import routed_lp as module
-from tombola.policies.routed_lp import Rates, _routers_at
+from tombola.policies.routed_lp import _Rates, _routers_at
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -111,7 +111,7 @@ def columns(out_of_bag: Any) -> tuple[Any, np.ndarray, np.ndarray, Any]:
     losses, costs = np.asarray(pool.losses, float), np.asarray(pool.costs).reshape(80, 2)
     fitted = Hostile("lies").fit(features, np.concatenate([losses, costs], 1), 0)
     fitted.out_of_bag[:] = out_of_bag(losses, costs)
-    return _routers_at(fitted, losses, costs, Rates(0.2, math.inf), fits=np.ones(2)), losses, costs, fitted
+    return _routers_at(fitted, losses, costs, _Rates(0.2, math.inf), fits=np.ones(2)), losses, costs, fitted
 
 
 def test_columns_are_measured_out_of_bag() -> None:
@@ -164,8 +164,8 @@ def test_router_with_price_zero_within_rate_stands_alone() -> None:
     pool, features = example(80, 3)
     losses, costs = np.asarray(pool.losses, float), np.asarray(pool.costs).reshape(80, 2)
     fitted = Ridge().fit(features, np.concatenate([losses, costs], 1), 0)
-    assert [one.price for one in _routers_at(fitted, losses, costs, Rates(10.0, math.inf), fits=np.ones(2))] == [0.0]
-    low, high = _routers_at(fitted, losses, costs, Rates(0.3, math.inf), fits=np.ones(2))
+    assert [one.price for one in _routers_at(fitted, losses, costs, _Rates(10.0, math.inf), fits=np.ones(2))] == [0.0]
+    low, high = _routers_at(fitted, losses, costs, _Rates(0.3, math.inf), fits=np.ones(2))
     assert high.cost <= 0.3 < low.cost
 
 

@@ -3,37 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tombola.learners import (
-    KLUCB,
-    UCB1,
-    UCB2,
-    AdaHedge,
-    BatchedExp3,
-    BudgetedBase,
-    DualDescent,
-    EmpiricalLP,
-    EpsilonGreedy,
-    Exp3,
-    ExploreThenCommit,
-    FlipFlop,
-    FollowTheLeader,
-    FrugalUCB,
-    Hedge,
-    HedgeAnytime,
-    Interleaved,
-    OptimisticLP,
-    PrimalDual,
-    SerflingElimination,
-    SerflingLP,
-    Simulation,
-    SuccessiveElimination,
-    ThompsonSampling,
-    Thrifty,
-    ThriftyLP,
-    TsallisInf,
-    TsallisSwitching,
-    Uniform,
-)
+from tombola import learners
+from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
 
 # Condition that decides which learners are suitable. "late": delayed feedback, of whole rows or of single losses;
@@ -42,94 +13,50 @@ Kind: TypeAlias = Literal["full", "bandit", "late rows", "late losses", "switchi
 
 # Feedback ("full" or "bandit") -> learners that are compared by default.
 DEFAULTS: dict[str, list[Learner]] = {
-    "full": [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge(), FlipFlop(), Uniform()],
-    "bandit": [
-        UCB1(),
-        UCB2(),
-        FrugalUCB(),
-        KLUCB(),
-        Exp3(),
-        TsallisInf(),
-        ThompsonSampling(),
-        SuccessiveElimination(),
-        ExploreThenCommit(),
+    "full": [
+        learners.FollowTheLeader(), learners.Hedge(), learners.HedgeAnytime(), learners.AdaHedge(), learners.FlipFlop(),
+        learners.Uniform(),
     ],
-}
+    "bandit": [
+        learners.UCB1(), learners.UCB2(), learners.FrugalUCB(), learners.KLUCB(), learners.Exp3(),
+        learners.TsallisInf(), learners.ThompsonSampling(), learners.SuccessiveElimination(),
+        learners.ExploreThenCommit(),
+    ],
+}  # fmt: skip
 
 # Condition -> learner -> mean rank over a collection of other tables (1 is best); breaks ties in the advice.
 # Measured by `python benchmarks/advice.py ranks ../shared/pools`; "budget losses" by `benchmarks/budgets.py`.
 MEAN_RANKS: dict[str, dict[str, float]] = {
     "full": {
-        "FollowTheLeader": 1.22,
-        "FlipFlop": 1.78,
-        "AdaHedge": 3.00,
-        "HedgeAnytime": 4.11,
-        "Hedge": 4.89,
+        "FollowTheLeader": 1.22, "FlipFlop": 1.78, "AdaHedge": 3.00, "HedgeAnytime": 4.11, "Hedge": 4.89,
         "Uniform": 6.00,
     },
     "bandit": {
-        "Thrifty": 1.67,
-        "FrugalUCB": 2.33,
-        "ThompsonSampling": 3.22,
-        "EpsilonGreedy": 4.11,
-        "KLUCB": 4.44,
-        "UCB2": 6.22,
-        "TsallisInf": 7.00,
-        "Exp3": 8.56,
-        "UCB1": 8.67,
-        "ExploreThenCommit": 8.78,
+        "Thrifty": 1.67, "FrugalUCB": 2.33, "ThompsonSampling": 3.22, "EpsilonGreedy": 4.11, "KLUCB": 4.44,
+        "UCB2": 6.22, "TsallisInf": 7.00, "Exp3": 8.56, "UCB1": 8.67, "ExploreThenCommit": 8.78,
         "SuccessiveElimination": 11.00,
     },
     "late rows": {
-        "FollowTheLeader": 1.22,
-        "FlipFlop": 1.78,
-        "AdaHedge": 3.00,
-        "HedgeAnytime": 4.33,
-        "Simulation of leaders": 4.89,
-        "Hedge": 5.89,
-        "Interleaved Hedge": 6.89,
-        "Uniform": 8.00,
+        "FollowTheLeader": 1.22, "FlipFlop": 1.78, "AdaHedge": 3.00, "HedgeAnytime": 4.33,
+        "Simulation of leaders": 4.89, "Hedge": 5.89, "Interleaved Hedge": 6.89, "Uniform": 8.00,
     },
     "late losses": {
-        "Thrifty": 1.44,
-        "ThompsonSampling": 2.56,
-        "FrugalUCB": 3.67,
-        "EpsilonGreedy": 4.22,
-        "KLUCB": 5.11,
-        "UCB2": 6.00,
-        "TsallisInf": 7.11,
-        "UCB1": 7.67,
-        "ExploreThenCommit": 8.67,
-        "Exp3": 9.00,
+        "Thrifty": 1.44, "ThompsonSampling": 2.56, "FrugalUCB": 3.67, "EpsilonGreedy": 4.22, "KLUCB": 5.11,
+        "UCB2": 6.00, "TsallisInf": 7.11, "UCB1": 7.67, "ExploreThenCommit": 8.67, "Exp3": 9.00,
         "SuccessiveElimination": 10.56,
     },
     "switching": {
-        "Thrifty": 1.00,
-        "FrugalUCB": 2.00,
-        "SerflingElimination": 4.44,
-        "EpsilonGreedy": 5.33,
-        "TsallisSwitching": 5.33,
-        "UCB2": 6.11,
-        "BatchedExp3": 6.33,
-        "KLUCB": 6.67,
-        "ThompsonSampling": 9.00,
-        "ExploreThenCommit": 10.11,
-        "UCB1": 10.78,
-        "TsallisInf": 11.44,
-        "Exp3": 12.44,
-        "SuccessiveElimination": 14.00,
+        "Thrifty": 1.00, "FrugalUCB": 2.00, "SerflingElimination": 4.44, "EpsilonGreedy": 5.33,
+        "TsallisSwitching": 5.33, "UCB2": 6.11, "BatchedExp3": 6.33, "KLUCB": 6.67, "ThompsonSampling": 9.00,
+        "ExploreThenCommit": 10.11, "UCB1": 10.78, "TsallisInf": 11.44, "Exp3": 12.44, "SuccessiveElimination": 14.00,
     },
     "budget": {
-        "EmpiricalLP": 1.00,
-        "DualDescent": 2.00,
-        "PrimalDual": 3.00,
-        "SerflingLP": 4.00,
+        "EmpiricalLP": 1.00, "DualDescent": 2.00, "PrimalDual": 3.00, "SerflingLP": 4.00,
     },
     "budget losses": {
-        "ThriftyLP": 1.00,
-        "OptimisticLP": 2.00,
+        "ThriftyLP": 1.00, "OptimisticLP": 2.00,
     },
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -170,17 +97,17 @@ def default_learners(conditions: Conditions) -> dict[str, Learner]:
     named: dict[str, Learner] = {type(learner).__name__: learner for learner in DEFAULTS[conditions.feedback]}
     if conditions.kind == "late rows":
         # Until the first row arrives all actions tie: the lowest would be played d + 1 times, an arbitrary choice.
-        named["FollowTheLeader"] = FollowTheLeader(ties="random")
-        named["Interleaved Hedge"] = Interleaved(Hedge(), delay=conditions.delay)
-        named["Simulation of leaders"] = Simulation(FollowTheLeader())
+        named["FollowTheLeader"] = learners.FollowTheLeader(ties="random")
+        named["Interleaved Hedge"] = learners.Interleaved(learners.Hedge(), delay=conditions.delay)
+        named["Simulation of leaders"] = learners.Simulation(learners.FollowTheLeader())
     if conditions.feedback == "bandit":
-        named["FrugalUCB"] = FrugalUCB(price=price)
-        named["Thrifty"] = Thrifty(price=price)
-        named["EpsilonGreedy"] = EpsilonGreedy()
+        named["FrugalUCB"] = learners.FrugalUCB(price=price)
+        named["Thrifty"] = learners.Thrifty(price=price)
+        named["EpsilonGreedy"] = learners.EpsilonGreedy()
     if conditions.kind == "switching":
-        named["SerflingElimination"] = SerflingElimination(price=price)
-        named["BatchedExp3"] = BatchedExp3(price=price)
-        named["TsallisSwitching"] = TsallisSwitching(price=price)
+        named["SerflingElimination"] = learners.SerflingElimination(price=price)
+        named["BatchedExp3"] = learners.BatchedExp3(price=price)
+        named["TsallisSwitching"] = learners.TsallisSwitching(price=price)
     return named
 
 
@@ -196,6 +123,11 @@ def default_budgeted_learners(feedback: str = "full") -> dict[str, BudgetedBase]
     >>> list(default_budgeted_learners("bandit"))
     ['ThriftyLP', 'OptimisticLP']
     """
-    rows: tuple[BudgetedBase, ...] = (EmpiricalLP(), SerflingLP(), DualDescent(), PrimalDual())
-    learners = rows if feedback == "full" else (ThriftyLP(), OptimisticLP())
-    return {type(learner).__name__: learner for learner in learners}
+    rows: tuple[BudgetedBase, ...] = (
+        learners.EmpiricalLP(),
+        learners.SerflingLP(),
+        learners.DualDescent(),
+        learners.PrimalDual(),
+    )
+    named = rows if feedback == "full" else (learners.ThriftyLP(), learners.OptimisticLP())
+    return {type(learner).__name__: learner for learner in named}

@@ -1,25 +1,17 @@
 """Classification in random order: pools, learners, hypothesis classes, adversary."""
 
 from tombola.classification.adversary import Attack, attack, attack_thresholds
-from tombola.classification.classes import (
-    AllLabellings,
-    Estimator,
-    FiniteClass,
-    Halfplanes,
-    HypothesisClass,
-    Intervals,
-    LabelledPool,
-    Rectangles,
-    Stumps,
-    Thresholds,
-    Unions,
-    littlestone_dimension,
-    vc_dimension,
-)
+from tombola.classification.classes.base import HypothesisClass
+from tombola.classification.classes.estimator import Estimator
+from tombola.classification.classes.finite import AllLabellings, FiniteClass
+from tombola.classification.classes.line import Intervals, Stumps, Thresholds, Unions
+from tombola.classification.classes.plane import Halfplanes, Rectangles
+from tombola.classification.dimension import littlestone_dimension, vc_dimension
 from tombola.classification.erm import ERM
 from tombola.classification.experts import Experts
 from tombola.classification.halving import Halving
 from tombola.classification.learner import LabelLearner
+from tombola.classification.pool import LabelledPool
 from tombola.classification.standard_optimal import StandardOptimal
 
 __all__ = [

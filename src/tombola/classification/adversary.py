@@ -88,9 +88,9 @@ def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Atta
                 f"attack_thresholds: the whole numbers below 2^53 were used up after {played} rounds, got rounds="
                 f"{rounds}; write rounds={played}, or attack ties='first' or 'last'."
             )
-        if _says(predictor, low + 1) == 1:
+        if _predicted_label(predictor, low + 1) == 1:
             point = low + 1
-        elif _says(predictor, high - 1) == 0:
+        elif _predicted_label(predictor, high - 1) == 0:
             point = high - 1
         else:
             point = (low + high) // 2
@@ -101,7 +101,7 @@ def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Atta
     return _done(record)
 
 
-def _says(predictor: Predictor, point: int) -> int:
+def _predicted_label(predictor: Predictor, point: int) -> int:
     return predictor.predict(np.array([float(point)]))[0]
 
 

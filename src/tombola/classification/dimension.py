@@ -126,9 +126,9 @@ class MistakeTrees:
         return self._known[alive]
 
     def question(self, alive: int) -> int:
-        """Return the index of the point at which an adversary should ask.
+        """Return the index of the point at which an adversary should ask for the label.
 
-        After the worse of its two labels, the largest Littlestone dimension is left.
+        Whichever label is true, the Littlestone dimension left is as large as possible.
 
         alive: bit set of hypotheses.
         """
@@ -144,20 +144,15 @@ class MistakeTrees:
 
     def _search(self, alive: int) -> int:
         best = 0
-        parts = sorted(
-            (sorted(self.parts(alive, x), key=int.bit_count) for x in range(len(self.columns))), key=_balance
-        )
-        for small, large in parts:
+        parts = [sorted(self.parts(alive, x), key=int.bit_count) for x in range(len(self.columns))]
+        # The most balanced split first: its smaller part bounds the depth.
+        for small, large in sorted(parts, key=lambda part: -part[0].bit_count()):
             if small.bit_count().bit_length() <= best or alive.bit_count().bit_length() - 1 == best:
                 break
             here = self.depth(small)
             if here >= best:
                 best = max(best, 1 + min(here, self.depth(large)))
         return best
-
-
-def _balance(parts: list[int]) -> int:
-    return -parts[0].bit_count()
 
 
 def _too_large(owner: str, limit: int) -> ParameterError:

@@ -44,10 +44,9 @@ class ERM(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ERMPredictor":
-        """Return a new predictor over the class, with no label seen.
+        """Return a new predictor for `horizon` rows with `dimensions` features.
 
-        horizon, dimensions: number of rounds, and of features of a row.
-        rng: random generator of the learner.
+        rng: random generator for random ties.
         """
         return _ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
 
@@ -57,21 +56,16 @@ class ERM(LabelLearner):
         return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:
-        """Return a regret bound in mistakes; None if the VC dimension is unknown.
+        """Return a bound on the regret over `horizon` rounds, in mistakes, or None.
 
-        horizon: number of rounds.
+        None if the VC dimension of the class is unknown.
         """
         vc = self.hypotheses.vc
         return None if vc is None else bounds.erm(horizon, vc)
 
 
 class _ERMPredictor:
-    """Predict by a minimiser and its random generator.
-
-    erm: the minimiser.
-    probability: of each prediction; NaN if there is no formula.
-    rng: for random ties.
-    """
+    """Predict by a minimiser and its random generator."""
 
     def __init__(self, erm: OnlineERM, probability: float, rng: RngState) -> None:
         self._erm, self._probability, self._rng = erm, probability, rng

@@ -48,16 +48,14 @@ def predict_all(
     for t in range(order.size):
         _look_ahead(tree, rows, order, t)
         while has_arrived(arrivals, revealed, t):
-            learn(tree, dp, rows, order[next_round(arrivals, revealed)])
+            _learn(tree, dp, rows, order[next_round(arrivals, revealed)])
             revealed += 1
-        labels[t] = _predict_row(tree, dp, rng, rows.features[order[t]])
+        update_minimiser(tree, dp, rng)
+        labels[t] = label_of(dp, rows.features[order[t]])
 
 
 def _look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
-    """Prefetch a future row, and the lower tree nodes above its leaf.
-
-    t: the current round.
-    """
+    """Prefetch a future row after round `t`, and the lower tree nodes above its leaf."""
     if t + 2 * PREFETCH_ROUNDS < order.size:
         prefetch(rows.keys, order[t + 2 * PREFETCH_ROUNDS], 0)
         prefetch(rows.features, order[t + 2 * PREFETCH_ROUNDS], 0)
@@ -71,28 +69,16 @@ def _look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
                 node //= 2
 
 
-def learn(tree: Tree, dp: SwitchDP, rows: Labelled, row: int) -> None:
+def _learn(tree: Tree, dp: SwitchDP, rows: Labelled, row: int) -> None:
     """Add one row to the tree, and mark the minimiser as stale if it may change.
 
     Under the tie rules "first" and "last" a minimiser without a mistake stays in force.
-
-    tree, dp: rows seen and current minimiser, changed in place.
-    rows, row: the pool, and the index of the row.
     """
     if dp.rule >= MIDDLE or label_of(dp, rows.features[row]) != rows.labels[row]:
         dp.place[STALE] = 1
     for feature in range(rows.features.shape[1]):
         value = rows.features[row, feature]
         add_row(tree, feature, rows.keys[row, feature], value, rows.labels[row], rows.weights[row])
-
-
-def _predict_row(tree: Tree, dp: SwitchDP, rng: RngState, row: Floats) -> int:
-    """Return the label of a row of features; update the minimiser first if stale.
-
-    tree, dp: rows seen, and the current minimiser.
-    """
-    update_minimiser(tree, dp, rng)
-    return label_of(dp, row)
 
 
 def learn_all(tree: Tree, dp: SwitchDP, rows: Labelled, rng: RngState) -> None:

@@ -39,29 +39,21 @@ class Experts(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ExpertsPredictor":
-        """Return a new predictor: the base learner with one action per hypothesis.
+        """Return a new predictor: `base` with one action per hypothesis.
 
-        horizon, dimensions: number of rounds, and of features of a row.
-        rng: random generator of the learner.
+        horizon: number of rounds. dimensions: number of features of a row, not used. rng: random generator of `base`.
         """
         return _ExpertsPredictor(
             self.hypotheses, FullFeedback(self.hypotheses.size, horizon).step_runner(self.base, rng)
         )
 
     def bound(self, horizon: int) -> float | None:
-        """Return the regret bound of the base learner, in mistakes; None without one.
-
-        horizon: number of rounds.
-        """
+        """Return the regret bound of `base` over `horizon` rounds, in mistakes, or None."""
         return self.base.bound(self.hypotheses.size, horizon)
 
 
 class _ExpertsPredictor:
-    """Play a learner round by round with hypotheses as actions.
-
-    hypotheses: the finite class.
-    live: plays the base one round at a time.
-    """
+    """Play a learner round by round with hypotheses as actions."""
 
     def __init__(self, hypotheses: FiniteClass, live: StepRunner) -> None:
         self._class, self._live = hypotheses, live
@@ -81,10 +73,6 @@ class _ExpertsPredictor:
         return label, probability if mix is None else float(mix[column == label].sum())
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Pass the error of every hypothesis to the base.
-
-        row, label: features and true label.
-        weight: loss of a wrong prediction.
-        """
+        """Pass the errors of all hypotheses, times `weight`, to the base."""
         errors = weight * (self._columns[self._class.point_of(row)] != label)
         self._live.learn(self._played, 0, 1.0, tuple(errors))

@@ -75,26 +75,17 @@ class LabelFeedback(FeedbackModel):
         return self.features
 
     def workspace(self, ring: int) -> Any:
-        """Raise AssertionError on every call: learners of labels have no kernels.
-
-        They act and learn by `live_kernels`; the engine never calls this method for them.
-        """
+        """Raise AssertionError on every call: learners of labels act by `live_kernels`."""
         raise AssertionError("learners of labels have predictors, not players")
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Raise AssertionError on every call: learners of labels have no kernels.
-
-        They act and learn by `live_kernels`; the engine never calls this method for them.
-
-        learner: a learner of labels.
-        """
+        """Raise AssertionError on every call: learners of labels act by `live_kernels`."""
         raise AssertionError("learners of labels have predictors, not players")
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return functions that predict and learn one row at a time; see `LiveKernels`.
+        """Return functions that predict and learn one row at a time.
 
-        learner: a learner of labels.
-        rng: random generator of the learner.
+        learner, rng: a learner of labels, and its random generator.
         """
         predictor = learner.start(self.horizon, self.features, rng)
         features = np.zeros(self.features)
@@ -165,43 +156,27 @@ class LabelFeedback(FeedbackModel):
         return float(label), 1.0 if weight is None or weight == 1.0 else _weight(weight)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return the keyword arguments of `Session.observe`, label and weight.
-
-        outcome: encoded, (label, weight).
-        """
+        """Return the keyword arguments of `Session.observe` for (label, weight)."""
         return {"label": int(outcome[0]), "weight": outcome[1]}
 
     def decode(self, outcome: EncodedOutcome) -> tuple[int, float]:
-        """Return the label and the weight of an encoded outcome.
-
-        outcome: the encoded outcome of the round.
-        """
+        """Return label (0 or 1) and weight (in (0, 1]) of an encoded outcome."""
         return int(outcome[0]), outcome[1]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the weight if the predicted label was wrong, else 0.
-
-        action: the predicted label.
-        outcome: encoded, (label, weight).
-        """
+        """Return the weight of `outcome` if the label `action` was wrong, else 0."""
         return outcome[1] if action != outcome[0] else 0.0
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return {"label": label with the smaller loss}, arguments of `observe`.
+        """Return the label of smaller loss, as keyword arguments of `Session.observe`.
 
-        losses: of the labels 0 and 1, shape (2,); equal losses are label 0.
-        action, costs: unused.
+        losses: of the labels 0 and 1, shape (2,); equal losses are label 0. action, costs: not used.
         """
         return {"label": int(losses[1] < losses[0])}
 
 
 def _write_ticket_and_features(cells: Floats, label: int, probability: float, row: Floats) -> int:
-    """Write a ticket and the features of its row into the table; return its round.
-
-    cells: of the ticket table.
-    label, probability: the prediction.
-    row: features.
-    """
+    """Write a ticket and the features of its row into the table; return its round."""
     round_ = write_ticket(cells, label, probability)
     for j in range(row.size):
         cells[round_, cells.shape[1] - row.size + j] = row[j]
@@ -211,14 +186,9 @@ def _write_ticket_and_features(cells: Floats, label: int, probability: float, ro
 def _record_label(
     cells: Floats, row: int, action: int, probability: float, label: int, weight: float, features: Floats
 ) -> bool:
-    """Record the label and weight of a pending ticket, and copy its features.
+    """Record label and weight of a pending ticket; copy its features into `features`.
 
     Return False, and change nothing, if the ticket is not pending.
-
-    cells, row: cells of the ticket table, and the row of the ticket.
-    action, probability: of the ticket.
-    label, weight: the outcome.
-    features: output.
     """
     if not is_pending(cells, row, action, probability):
         return False

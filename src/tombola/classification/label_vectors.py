@@ -1,7 +1,7 @@
 """A growing tree and its SwitchDP in three flat vectors, for single steps.
 
 Numba takes about a microsecond for every array in a named tuple, and a tenth of that for a plain vector (see
-`tombola.engine.state_vector`). So the vectors travel, and compiled code gives the parts their names back.
+`tombola.engine.state_vector`). So the vectors are passed, and compiled code makes named views of their parts.
 """
 
 from typing import TypeAlias
@@ -16,8 +16,10 @@ from tombola.classification.switch_dp import INITIAL_PLACE, SwitchDP
 # Array of 64-bit keys of float64 numbers, in the same order as the numbers (`segment_tree.bits_of`).
 Words: TypeAlias = NDArray[np.uint64]
 
-# Places of the parameters of `new_vectors` in the vector of integers.
-RULE, ENTRIES, SWITCHES, FEATURES, VALUES = 0, 1, 2, 3, 4
+# Positions of the parameters of `new_vectors` in the vector of integers.
+_RULE, _ENTRIES, _SWITCHES, _VALUES = 0, 1, 2, 4
+# Position of the number of features in the vector of integers of `new_vectors`.
+FEATURES = 3
 # Start of the current minimiser in the vector of integers.
 _PLACE = 5
 # Start of the tree's counters in the vector of integers.
@@ -52,7 +54,7 @@ def tree_view(whole: Integers, floats: Floats, words: Words) -> Tree:
 
     whole, floats, words: integers, floats and keys, as returned by `new_vectors`.
     """
-    switches, features, values = whole[SWITCHES], whole[FEATURES], whole[VALUES]
+    switches, features, values = whole[_SWITCHES], whole[FEATURES], whole[_VALUES]
     width, count = 4 * (switches + 1), 2 * values
     nodes = features * count
     path = _HEADS + 2 * features
@@ -78,4 +80,4 @@ def switch_dp_view(whole: Integers, floats: Floats, words: Words) -> SwitchDP:
 
     whole, floats, words: integers, floats and keys, as returned by `new_vectors`.
     """
-    return SwitchDP(whole[RULE], whole[ENTRIES], whole[_PLACE:_HEADS], floats[floats.size - whole[SWITCHES] :])
+    return SwitchDP(whole[_RULE], whole[_ENTRIES], whole[_PLACE:_HEADS], floats[floats.size - whole[_SWITCHES] :])

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from tombola._types import Floats, RngState
 from tombola.classification.classes.base import HypothesisClass
@@ -10,9 +10,9 @@ from tombola.classification.label_feedback import LabelFeedback
 
 
 class Predictor(Protocol):
-    """Protocol of a learner of labels in play: parameters and state.
+    """Protocol of the state of a label learner during one play.
 
-    `LabelLearner.start` returns one. Labels may be learned at once, late, or never.
+    `LabelLearner.start` returns one. Labels may arrive at once, late, or never.
     """
 
     def predict(self, row: Floats) -> tuple[int, float]:
@@ -36,7 +36,7 @@ class LabelLearner(ABC):
 
     Subclass it as a frozen dataclass with the method `start`.
 
-    hypotheses: hypothesis class with the comparator.
+    hypotheses: hypothesis class; the comparator is its best hypothesis in hindsight.
     feedback: model of the feedback.
     plans, mixes: False: it has no method `plan` and plays no mix.
     learns: False for a baseline that does not improve with feedback.
@@ -47,7 +47,7 @@ class LabelLearner(ABC):
     mixes: ClassVar[bool] = False
     learns: ClassVar[bool] = True
 
-    hypotheses: Any
+    hypotheses: HypothesisClass
 
     @abstractmethod
     def start(self, horizon: int, dimensions: int, rng: RngState) -> Predictor:
@@ -66,9 +66,3 @@ class LabelLearner(ABC):
         horizon: number of rows.
         """
         return None
-
-
-def comparator(learner: LabelLearner) -> HypothesisClass:
-    """Return the hypothesis class that a learner is compared with."""
-    hypotheses: HypothesisClass = learner.hypotheses
-    return hypotheses

@@ -7,7 +7,7 @@ import numpy as np
 from tombola._types import Floats, Integers, Order, RngState
 from tombola.classification.classes.line import LineClass
 from tombola.classification.erm import ERM
-from tombola.classification.learner import LabelLearner, comparator
+from tombola.classification.learner import LabelLearner
 from tombola.classification.pool import LabelledPool
 from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, Accumulators, new_accumulators
@@ -41,7 +41,7 @@ def predict_all(
             f"play: expected a learner of labels for a LabelledPool, got {learner!r}; write for example "
             "ERM(Thresholds())."
         )
-    comparator(learner).check(pool.dimensions)
+    learner.hypotheses.check(pool.dimensions)
     predictions, probabilities = _predictions(learner, pool, rows, arrivals, rng)
     losses = (predictions != pool.labels[rows]) * pool.weights[rows]
     accumulators = new_accumulators(2, rows.size, marks, resources=0, per_round=per_round, expects=False)
@@ -66,7 +66,7 @@ def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Float
 
     rows: row of each round.
     """
-    best: Floats = (comparator(learner).best_labels(pool) != pool.labels) * pool.weights
+    best: Floats = (learner.hypotheses.best_labels(pool) != pool.labels) * pool.weights
     return best[rows]
 
 

@@ -192,12 +192,7 @@ def charge_leaf(tree: Tree, feature: int, leaf: int, value: float, label: int, w
 
 
 def _descend(tree: Tree, feature: int, key: np.uint64) -> int:
-    """Write the path of a key to its leaf; return the leaf's position, or -1.
-
-    The path is written into `tree.path` and `tree.sides`.
-
-    feature: index of the tree.
-    """
+    """Write the path of a key to its leaf into `tree.path`; return its depth, or -1."""
     node = tree.heads[feature, ROOT]
     if node == NO_NODE:
         return -1
@@ -212,12 +207,9 @@ def _descend(tree: Tree, feature: int, key: np.uint64) -> int:
 
 @no_inline
 def _grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
-    """Insert a leaf for a new key, with its parent; return the leaf's position.
+    """Insert a leaf for a new key, with its parent; return the leaf's depth.
 
-    Leaves have even numbers, parents odd ones. The path is written into `tree.path`.
-
-    depth: length of the path that exists already.
-    feature: index of the tree.
+    Leaves have even numbers, parents odd ones. The path is written into `tree.path`; `depth` of it exist already.
     """
     index = tree.heads[feature, VALUES]
     tree.heads[feature, VALUES] = index + 1
@@ -308,11 +300,7 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
 
 
 def _combine_two(left: Floats, right: Floats, out: Floats) -> None:
-    """Combine two nodes for at most one switch (thresholds), unrolled.
-
-    left, right: errors, then counts, of the nodes.
-    out: output, the same of their parent.
-    """
+    """Combine two nodes for at most one switch (thresholds), unrolled."""
     early, late = left[1] + right[2], left[0] + right[1]
     ways = 0.0
     if early <= late:

@@ -32,11 +32,7 @@ class StandardOptimal(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_OptimalPredictor":
-        """Return a new predictor, for which all hypotheses are still consistent.
-
-        horizon, dimensions: number of rounds, and of features of a row.
-        rng: random generator of the learner.
-        """
+        """Return a new predictor: all hypotheses are consistent; ignore the parameters."""
         return _OptimalPredictor(self.hypotheses)
 
 

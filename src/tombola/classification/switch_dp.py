@@ -108,11 +108,7 @@ def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
 
 
 def _smallest_error(tree: Tree, entries: int) -> tuple[float, float]:
-    """Return the smallest error of all hypotheses, and the number of minimisers.
-
-    entries: number of possible first labels.
-    tree: rows seen.
-    """
+    """Return the smallest error of all hypotheses, and the number of minimisers."""
     stride, error, ways = tree.switches + 1, np.inf, 0.0
     for feature in range(tree.heads.shape[0]):
         root = tree.nodes[feature, tree.heads[feature, ROOT]]
@@ -125,11 +121,7 @@ def _smallest_error(tree: Tree, entries: int) -> tuple[float, float]:
 
 
 def _count_minimisers(row: Floats, most: int, entry: int, error: float) -> float:
-    """Count labellings with this error and fewer than `most` switches.
-
-    row: errors, then counts, of the root.
-    entry: first label.
-    """
+    """Count labellings of a node with this error and fewer than `most` switches."""
     stride, ways = row.size // 4, 0.0
     for switches in range(most):
         if row[entry * stride + switches] == error:
@@ -142,12 +134,6 @@ def _sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
     """Write the cuts of the minimiser of this rank into `dp`.
 
     `context[depth]` summarises everything right of a node.
-
-    tree: rows seen.
-    feature: index of its feature.
-    rank: among the minimisers of the feature.
-    error: of the minimisers.
-    rng: for random cuts.
     """
     stride, root = tree.switches + 1, tree.heads[feature, ROOT]
     node, depth, label, spent, cuts, low = root, 0, dp.place[LABEL], 0.0, 0, -np.inf
@@ -191,12 +177,6 @@ def _sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
     """Write the cut of the minimiser of this rank into `dp`, for one switch at most.
 
     Errors are `spent` left of a node and `after` right of it.
-
-    tree: rows seen.
-    feature: index of its feature.
-    rank: among the minimisers of the feature.
-    error: of the minimisers.
-    rng: for random cuts.
     """
     root, before, cuts = tree.heads[feature, ROOT], 2 * dp.place[LABEL], 0
     then, nodes, tops = 2 - before, tree.nodes[feature], tree.tops[feature]
@@ -219,11 +199,7 @@ def _sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
 def _count_switching_inside(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
     """Count labellings with this error and the next switch inside the node.
 
-    row: errors, then counts, of the node.
-    context: the same for everything right of it.
-    label: on entry.
-    most: largest number of switches, plus one.
-    stride: number of errors.
+    row, context: errors, then counts, of the node and of everything right of it. label: on entry.
     """
     ways = 0.0
     for here in range(1, most + 1):
@@ -235,12 +211,7 @@ def _count_switching_inside(row: Floats, context: Floats, label: int, most: int,
 
 
 def _sample_cut(rule: int, low: float, high: float, rng: RngState) -> float:
-    """Return a cut above `low` and not above `high`, by the tie rule.
-
-    rule: one of RULES.
-    low, high: neighbouring values of the feature.
-    rng: for the rule "random".
-    """
+    """Return a cut above `low` and not above `high`, by the tie rule."""
     if rule == LAST:
         return high
     share = uniform(rng) if rule == RANDOM else 0.5

@@ -11,7 +11,7 @@ import numpy as np
 from tombola._types import Floats, Integers
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import optimum
-from tombola.classification.learner import LabelLearner, comparator
+from tombola.classification.learner import LabelLearner
 from tombola.classification.pool import LabelledPool
 from tombola.errors import ParameterError
 from tombola.pool import Pool
@@ -111,7 +111,7 @@ class LabelRows(DistinctRows):
 
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
         pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
-        wrong = comparator(self.learner).best_labels(pool) != pool.labels
+        wrong = self.learner.hypotheses.best_labels(pool) != pool.labels
         return float(pool.weights[wrong].sum()) * (horizon / sum(counts))
 
 

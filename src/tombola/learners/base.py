@@ -67,7 +67,7 @@ class Learner(ABC):
     static methods `act` and `observe`. CONTRIBUTING.md has a complete example.
 
     feedback: kind of feedback.
-    learns: False for a baseline, and for one that needs thousands of rounds: no check that it beats uniform play.
+    learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
     names_actions: whether a parameter is the index of an action; `compare` then keeps its labels.
     """
 
@@ -185,10 +185,7 @@ class MixedLearner(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Raise AssertionError on every call: the engine draws the action from `mix`.
-
-        The engine never calls it. Parameters as in `Learner`.
-        """
+        """Raise AssertionError on every call: the engine draws the action from `mix`."""
         raise AssertionError("the engine draws the action of a MixedLearner from its mix")
 
     @property

@@ -37,21 +37,7 @@ _MODULES = {
     "certify_trace": "certificate",
 }
 
-__all__ = [
-    "Guard",
-    "IndexTrace",
-    "LinearIndex",
-    "Ridge",
-    "Routed",
-    "RoutedLP",
-    "RoutedTrace",
-    "RouterCertificate",
-    "SklearnModel",
-    "Trees",
-    "certify_rows",
-    "certify_session",
-    "certify_trace",
-]
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

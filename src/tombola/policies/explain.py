@@ -16,8 +16,8 @@ from tombola.policies.models import Model, actions_of, choose, fill_missing, fit
 from tombola.policies.routed import RoutedTrace
 from tombola.pool import Pool
 
-# Share of the rows on which importance is measured, and at most so many: they must not be among the training rows.
-TEST_SHARE, MAX_TEST_ROWS, MAX_TRAINING_ROWS = 1 / 3, 2_000, 6_000
+# Share of the rows on which importance is measured, and largest numbers of test and training rows, for time.
+_TEST_SHARE, _MAX_TEST_ROWS, _MAX_TRAINING_ROWS = 1 / 3, 2_000, 6_000
 # Shuffles of each feature in a measure of importance; their mean is less noisy than one.
 _SHUFFLES = 3
 # Share of all rows that a leaf of the tree in words must have: smaller ones say little.
@@ -77,8 +77,8 @@ def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tu
     """
     rng = np.random.default_rng(seed)
     order, features = rng.permutation(pool.rows), np.asarray(pool.features, np.float64)
-    split = min(MAX_TEST_ROWS, int(pool.rows * TEST_SHARE))
-    test, training = order[:split], order[split : split + MAX_TRAINING_ROWS]
+    split = min(_MAX_TEST_ROWS, int(pool.rows * _TEST_SHARE))
+    test, training = order[:split], order[split : split + _MAX_TRAINING_ROWS]
     losses = np.asarray(pool.losses[training], np.float64)
     model, _ = choose(fit_models(models, features[training], losses, seed), losses) if split > 1 else (None, 0.0)
     if model is None:

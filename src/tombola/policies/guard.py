@@ -22,12 +22,17 @@ from tombola._types import Floats
 from tombola.engine.compiler import compile_loop, expected_rounds
 
 # Kelly's rate on the past, as if ten rows with a mean gain of 1/2 had been seen before.
-PRIOR_GAIN, PRIOR_SQUARES = 5.0, 10.0
+_PRIOR_GAIN, _PRIOR_SQUARES = 5.0, 10.0
 # Limits of Kelly's rate, the share of the capital that is staked: never stop, and never stake more than half.
-MIN_RATE, MAX_RATE = 0.02, 0.5
-# The accounts of the guard: capital, sums of differences and of their squares, the second account, stakes of rows not
-# yet answered.
-CAPITAL, GAIN, SQUARES, ACCOUNT, PENDING = 0, 1, 2, 3, 4
+_MIN_RATE, _MAX_RATE = 0.02, 0.5
+# Position in the state of the guard: the capital, in rows that routing may still lose on average.
+CAPITAL = 0
+# Positions in the state of the guard: sums of the differences safe loss - router loss, and of their squares.
+_GAIN, _SQUARES = 1, 2
+# Position in the state of the guard: the second account, in rows that routing may still lose on every order.
+ACCOUNT = 3
+# Position in the state of the guard: the sum of the stakes of rows without feedback.
+PENDING = 4
 
 
 class Stakes(NamedTuple):
@@ -104,7 +109,7 @@ def stake_of(state: Floats, reserved: float) -> float:
     state: accounts, as returned by `Guard.new_state`.
     reserved: part of the capital that is at stake already, on rows with unknown losses.
     """
-    rate = min(max((PRIOR_GAIN + state[GAIN]) / (PRIOR_SQUARES + state[SQUARES]), MIN_RATE), MAX_RATE)
+    rate = min(max((_PRIOR_GAIN + state[_GAIN]) / (_PRIOR_SQUARES + state[_SQUARES]), _MIN_RATE), _MAX_RATE)
     stake = min(1.0, rate * (state[CAPITAL] - reserved))
     if state[ACCOUNT] - state[PENDING] < stake:
         stake = state[ACCOUNT] - state[PENDING]
@@ -119,8 +124,8 @@ def settle(state: Floats, stake: float, difference: float) -> None:
     difference: safe loss minus router loss, in [-1, 1].
     """
     state[CAPITAL] += stake * difference
-    state[GAIN] += difference
-    state[SQUARES] += difference * difference
+    state[_GAIN] += difference
+    state[_SQUARES] += difference * difference
 
 
 def release(state: Floats, stake: float, difference: float) -> None:
@@ -137,12 +142,7 @@ def release(state: Floats, stake: float, difference: float) -> None:
 
 
 def _run_guard(stakes: Any, state: Floats, settled: Floats, played: Floats, delay: int) -> None:
-    """Fill in the stakes of all rounds; round t (from 0) uses t - delay answers.
-
-    stakes: `Stakes`, the output.
-    state: accounts, changed in place.
-    settled, played, delay: as in `Guard.stakes`.
-    """
+    """Fill in the stakes of all rounds; round t (from 0) uses t - delay answers."""
     for t in range(settled.size):
         n = t - delay
         if n > 0:

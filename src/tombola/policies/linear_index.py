@@ -350,12 +350,7 @@ class LiveIndex:
 
 
 def _least_index(ridges: Any, scores: Floats, bonus: float) -> int:
-    """Return the action with the least index; one without an answered row first.
-
-    ridges: `_Ridges`.
-    scores: 1 and the standardised features.
-    bonus: standard errors by which an index is below the prediction.
-    """
+    """Return the action with the least index; one without an answered row first."""
     best, least = 0, math.inf
     for action in range(ridges.counts.size):
         if ridges.counts[action] == 0.0:
@@ -374,11 +369,7 @@ def _least_index(ridges: Any, scores: Floats, bonus: float) -> int:
 
 
 def _add_row(ridges: Any, scores: Floats, action: int, loss: float) -> None:
-    """Update the regression of an action by one row (Sherman and Morrison 1950).
-
-    ridges: `_Ridges`, changed in place.
-    scores: 1 and the standardised features.
-    """
+    """Update the regression of an action by one row (Sherman and Morrison 1950)."""
     inverse, target, weights = ridges.inverse[action], ridges.target[action], ridges.weights[action]
     scale = 1.0
     for i in range(scores.size):

@@ -41,10 +41,20 @@ from tombola.rng import RngStreams, new_rng, uniform
 if TYPE_CHECKING:
     from tombola.policies.routed import Routed
 
-# Columns of a decision in the ticket table, before the features. `SETTLED` is the choice of the present router, which
-# settles the row; it differs from `ROUTER` if models were trained while the row was in flight. A choice of NO_ROUTER
-# is that of the safe learner.
-STAKE, ROUTER, SAFE, CAPITAL_BEFORE, SETTLED, DECISION_WIDTH = 0, 1, 2, 3, 4, 5
+# Columns of a decision in the ticket table, before the features.
+# Column of the stake, the probability of playing the router.
+STAKE = 0
+# Column of the action that the router chose; `_NO_ROUTER` without one.
+ROUTER = 1
+# Column of the action that the safe learner chose.
+SAFE = 2
+# Column of the capital of the guard before the round.
+CAPITAL_BEFORE = 3
+# Column of the present router's action, which settles the row; it differs from `ROUTER` if models were trained while
+# the row was in flight.
+_SETTLED = 4
+# Number of columns of a decision.
+DECISION_WIDTH = 5
 # Choice of the router, in a decision, while no model beats the best fixed action.
 _NO_ROUTER = -1
 # Leading numbers of a decision in a log: stake, choices of router and safe learner, capital. Further ones are the
@@ -321,7 +331,7 @@ class LiveRouter:
         action = chosen if routed else safe
         probability = 1.0 if chosen == safe else stake if routed else 1.0 - stake
         if choices:
-            cells[self._in_flight(cells), self.shown + SETTLED] = choices
+            cells[self._in_flight(cells), self.shown + _SETTLED] = choices
         round_ = write_ticket(cells, action, probability)
         while len(self.block_rounds) <= self.block:
             self.block_rounds.append(round_)

@@ -64,12 +64,10 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Trees:
-    """Extremely randomised trees of scikit-learn, with bootstrap.
+    """Model family: extremely randomised trees of scikit-learn, with bootstrap.
 
-    Geurts, Ernst and Wehenkel 2006.
-
-    Fitted trees are flattened into arrays and walked by one compiled kernel, because scikit-learn takes milliseconds
-    for one row.
+    Geurts, Ernst and Wehenkel 2006. Fitted trees are flattened into arrays and walked by one compiled kernel, because
+    scikit-learn takes milliseconds for one row.
 
     min_leaf: smallest number of rows in a leaf.
     trees: number of trees.
@@ -81,11 +79,10 @@ class Trees:
     max_features: float = 1 / 3
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
-        """Fit the forest and return it; the same versions and seed give the same bits.
+        """Fit the forest to `centred` losses, and return it with out-of-bag predictions.
 
-        features: shape (rows, features), NaN where missing.
-        centred: losses minus their row means, shape (rows, actions).
-        seed: of the bootstrap and the splits.
+        features, centred: shapes (rows, features), NaN where missing, and (rows, actions).
+        seed: of the bootstrap and the splits; the same versions and seed give the same bits.
         """
         try:
             from sklearn.ensemble import ExtraTreesRegressor
@@ -114,26 +111,21 @@ class FittedTrees:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the mean over trees of the leaf values, shape (rows, actions).
-
-        features: shape (rows, features), NaN where missing.
-        """
+        """Return the mean leaf values for `features`, NaN where missing, (rows, actions)."""
         return self.flat.predict(_fill(features, self.filler))
 
 
 @dataclass(frozen=True)
 class Ridge:
-    """Ridge regression on standardised features.
+    """Model family: ridge regression on standardised features, without parameters.
 
     The penalty is that of a fixed grid with the least leave-one-out error.
     """
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
-        """Fit the regression and return it, with exact leave-one-out predictions.
+        """Fit to `centred` losses; return the model with leave-one-out predictions.
 
-        features: shape (rows, features), NaN where missing.
-        centred: losses minus their row means, shape (rows, actions).
-        seed: unused.
+        features, centred: shapes (rows, features), NaN where missing, and (rows, actions). seed: not used.
         """
         filler = _medians(features)
         filled = _fill(features, filler)
@@ -176,10 +168,7 @@ class FittedRidge:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the predicted centred losses, shape (rows, actions).
-
-        features: shape (rows, features), NaN where missing.
-        """
+        """Return the centred losses for `features`, NaN where missing, (rows, actions)."""
         standard = (_fill(features, self.filler) - self.shift) / self.scale
         return np.asarray(standard @ self.weights + self.intercept)
 
@@ -203,10 +192,9 @@ class SklearnModel:
     regressor: Any
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
-        """Fit a copy of the regressor, and return it.
+        """Fit a copy of the regressor to `centred` losses, and return it.
 
-        features: shape (rows, features), NaN where missing.
-        centred: losses minus their row means, shape (rows, actions).
+        features, centred: shapes (rows, features), NaN where missing, and (rows, actions).
         seed: of the cross-validation, and the random state of the copy unless it has one.
         """
         whole = self._copy(seed)
@@ -251,20 +239,13 @@ class FittedSklearn:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the predictions of the regressor, shape (rows, actions).
-
-        features: shape (rows, features), NaN where missing.
-        """
+        """Return predictions for `features`, NaN where missing, shape (rows, actions)."""
         return np.asarray(self.regressor.predict(_fill(features, self.filler)), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class _FittedMean:
-    """The mean of several fitted models.
-
-    parts: the models.
-    out_of_bag: mean of theirs.
-    """
+    """The mean of several fitted models."""
 
     parts: tuple[Fitted, ...]
     out_of_bag: Floats
@@ -277,9 +258,7 @@ class _FittedMean:
 def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the singular value decomposition by the smaller Gram matrix.
 
-    It is four times as fast as that of LAPACK.
-
-    Directions below RELATIVE_RANK of the largest are dropped: the least penalty shrinks them to nothing.
+    It is four times as fast as that of LAPACK. Directions below `_RELATIVE_RANK` of the largest are dropped.
     """
     wide = design.shape[1] > design.shape[0]
     squares, vectors = np.linalg.eigh(design @ design.T if wide else design.T @ design)
@@ -303,9 +282,11 @@ def fit_models(models: Sequence[Model], features: Floats, losses: Floats, seed: 
 
 
 def with_mean(fitted: list[Fitted]) -> list[Fitted]:
-    """Return the fitted models, followed by their mean if there are several.
+    """Return the models, followed by one that predicts the mean of their predictions.
 
-    The mean is a model that predicts the mean of their predictions.
+    A single model is returned alone.
+
+    fitted: models fitted to the same rows.
     """
     if len(fitted) < 2:
         return fitted
@@ -341,11 +322,7 @@ def actions_of(predictions: Floats) -> "np.typing.NDArray[np.int64]":
 
 
 def _fit_forest(forest: Any, features: Floats, centred: Floats) -> FittedTrees:
-    """Fit a forest of scikit-learn with bootstrap, and flatten it.
-
-    features: shape (rows, features).
-    centred: shape (rows, actions).
-    """
+    """Fit a forest of scikit-learn with bootstrap, and flatten it."""
     filler = _medians(features)
     filled = _fill(features, filler).astype(np.float32)  # scikit-learn compares features as float32
     forest.fit(filled, centred)

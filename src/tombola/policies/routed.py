@@ -126,10 +126,10 @@ class Routed:
         delay = round_delays(delay, rows)
         if not isinstance(delay, int):
             return self._play_late(rows, np.asarray(pool.losses[rows], np.float64), table[rows], delay, streams)
-        safe_seed, guard_rng = split_rng(streams.learner(self))
-        safe = play(self.safe, _ordered(pool, rows), order="given", seed=safe_seed)
-        safe_actions = np.asarray(safe.actions, np.int64)
         losses = np.asarray(pool.losses[rows], np.float64)
+        safe_seed, guard_rng = split_rng(streams.learner(self))
+        safe = play(self.safe, Pool(losses, pool.actions), order="given", seed=safe_seed)
+        safe_actions = np.asarray(safe.actions, np.int64)
         settled, played, blocks = self._route(losses, table[rows], safe_actions, delay)
         index = np.arange(pool.rows)
         late_safe = safe_actions[np.maximum(index - delay, 0)]
@@ -167,9 +167,18 @@ class Routed:
     def block_starts(self, rounds: int) -> list[int]:
         """Return the numbers of rows with known losses at which models are trained.
 
-        rounds: number of rounds; all results are below it.
+        They start at `FIRST_BLOCK`, grow by the factor `growth`, and end below `rounds`.
+
+        rounds: number of rounds.
+
+        >>> Routed().block_starts(60)
+        [16, 24, 36, 54]
         """
-        return block_starts(rounds, self.growth)
+        found, start = [], FIRST_BLOCK
+        while start < rounds:
+            found.append(start)
+            start = max(start + 1, int(start * self.growth))
+        return found
 
     def _route(
         self, losses: Floats, features: Floats, safe: Integers, delay: int
@@ -285,24 +294,6 @@ class RoutedTrace:
         )
 
 
-def block_starts(rounds: int, growth: float) -> list[int]:
-    """Return the numbers of rows with known losses at which models are trained.
-
-    They start at FIRST_BLOCK and end below `rounds`.
-
-    rounds: number of rounds.
-    growth: factor from one to the next, above 1.
-
-    >>> block_starts(60, 1.5)
-    [16, 24, 36, 54]
-    """
-    found, start = [], FIRST_BLOCK
-    while start < rounds:
-        found.append(start)
-        start = max(start + 1, int(start * growth))
-    return found
-
-
 def short_repr_of(policy: Any) -> str:
     """Return the repr of a policy with the parameters that differ from their defaults.
 
@@ -320,10 +311,6 @@ def _fill_uniform(draws: Floats, rng: RngState) -> None:
     """Fill an array with uniform random numbers in [0, 1), in place."""
     for t in range(draws.size):
         draws[t] = uniform(rng)
-
-
-def _ordered(pool: Pool, rows: Order) -> Pool:
-    return Pool(np.asarray(pool.losses[rows]), pool.actions)
 
 
 def as_features(owner: str, features: Any, pool: Pool) -> Floats:

@@ -131,12 +131,12 @@ class RoutedLP:
             usable = fits.copy()
             if limits.added and limits.target < math.inf:
                 usable[limits.null] = 0.0  # an added null action has loss 1, and does not help to reach a target
-            columns, mix = self._columns(run, models, seen, end, Rates(rate, enough), usable)
+            columns, mix = self._columns(run, models, seen, end, _Rates(rate, enough), usable)
             # The block ends early when an action that fitted at its start no longer does.
             seen = run.play(seen, end, fits, columns, mix)
 
     def _columns(
-        self, run: "_Run", models: list[Fitted], seen: int, end: int, rates: "Rates", fits: Floats
+        self, run: "_Run", models: list[Fitted], seen: int, end: int, rates: "_Rates", fits: Floats
     ) -> tuple[Integers, Floats]:
         """Return the action of every column in rounds seen..end, and the mix."""
         k = run.losses.shape[1]
@@ -170,10 +170,6 @@ def _fit_with_costs(
     """Fit each model, and their mean, to losses and costs side by side.
 
     Predictions have shape (rows, 2k). They are not centred, because null has a known loss.
-
-    features: shape (rows, features).
-    losses, costs: shape (rows, k), with the null action.
-    seed: of every model.
     """
     return with_mean([model.fit(features, np.concatenate([losses, costs], axis=1), seed) for model in models])
 
@@ -182,22 +178,16 @@ def _route(predictions: Floats, price: float, fits: Floats) -> Integers:
     """Return the action of each row: argmin of loss + price x cost over fitting ones.
 
     predictions: losses first, then costs, shape (rows, 2k).
-    price: of one unit of cost, in losses.
-    fits: 1 for each affordable action, else 0; shape (k,).
     """
     k = predictions.shape[1] // 2
     total = predictions[:, :k] + price * predictions[:, k:]
     return np.asarray(np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64)
 
 
-def _routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fits: Floats) -> list[_Router]:
+def _routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "_Rates", fits: Floats) -> list[_Router]:
     """Return the routers at the two prices around the rate; one if cost is no limit.
 
-    They are measured by their out-of-bag choices.
-
-    losses, costs: true ones of the training rows of the model, shape (rows, k).
-    rates: limits per row to come.
-    fits: 1 for each affordable action, else 0.
+    They are measured by their out-of-bag choices on the training rows, with true `losses` and `costs`.
     """
     index = np.arange(len(losses))
 
@@ -216,7 +206,7 @@ def _routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "Rates", fi
     return [low, high]
 
 
-class Rates(NamedTuple):
+class _Rates(NamedTuple):
     """The limits per row to come: budget left, and loss that still reaches the target.
 
     cost: budget left / rows left.
@@ -230,8 +220,6 @@ class Rates(NamedTuple):
         """Return whether a router may save: spend less by a higher price of cost.
 
         It may with a target that it reaches, and without one if it exceeds the budget.
-
-        router: a model that chooses actions by features, with mean loss and mean cost of its choices.
         """
         return router.loss < self.loss if self.loss < math.inf else router.cost > self.cost
 
@@ -240,8 +228,6 @@ class Rates(NamedTuple):
 
         It is the cheapest mix that reaches the target; without a target, or if none reaches it, the one with the least
         loss within the budget.
-
-        losses, costs: mean loss and cost of each column, an action or a router.
         """
         if self.loss < math.inf:
             try:
@@ -291,12 +277,7 @@ def _play_columns(
     A round draws a column, reserves the largest cost of its action, and charges the true one. The number is that of the
     block, or of the rounds before an action stopped fitting.
 
-    tracker: of the budget, changed in place.
-    fits: 1 for each action that was affordable at the start of the block.
-    columns: action of each column, rounds x columns.
-    mix: probability of each column.
-    costs: true ones, rounds x actions.
-    actions: output, the action of each round.
+    columns, mix: action of each column, rounds x columns, and its probability.
     one_hot, played, reserved: scratch space.
     """
     for t in range(actions.size):

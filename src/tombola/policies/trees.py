@@ -4,7 +4,6 @@ scikit-learn takes about 3 ms for the prediction of one row; walking the same tr
 same bits, because leaf values are added in the same order.
 """
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -54,14 +53,8 @@ class FlatTrees:
 
         features: shape (rows, features), without missing values.
         """
-        rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
-        out = np.zeros((rows.shape[0], self.nodes.value.shape[1]))
-        with self._workload(rows):
-            compile_loop(_walk_trees, (self.nodes, rows, out))(self.nodes, rows, out)
-        return out
-
-    def _workload(self, rows: Floats) -> AbstractContextManager[None]:
-        return Workload(rows.shape[0] * self.nodes.roots.size * _WALK_SECONDS).active()
+        total, count = self.sum_unseen(features, np.ones((self.nodes.roots.size, len(features)), np.bool_))
+        return np.asarray(total / count[:, None])
 
     def sum_unseen(self, features: Any, unseen: Any) -> tuple[Floats, Floats]:
         """Return sum and number of the predictions by trees not trained on a row.
@@ -74,7 +67,7 @@ class FlatTrees:
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
         total, count = np.zeros((rows.shape[0], self.nodes.value.shape[1])), np.zeros(rows.shape[0])
         arguments = (self.nodes, rows, np.ascontiguousarray(unseen, np.bool_), total, count)
-        with self._workload(rows):
+        with Workload(rows.shape[0] * self.nodes.roots.size * _WALK_SECONDS).active():
             compile_loop(_walk_unseen, arguments)(*arguments)
         return total, count
 
@@ -82,10 +75,7 @@ class FlatTrees:
 def _walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Floats) -> None:
     """Add the leaf values of the trees that were not trained on a row; a kernel.
 
-    nodes: `_Nodes` of all trees.
-    rows: features, shape (rows, features).
-    unseen: shape (trees, rows), True where the tree was not trained on the row.
-    total, count: output, sum and number of values.
+    unseen: shape (trees, rows), True where the tree was not trained on the row. total, count: output, sum and number.
     """
     for i in range(rows.shape[0]):
         for tree in range(nodes.roots.size):
@@ -97,24 +87,6 @@ def _walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Fl
                 for j in range(total.shape[1]):
                     total[i, j] += nodes.value[node, j]
                 count[i] += 1.0
-
-
-def _walk_trees(nodes: Any, rows: Floats, out: Floats) -> None:
-    """Write the mean leaf value of all trees for each row into `out`; a kernel.
-
-    nodes: `_Nodes` of all trees.
-    rows: features, shape (rows, features).
-    out: zeros, shape (rows, outputs).
-    """
-    for i in range(rows.shape[0]):
-        for tree in range(nodes.roots.size):
-            node = nodes.roots[tree]
-            while nodes.left[node] >= 0:
-                node = nodes.left[node] if rows[i, nodes.feature[node]] <= nodes.threshold[node] else nodes.right[node]
-            for j in range(out.shape[1]):
-                out[i, j] += nodes.value[node, j]
-        for j in range(out.shape[1]):
-            out[i, j] /= nodes.roots.size
 
 
 def flatten_trees(forest: Any) -> FlatTrees:

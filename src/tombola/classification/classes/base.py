@@ -89,7 +89,7 @@ class HypothesisClass(ABC):
         return None
 
     def check(self, dimensions: int) -> None:
-        """Raise PoolError unless rows with this number of features fit the class."""
+        """Raise PoolError unless rows with `dimensions` features fit the class."""
         if self.dimensions is not None and dimensions != self.dimensions:
             raise PoolError(
                 f"{type(self).__name__}: rows must have {plural(self.dimensions, 'feature')}, "

@@ -46,12 +46,7 @@ class Estimator(HypothesisClass):
 
 
 class _EstimatorERM:
-    """Fit a copy of the model whenever the data has grown by a factor.
-
-    model: with `fit` and `predict`; it is copied.
-    factor: growth of the data between two fits.
-    horizon, dimensions: largest number of rows, and number of features.
-    """
+    """Fit a copy of the model whenever the data has grown by a factor."""
 
     def __init__(self, model: Any, factor: float, horizon: int, dimensions: int) -> None:
         self._model, self._factor = model, factor

@@ -65,10 +65,7 @@ class FiniteClass(HypothesisClass):
         return vc_dimension(self.array)
 
     def growth(self, points: int) -> int | None:
-        """Return an upper bound on the number of labellings of n points.
-
-        points: n.
-        """
+        """Return an upper bound on the number of labellings of `points` points."""
         return min(self.size, sauer_shelah(points, self.vc or 0))
 
     def littlestone(self, points: int | None = None) -> float | None:
@@ -91,18 +88,13 @@ class FiniteClass(HypothesisClass):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_FiniteERM":
         """Return a new ERM that counts the errors of every hypothesis.
 
-        ties: which of several hypotheses of smallest error predicts.
-        horizon, dimensions: largest number of rows, and number of features of a row.
+        ties: which of several hypotheses of smallest error predicts. horizon, dimensions: not used.
         """
         return _FiniteERM(self, ties)
 
 
 class _FiniteERM:
-    """Add up the errors of every hypothesis, and predict by a smallest one.
-
-    hypotheses: the class.
-    ties: which of several minimisers predicts.
-    """
+    """Add up the errors of every hypothesis, and predict by a smallest one."""
 
     def __init__(self, hypotheses: FiniteClass, ties: Ties) -> None:
         self._class, self._ties = hypotheses, ties
@@ -147,10 +139,7 @@ class AllLabellings(HypothesisClass):
         return self.points
 
     def growth(self, points: int) -> int | None:
-        """Return 2^n for n points, at most 2^(points of the class).
-
-        points: n.
-        """
+        """Return 2^n for n = `points` points, at most 2^(points of the class)."""
         return sauer_shelah(min(points, self.points), self.points)
 
     def littlestone(self, points: int | None = None) -> float | None:
@@ -160,17 +149,13 @@ class AllLabellings(HypothesisClass):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_MajorityERM":
         """Return a new ERM that predicts the majority label of each point.
 
-        ties: which of several hypotheses of smallest error predicts.
-        horizon, dimensions: largest number of rows, and number of features of a row.
+        ties: label of ties and new points: 0 if "first", 1 if "last". horizon, dimensions: not used.
         """
         return _MajorityERM(otherwise=int(ties == "last"))
 
 
 class _MajorityERM:
-    """Count the labels of every point, and predict their majority.
-
-    otherwise: label for ties and for points never seen.
-    """
+    """Count the labels of every point, and predict their majority, or `otherwise`."""
 
     def __init__(self, otherwise: int) -> None:
         self._otherwise = otherwise

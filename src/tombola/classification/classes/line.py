@@ -1,4 +1,4 @@
-"""Hypotheses on a line: thresholds, intervals, and unions of intervals."""
+"""Hypotheses with cuts on one feature: thresholds, intervals, unions, stumps."""
 
 import math
 from abc import abstractmethod
@@ -52,10 +52,7 @@ class LineClass(HypothesisClass):
         return self.switches
 
     def growth(self, points: int) -> int | None:
-        """Return the number of labellings of n points with so many switches.
-
-        points: n.
-        """
+        """Return the number of labellings of `points` points with at most `switches`."""
         return sauer_shelah(points, self.switches)
 
     def littlestone(self, points: int | None = None) -> float | None:
@@ -105,10 +102,7 @@ class LineClass(HypothesisClass):
         return labels
 
     def best_labels(self, pool: LabelledPool) -> Integers:
-        """Return the labels, shape (rows,), of a labelling with smallest weighted error.
-
-        pool: rows with one feature, labels and weights.
-        """
+        """Return the labels of a hypothesis of smallest weighted error on `pool`, (rows,)."""
         self.check(pool.dimensions)
         keys, values = pool.ranks
         rows = Labelled(pool.features, keys, pool.labels, pool.weights)
@@ -123,10 +117,7 @@ class LineClass(HypothesisClass):
 
 
 class _LineERM:
-    """Find minimisers on lines as rows arrive, in O(log T) per row.
-
-    vectors: empty trees, as returned by `label_vectors.new_vectors`.
-    """
+    """Find minimisers on lines as rows arrive, in O(log T) per row."""
 
     def __init__(self, vectors: tuple[Integers, Floats, Words]) -> None:
         self._vectors = vectors
@@ -179,6 +170,8 @@ class Intervals(LineClass):
 class Unions(LineClass):
     """Label 1 on a union of at most `intervals` intervals a <= x < b.
 
+    intervals: largest number of intervals, 1 to 20.
+
     >>> Unions(3).vc, Unions(3).growth(6)
     (6, 64)
     """
@@ -193,3 +186,50 @@ class Unions(LineClass):
     def switches(self) -> int:
         """Return 2 * intervals: labels change at both ends of each interval."""
         return 2 * self.intervals
+
+
+@dataclass(frozen=True)
+class Stumps(LineClass):
+    """Label by one cut on one feature: h(x) = [x_f >= c] or h(x) = [x_f < c].
+
+    Decision stumps (Iba and Langley 1992). The VC dimension is the largest v with C(v, floor(v/2)) <= 2 d (Gey 2018,
+    "Vapnik-Chervonenkis dimension of axis-parallel cuts"): about log2 d.
+
+    features: d, the number of features of a row.
+    entries: 2, either label may come first.
+
+    >>> Stumps(1).vc, Stumps(2).vc, Stumps(30).vc, Stumps(64).vc
+    (2, 3, 7, 9)
+    """
+
+    features: int
+    entries: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        _validate.integer("Stumps", "features", self.features, least=1)
+
+    @property
+    def dimensions(self) -> int | None:
+        """The number of features of a row."""
+        return self.features
+
+    @property
+    def switches(self) -> int:
+        """Return 1: labels along a feature change once."""
+        return 1
+
+    @property
+    def vc(self) -> int | None:
+        """The VC dimension: the largest d with C(d, floor(d/2)) <= 2 * features."""
+        size = 1
+        while math.comb(size + 1, (size + 1) // 2) <= 2 * self.features:
+            size += 1
+        return size
+
+    def growth(self, points: int) -> int | None:
+        """Return the largest number of labellings of `points` points by stumps."""
+        return sum(min(math.comb(points, size), 2 * self.features) for size in range(points + 1))
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        """Return infinity; None (unknown) for a limited number of points."""
+        return math.inf if points is None else None

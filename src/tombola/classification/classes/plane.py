@@ -75,10 +75,7 @@ class Rectangles(HypothesisClass):
 def _find_rectangle(points: Floats, gains: Floats) -> Floats:
     """Return (left, right, bottom, top) of a rectangle of largest gain.
 
-    An empty rectangle has left > right.
-
-    points: shape (n, 2).
-    gains: of label 1 over label 0 at each point, shape (n,).
+    An empty rectangle has left > right. gains: of label 1 over label 0 at each point, shape (n,).
     """
     levels, ranks = np.unique(points[:, 1], return_inverse=True)
     found = np.array([1.0, 0.0, 1.0, 0.0])
@@ -88,12 +85,9 @@ def _find_rectangle(points: Floats, gains: Floats) -> Floats:
 
 
 def _best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats) -> None:
-    """Search all pairs of sides by Kadane's scan; a kernel.
+    """Search all pairs of sides by Kadane's scan for the rectangle `found`; a kernel.
 
-    points, gains: sorted by x.
-    ranks, levels: rank of each y, and the distinct values of y.
-    sums: scratch space, gains by level.
-    found: output, the rectangle.
+    points, gains: sorted by x. ranks, levels: rank of each y, and the distinct values of y. sums: scratch space.
     """
     best = 0.0
     for left in range(gains.size):
@@ -117,10 +111,7 @@ def _best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats
 
 
 def _in_rectangle(found: Floats, row: Floats) -> int:
-    """Return the label of a row by a rectangle, its border included; a kernel.
-
-    found: as returned by `_find_rectangle`.
-    """
+    """Return the label of a row by a rectangle, its border included; a kernel."""
     return int(found[0] <= row[0] <= found[1] and found[2] <= row[1] <= found[3])
 
 
@@ -147,10 +138,7 @@ class Halfplanes(HypothesisClass):
         return 3
 
     def growth(self, points: int) -> int | None:
-        """Return n^2 - n + 2, the number of labellings of n points by lines.
-
-        points: n.
-        """
+        """Return n^2 - n + 2, the number of labellings of n = `points` points by lines."""
         return points * points - points + 2 if points else 1
 
     def littlestone(self, points: int | None = None) -> float | None:
@@ -165,10 +153,7 @@ class Halfplanes(HypothesisClass):
 def _find_halfplane(points: Floats, gains: Floats) -> Floats:
     """Return a half-plane of largest gain: two points of its line, side, part.
 
-    A side of 0 stands for all of the plane or none of it. `_in_halfplane` evaluates the result.
-
-    points: shape (n, 2).
-    gains: of label 1 over label 0 at each point, shape (n,).
+    A side of 0 stands for all of the plane or none of it. gains: of label 1 over label 0 at each point, shape (n,).
     """
     everything = float(gains.sum())
     found = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0 if everything > 0 else 0.0, 0.0])
@@ -178,12 +163,9 @@ def _find_halfplane(points: Floats, gains: Floats) -> Floats:
 
 
 def _best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, best: Floats) -> None:
-    """Search all lines through two points for the largest gain; a kernel.
+    """Search all lines through two points for the half-plane `found`; a kernel.
 
-    points, gains: as in `_find_halfplane`.
-    along: scratch space, position of each point on the line; infinite for points off the line.
-    found: output, the half-plane.
-    best: output, its gain, shape (1,).
+    along: scratch space, position of each point on the line, infinite off the line. best: output, its gain.
     """
     for first in range(gains.size):
         for second in range(first + 1, gains.size):
@@ -211,12 +193,7 @@ def _best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats,
 
 
 def _gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
-    """Return the gains on the line from a point on, and up to it, both inclusive.
-
-    along: position of each point on the line, infinite for points off the line.
-    gains: of label 1 over label 0 at each point.
-    split: index of the point.
-    """
+    """Return the gains on the line from the point `split` on, and up to it, inclusive."""
     ahead, behind = 0.0, 0.0
     for other in range(gains.size):
         if along[other] < np.inf:
@@ -228,11 +205,7 @@ def _gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, 
 
 
 def _try_halfplane(found: Floats, best: Floats, gain: float, plane: tuple[float, ...]) -> None:
-    """Store a half-plane if its gain is larger than that of all before.
-
-    found, best: output, half-plane and its gain.
-    gain, plane: of the candidate.
-    """
+    """Store a half-plane in `found` if its gain is larger than `best`."""
     if gain > best[0]:
         best[0] = gain
         for index in range(7):
@@ -240,11 +213,7 @@ def _try_halfplane(found: Floats, best: Floats, gain: float, plane: tuple[float,
 
 
 def _in_halfplane(found: Floats, row: Floats) -> int:
-    """Return the label of a row by a half-plane; a kernel.
-
-    found: as returned by `_find_halfplane`.
-    row: features, shape (2,).
-    """
+    """Return the label of a row by a half-plane of `_find_halfplane`."""
     x, y, dx, dy, way, split, part = found.tolist()
     if way == 0.0:
         return int(split)

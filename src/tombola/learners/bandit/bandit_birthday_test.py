@@ -62,20 +62,13 @@ class BanditBirthdayTest(Learner):
             _validate.integer("BanditBirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss on the grid seen, and UCB1 at its start.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: a grid of `grid` or `horizon` points, UCB1 at its start."""
         grid = horizon if self.grid is None else self.grid
         return _State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return action 0 until a loss has repeated, then that of UCB1; probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return action 0 until the test fires, then that of UCB1, and probability 1."""
         if state.fired[0] == 0.0:
             return 0, 1.0
         action, probability = _act_ucb1(state, rng)
@@ -83,11 +76,7 @@ class BanditBirthdayTest(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Mark the loss on the grid in `state`; after a repetition, update UCB1.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Test whether `loss` repeats, in `state`; once the test has fired, update UCB1."""
         if state.fired[0] > 0.0:
             _observe_ucb1(state, action, probability, loss)
         elif fires(state.points, state.grid, loss):

@@ -1,4 +1,4 @@
-"""Play counts and running means, shared by bandit learners."""
+"""Kernels on counts, means and sums of losses that several learners share."""
 
 import math
 
@@ -75,3 +75,25 @@ def kl_lower_bound(mean: float, divergence: float) -> float:
             break
         u += step
     return min(mean, math.exp(u))
+
+
+def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, radii: Floats) -> None:
+    """Drop active actions with mean - radius > min (mean + radius), in place.
+
+    A kernel. Actions without feedback are kept.
+
+    left, active: the first `left[0]` entries of `active` are the active actions; changed.
+    seen, means, radii: losses observed, their mean, and radius of its confidence interval, of each action, shape (k,).
+    """
+    ceiling = math.inf
+    for place in range(int(left[0])):
+        action = int(active[place])
+        if seen[action] > 0.0:
+            ceiling = min(ceiling, means[action] + radii[action])
+    kept = 0
+    for place in range(int(left[0])):
+        action = int(active[place])
+        if seen[action] == 0.0 or means[action] - radii[action] <= ceiling:
+            active[kept] = action
+            kept += 1
+    left[0] = kept

@@ -58,18 +58,14 @@ class EpsilonGreedy(MixedLearner):
         _validate.real("EpsilonGreedy", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no round played, no loss seen, all means 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state for `actions` actions: no loss seen; ignore `horizon`."""
         return _State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write e / k, e = min(1, c k / t), for every action, 1 - e more for the best.
+        """Write e / k for each action into `mix`, and 1 - e more for the best mean.
 
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
+        Here e = min(1, c k / t) is the probability of exploration in round t, which is counted in `state`.
         """
         state.acted[0] += 1.0
         best = _best_mean_action(state)
@@ -81,9 +77,5 @@ class EpsilonGreedy(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)

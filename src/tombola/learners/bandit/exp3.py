@@ -75,21 +75,14 @@ class Exp3(MixedLearner):
             _validate.real("Exp3", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the rate, tuned to the horizon, and all totals 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: the rate, tuned to `actions` and `horizon`; totals 0."""
         tuned = math.sqrt(2 * math.log(actions) / (actions * horizon))
         rate = tuned if self.rate is None else self.rate
         return _State(rate, np.zeros(1), np.zeros(actions), np.ones(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probabilities proportional to exp(-rate total(a)) into `mix`.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
+        """Write probabilities proportional to exp(-rate total(a)) in `state` into `mix`."""
         total = _weight_sum(state.weights)
         if total < _MIN_WEIGHT_SUM:
             _rebase(state)
@@ -99,18 +92,10 @@ class Exp3(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the total of the action played, in `state`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` / `probability` to the total of the `action` played, in `state`."""
         state.totals[action] += loss / probability
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return `bounds.exp3`, a bound on the expected regret; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound for `actions`, `horizon` rounds; None if `delay` > 0."""
         return None if delay > 0 else bounds.exp3(horizon, actions, self.rate)

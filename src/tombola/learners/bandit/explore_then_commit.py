@@ -62,21 +62,14 @@ class ExploreThenCommit(Learner):
             _validate.integer("ExploreThenCommit", "rounds", self.rounds, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the rounds of exploration, and no loss seen.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: plays per action, tuned to `actions` and `horizon`."""
         rounds = _tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         short = np.full(1, float(actions))
         return _State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the next action in turn, or the one committed to; probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the next action in turn or the committed one; probability 1, no `rng`."""
         if state.committed[0] < 0.0 and state.short[0] == 0.0:
             state.committed[0] = argmin(state.means)
         if state.committed[0] >= 0.0:
@@ -87,20 +80,12 @@ class ExploreThenCommit(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
         if state.seen[action] == state.rounds:
             state.short[0] -= 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on the expected regret in random order; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound for `actions`, `horizon` rounds; None if `delay` > 0."""
         rounds = _tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         return None if delay > 0 else bounds.explore_then_commit(horizon, actions, rounds)

@@ -103,20 +103,13 @@ class KLUCB(Learner):
         _validate.real("KLUCB", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss seen, and all indices -infinity.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state for `actions` actions: no loss seen; ignore `horizon`."""
         chosen, seen, means, levels, slopes = np.zeros((5, actions))
         return _State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action with the smallest KL-UCB index (untried first); probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the action of smallest index in `state`, untried first; probability 1."""
         best = least_tried_action(state.seen, state.chosen)
         if best < 0:
             level = math.log(state.answered[0] + 1.0)
@@ -127,11 +120,7 @@ class KLUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] to the mean of its action; mark its index as stale.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
         state.indices[action], state.slopes[action] = -math.inf, 0.0
         state.answered[0] += 1.0

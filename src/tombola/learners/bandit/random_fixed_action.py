@@ -34,19 +34,12 @@ class RandomFixedAction(Learner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the number of actions, and none drawn yet.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: `actions` actions, none drawn yet; ignore `horizon`."""
         return _State(float(actions), np.full(1, -1.0))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action drawn in round 1; its probability is 1/k then, later 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the action that `rng` drew in round 1; its probability is 1/k, later 1."""
         if state.drawn[0] >= 0.0:
             return int(state.drawn[0]), 1.0
         state.drawn[0] = integers(rng, int(state.actions))
@@ -54,8 +47,4 @@ class RandomFixedAction(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Do nothing: this learner ignores feedback.
-
-        state: as returned by `init`, left unchanged.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Do nothing: this learner ignores `action`, `probability` and `loss`."""

@@ -8,44 +8,26 @@ import numpy as np
 
 from tombola import bounds
 from tombola._types import Floats, RngState
-from tombola.learners.bandit.counts import update_mean
+from tombola.learners.bandit.counts import drop_inferior, update_mean
 from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
     """Active actions, turn, counts and means.
 
-    width: 2 ln T, of the radius.
+    width: sqrt(2 ln T), factor of the radius.
     turn: position of the next action in `active`.
     left, active: the first `left` entries of `active` are the active actions.
-    seen, means: answers and mean loss of each action.
+    radii, seen, means: radius, answers and mean loss of each action.
     """
 
     width: float
     turn: Floats
     left: Floats
     active: Floats
+    radii: Floats
     seen: Floats
     means: Floats
-
-
-def _eliminate(state: _State) -> None:
-    """Drop every active action a with mean(a) - r(a) > min_b (mean(b) + r(b)).
-
-    The radius r is infinite for an action without answers.
-    """
-    ceiling = math.inf
-    for place in range(int(state.left[0])):
-        action = int(state.active[place])
-        if state.seen[action] > 0.0:
-            ceiling = min(ceiling, state.means[action] + state.width / math.sqrt(state.seen[action]))
-    kept = 0
-    for place in range(int(state.left[0])):
-        action = int(state.active[place])
-        if state.seen[action] == 0.0 or state.means[action] - state.width / math.sqrt(state.seen[action]) <= ceiling:
-            state.active[kept] = action
-            kept += 1
-    state.left[0] = kept
 
 
 @dataclass(frozen=True)
@@ -68,24 +50,20 @@ class SuccessiveElimination(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all actions active, and no loss seen.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: all `actions` active; radii are for `horizon` rounds."""
         width = math.sqrt(2 * math.log(horizon))
         everyone = np.arange(actions, dtype=np.float64)
-        return _State(width, np.zeros(1), np.full(1, float(actions)), everyone, np.zeros(actions), np.zeros(actions))
+        return _State(width, np.zeros(1), np.full(1, float(actions)), everyone, *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the next active action in turn, and probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the next active action in `state`, and probability 1; ignore `rng`."""
         if state.turn[0] == state.left[0]:
             if state.left[0] > 1.0:
-                _eliminate(state)
+                for place in range(int(state.left[0])):
+                    action = int(state.active[place])
+                    state.radii[action] = state.width / math.sqrt(max(1.0, state.seen[action]))
+                drop_inferior(state.left, state.active, state.seen, state.means, state.radii)
             state.turn[0] = 0.0
         action = int(state.active[int(state.turn[0])])
         state.turn[0] += 1.0
@@ -93,17 +71,9 @@ class SuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
         return bounds.successive_elimination(horizon, actions, delay)

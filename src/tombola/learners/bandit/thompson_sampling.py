@@ -39,18 +39,14 @@ class ThompsonSampling(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: Beta(1, 1) posteriors, no loss seen.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: Beta(1, 1) for each of `actions`; ignore `horizon`."""
         return _State(losses=np.zeros(actions), spared=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action with the smallest draw; its probability has no formula: NaN.
+        """Draw a loss per action by `rng`; return the smallest one's action, and NaN.
 
-        state: as returned by `init`.
-        rng: random generator.
+        NaN stands for the probability of the action, which has no formula.
         """
         best, least = 0, math.inf
         for action in range(state.losses.size):
@@ -63,10 +59,6 @@ class ThompsonSampling(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss and 1 - loss to the posterior of `action`; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` and 1 - `loss` to the posterior of `action`; ignore `probability`."""
         state.losses[action] += loss
         state.spared[action] += 1.0 - loss

@@ -34,14 +34,14 @@ class _State(NamedTuple):
 
 
 def normalise(gaps: Floats, y: float, mix: Floats) -> float:
-    """Write the mix 1 / (y + gap)^2, with the y >= 1 for sum 1; return y; a kernel.
+    """Write the mix 1 / (y + gap)^2 for the y >= 1 that makes its sum 1; return y.
 
-    gaps: eta (total - smallest total) / 2 of each action, shape (k,).
-    y: where the search starts, 1 or more.
+    A kernel: Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y. After one step it climbs to
+    the root and never passes it.
+
+    gaps: eta (total - smallest total) / 2 of each action, shape (k,), with eta the learning rate.
+    y: where the search starts, 1 or more; the y of the last round is close.
     mix: output, the probability of each action, shape (k,).
-
-    Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y: after one step it climbs to the root
-    and never passes it. It starts at the y of the last round, which is close.
     """
     for _ in range(_MAX_NEWTON_STEPS):
         total, slope = 0.0, 0.0
@@ -77,19 +77,12 @@ class TsallisInf(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all estimated total losses 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state for `actions` actions: totals 0; ignore `horizon`."""
         return _State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the Tsallis-INF probabilities of the estimated totals into `mix`.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
+        """Write the Tsallis-INF probabilities of the totals in `state` into `mix`, (k,)."""
         half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
         smallest = state.totals[argmin(state.totals)]
         for action in range(mix.size):
@@ -98,18 +91,10 @@ class TsallisInf(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the total of the action played, in `state`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` / `probability` to the total of the `action` played, in `state`."""
         state.totals[action] += loss / probability
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return `bounds.tsallis_inf` on the expected regret; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound for `actions`, `horizon` rounds; None if `delay` > 0."""
         return None if delay > 0 else bounds.tsallis_inf(horizon, actions)

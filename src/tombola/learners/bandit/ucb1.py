@@ -56,20 +56,13 @@ class UCB1(Learner):
         _validate.real("UCB1", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss seen, all means 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state for `actions` actions: no loss seen; ignore `horizon`."""
         zeros = np.zeros((4, actions))
         return _State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action with the smallest UCB1 index, untried first; probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the action of smallest index in `state`, untried first; probability 1."""
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)
@@ -84,11 +77,7 @@ class UCB1(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0
         update_mean(state.seen, state.means, action, loss)
@@ -96,9 +85,5 @@ class UCB1(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return `bounds.ucb1` on the expected regret; None with a delay or other scale.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound; None if `delay` > 0 or `scale` is not 2."""
         return bounds.ucb1(horizon, actions) if self.scale == _DEFAULT_SCALE and delay == 0 else None

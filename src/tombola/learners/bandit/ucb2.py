@@ -14,10 +14,10 @@ from tombola.learners.base import Feedback, Learner
 
 # Smallest allowed `alpha`, the growth of the blocks. Blocks of length 0 are skipped one by one: a smaller alpha would
 # make that slow, and endless once 1 + alpha rounds to 1.
-MIN_ALPHA = 1e-6
+_MIN_ALPHA = 1e-6
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """State of `UCB2`: the current block, and counts and means of every action.
 
     alpha: growth of the blocks.
@@ -39,18 +39,7 @@ class State(NamedTuple):
     means: Floats
 
 
-def first_state(alpha: float, population: float, actions: int) -> State:
-    """Return the state of `UCB2` before the first round.
-
-    alpha: growth of the blocks.
-    population: rows of the pool for radii without replacement, else infinite.
-    actions: number of actions.
-    """
-    place = (np.zeros(1), np.zeros(1), np.zeros(1))
-    return State(alpha, population, *place, np.ones(actions), *np.zeros((3, actions)))
-
-
-def _most_promising(state: State) -> int:
+def _most_promising(state: _State) -> int:
     """Return the action with the smallest lower confidence bound; a kernel.
 
     Every action must have an answer.
@@ -65,11 +54,8 @@ def _most_promising(state: State) -> int:
     return best
 
 
-def _next_block(state: State, action: int) -> float:
-    """Return the length of the next non-empty block of an action, and count it.
-
-    state: changes `state.powers` in place.
-    """
+def _next_block(state: _State, action: int) -> float:
+    """Return the length of the next non-empty block of an action, and count it."""
     length = 0.0
     while length == 0.0:
         grown = state.powers[action] * (1.0 + state.alpha)
@@ -101,22 +87,16 @@ class UCB2(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def __post_init__(self) -> None:
-        _validate.real("UCB2", "alpha", self.alpha, least=MIN_ALPHA, below=1)
+        _validate.real(type(self).__name__, "alpha", self.alpha, least=_MIN_ALPHA, below=1)
 
-    def init(self, actions: int, horizon: int) -> State:
-        """Return the first state: no loss seen, no block begun.
-
-        actions, horizon: number of actions and of rounds.
-        """
-        return first_state(self.alpha, math.inf, actions)
+    def init(self, actions: int, horizon: int) -> _State:
+        """Return the first state for `actions` actions: no loss seen; ignore `horizon`."""
+        place = (np.zeros(1), np.zeros(1), np.zeros(1))
+        return _State(self.alpha, math.inf, *place, np.ones(actions), *np.zeros((3, actions)))
 
     @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, and probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+    def act(state: _State, rng: RngState) -> tuple[int, float]:
+        """Return the action of the current block in `state`, and probability 1."""
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -130,19 +110,11 @@ class UCB2(Learner):
         return action, 1.0
 
     @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+    def observe(state: _State, action: int, probability: float, loss: float) -> None:
+        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return `bounds.ucb2` on the expected regret; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound for `actions`, `horizon` rounds; None if `delay` > 0."""
         return bounds.ucb2(horizon, actions, self.alpha) if delay == 0 else None

@@ -7,8 +7,8 @@ They are frozen dataclasses like every learner, and observe costs besides losses
     observe(state, round, played, losses, costs)              BudgetedLearner: losses (k,), costs (k, m)
     observe(state, round, action, probability, loss, costs)   BudgetedBanditLearner: costs (m,)
 
-`played` is the mix of the round in fluid play, otherwise 1 at the action drawn. Costs are in the common scale of
-`Budget`: in [0, 1], with the same rate for all m resources. The engine enforces the budget, so no learner can
+`played` is the mix if it is played as such (`mixed=True`), otherwise 1 at the action drawn. Costs are in the common
+scale of `Budget`: in [0, 1], with the same rate for all m resources. The engine enforces the budget, so no learner can
 overspend. Feedback may be late, out of order or missing.
 """
 
@@ -31,7 +31,7 @@ class BudgetedBase(ABC):
 
     feedback: kind of feedback.
     mixes: True, it returns the probability of every action.
-    learns: False for a baseline, and for one that needs thousands of rounds: no check that it beats uniform play.
+    learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
     supports_target: whether it can minimise costs under a loss target.
     """
 
@@ -120,7 +120,7 @@ class BudgetedLearner(BudgetedBase):
 
         state: as returned by `init`.
         round: round in which the row was played, from 1.
-        played: mix of the round in fluid play, otherwise 1 at the action drawn, shape (k,).
+        played: the mix itself if played as a mix (`mixed=True`), otherwise 1 at the action drawn, shape (k,).
         losses, costs: of all actions, shapes (k,) and (k, m); both in [0, 1], costs by scaling.
         """
 

@@ -60,10 +60,7 @@ class DualDescent(BudgetedLearner):
             _validate.real("DualDescent", "step", self.step, above=0)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: the step size, no row seen, all prices 0.
-
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        """
+        """Return the first state for the budget `terms`: no row seen, all prices 0."""
         k, m = terms.actions, terms.resources
         tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))
         return _State(
@@ -78,11 +75,7 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probability 1 for the least mean loss plus priced cost into `mix`.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
+        """Write 1 for the action of least mean loss plus priced cost into `mix`, else 0."""
         best, least = int(state.null), math.inf
         for action in range(mix.size):
             mix[action] = 0.0
@@ -95,12 +88,10 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add the row to the means; raise prices of resources used above the rate.
+        """Add the row to the sums; raise the prices of resources used above the rate.
 
-        state: as returned by `init`, changed in place.
-        round: of the play, from 1.
-        played: share of each action in the play, shape (k,).
-        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        state: changed in place. round: not used. played: probability of each action in the round, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m), both in [0, 1].
         """
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):

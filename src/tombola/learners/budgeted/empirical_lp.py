@@ -80,10 +80,7 @@ class EmpiricalLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no row seen; the plan is the null action.
-
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        """
+        """Return the first state for the budget `terms`: no row seen, plan is null."""
         return _State(
             growth=float(self.growth),
             **target_fields(terms),
@@ -96,12 +93,10 @@ class EmpiricalLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add a row (losses, costs of all actions) to the sums, and the loss suffered.
+        """Add the row to the sums in `state`, and its loss under the mix played.
 
-        state: as returned by `init`, changed in place.
-        round: of the play, from 1.
-        played: share of each action in the play, shape (k,).
-        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        round: not used. played: probability of each action in the round, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m), both in [0, 1].
         """
         for action in range(losses.size):
             state.lost[0] += played[action] * losses[action]
@@ -109,20 +104,14 @@ class EmpiricalLP(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether rows have grown by `growth`, or an action became unaffordable.
-
-        state: as returned by `init`.
-        fits: 1 for each affordable action, shape (k,).
-        """
+        """Return whether rows in `state` have grown, or a planned action no longer `fits`."""
         return plan_is_due(state, state.seen[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of the mean rows seen with the budget left per round left.
+        """Solve the LP of the mean rows for the budget left; write the mix to `state`.
 
-        state: as returned by `init`, changed in place.
-        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
-        fits: 1 for each affordable action, shape (k,).
-        rng: random generator of the learner.
+        left: unspent budget of each resource, shape (m,), for costs in [0, 1].
+        fits: 1 for each affordable action, shape (k,). rng: not used.
         """
         seen = float(state.seen[0])
         state.fitted[:] = fits
@@ -135,9 +124,5 @@ class EmpiricalLP(BudgetedLearner):
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the regret bound that holds with probability 1 - delta.
-
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        delta: error probability, in (0, 1).
-        """
+        """Return the regret bound for `terms` that holds with probability 1 - `delta`."""
         return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)

@@ -11,10 +11,10 @@ from tombola.budget.optimum import UnreachableError, best_mix, target_as_budget
 
 
 def initial_plan(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the plan of a first state: null action, all actions fit, no LP basis.
+    """Return the state fields of a plan that plays the null action, as keywords.
 
-    A dict to be passed to the constructor of a state: `horizon`, `played` (the mix), `fitted` (1 for each action that
-    fitted) and `basis` (of the LP).
+    They are `horizon`, `played` (the mix), `fitted` (1 for each action that was affordable) and `basis` (of the LP; -1:
+    none).
 
     terms: numbers of actions and resources, horizon and null action.
     """
@@ -24,10 +24,10 @@ def initial_plan(terms: BudgetTerms) -> dict[str, Any]:
 
 
 def initial_sums(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the row sums of a first state: zeros, first plan after one row.
+    """Return the state fields of row sums, all 0, as keywords.
 
-    A dict to be passed to the constructor of a state: `seen` (number of rows), `losses` and `costs` (sums over them),
-    and `following` (number of rows at which the next plan is due).
+    They are `seen` (number of rows), `losses` and `costs` (sums over them), and `following` (number of rows at which
+    the next plan is due; first 1).
 
     terms: numbers of actions and resources.
     """
@@ -36,11 +36,11 @@ def initial_sums(terms: BudgetTerms) -> dict[str, Any]:
 
 
 def initial_answers(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the bandit fields of a first state: known prices, first plan at once.
+    """Return the state fields of bandit feedback, nothing observed, as keywords.
 
-    A dict to be passed to the constructor of a state: `prices`, `ceilings` (largest rewards), `answered` (rounds with
-    feedback), `seen`, `means` and `costs` (number and means of the observations of each action), `marks` and
-    `following` (values of `seen` and `answered` at which the next plan is due).
+    They are `prices` and `ceilings` (known costs, largest rewards), `answered` (rounds with feedback), `seen`, `means`
+    and `costs` (number and means of the observations of each action), `marks` and `following` (values of `seen` and
+    `answered` at which the next plan is due; first 0).
 
     terms: numbers of actions and resources, known prices and null action.
     """
@@ -51,7 +51,7 @@ def initial_answers(terms: BudgetTerms) -> dict[str, Any]:
 
 
 def target_fields(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the fields `target` and `idle` of a first state, as a dict.
+    """Return the state fields `target` and `idle`, as keywords.
 
     `idle` is the index of the added null action, which cannot reach a target; -1 if none was added.
 

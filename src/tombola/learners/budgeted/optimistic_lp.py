@@ -82,10 +82,7 @@ class OptimisticLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no play answered; the plan is the null action.
-
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        """
+        """Return the first state for the budget `terms`: no play observed, plan is null."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -98,31 +95,23 @@ class OptimisticLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Add loss and costs of the action played to its means, in `state`.
+        """Add `loss` and `costs`, shape (m,), of `action` to its means in `state`.
 
-        state: as returned by `init`, changed in place.
-        round, action, probability: of the play; rounds count from 1, actions from 0.
-        loss, costs: of the action; costs are scaled to [0, 1], shape (m,).
+        round, probability: not used.
         """
         update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether answers have grown by `growth`, or an action became unaffordable.
-
-        state: as returned by `init`.
-        fits: 1 for each affordable action, shape (k,).
-        """
+        """Return whether plays in `state` have grown, or a planned action does not fit."""
         return plan_is_due(state, state.answered[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of optimistic rewards and costs with the budget left per round.
+        """Solve the LP of optimistic rewards and costs; write the mix to `state`.
 
-        state: as returned by `init`, changed in place.
-        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
-        fits: 1 for each affordable action, shape (k,).
-        rng: random generator of the learner.
+        left: unspent budget of each resource, shape (m,), for costs in [0, 1].
+        fits: 1 for each affordable action, shape (k,). rng: not used.
         """
         rates = left / schedule_next_plan(state, fits)
         lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
@@ -132,10 +121,9 @@ class OptimisticLP(BudgetedBanditLearner):
         share_unseen(state, rewards, costs)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the bound with probability 1 - delta; None if delta < self.delta.
+        """Return the regret bound for `terms` that holds with probability 1 - `delta`.
 
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        delta: error probability, in (0, 1).
+        None if `delta` is below the delta of the learner.
         """
         if delta < self.delta:
             return None

@@ -52,10 +52,7 @@ class PrimalDual(BudgetedLearner):
     """
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: both learning rates, all totals and prices 0.
-
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        """
+        """Return the first state for the budget `terms`: learning rates, totals 0."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         rate = max(terms.rate, 1e-9)  # a budget of next to nothing never exceeds it
         state = _State(
@@ -72,21 +69,15 @@ class PrimalDual(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write exponential weights of the totals, losses plus priced costs, into `mix`.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
+        """Write exponential weights of the totals in `state` into `mix`, shape (k,)."""
         write_exponential_weights(state.totals, state.primal_rate, mix)
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add loss plus priced cost of every action to its total; update the prices.
 
-        state: as returned by `init`, changed in place.
-        round: of the play, from 1.
-        played: share of each action in the play, shape (k,).
-        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        state: changed in place. round: not used. played: probability of each action in the round, shape (k,).
+        losses, costs: of all actions, shapes (k,) and (k, m), both in [0, 1].
         """
         resources = state.prices.size
         for action in range(losses.size):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola._types import Floats, RngState
-from tombola.bounds.budget import lp_log, lp_margin, serfling_lp, serfling_lp_first_play
+from tombola.bounds.budget import lp_log, lp_margin, serfling_lp
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner, check_growth
 from tombola.learners.budgeted.means import add_row, initial_sums, means_of, solve, write_planned_mix
@@ -45,7 +45,7 @@ class SerflingLP(BudgetedLearner):
     With probability 1 - delta no block then spends more than (B - 1) / (rounds left) per round, the budget lasts to the
     end, and the regret is at most `bounds.serfling_lp(...)`, for every pool in random order
     without delay. With delays the budget is as safe, but the bound is not proved. On a short list the margin exceeds
-    the rate and only the null action is played; `outlook` reports that in advance.
+    the rate and only the null action is played; `bounds.serfling_lp_first_play` computes it in advance.
 
     delta: error probability of the margins.
     growth: factor of the rows seen after which the LP is solved again.
@@ -64,10 +64,7 @@ class SerflingLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no row seen; the plan is the null action.
-
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        """
+        """Return the first state for the budget `terms`: no row seen, plan is null."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -83,31 +80,21 @@ class SerflingLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add a row (losses, costs of all actions) to the sums, in `state`.
+        """Add `losses`, shape (k,), and `costs`, (k, m), of a row to the sums in `state`.
 
-        state: as returned by `init`, changed in place.
-        round: of the play, from 1.
-        played: share of each action in the play, shape (k,).
-        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        round, played: not used.
         """
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether the rows seen have grown by `growth` since the last plan.
-
-        state: as returned by `init`.
-        fits: 1 for each affordable action, shape (k,).
-        """
+        """Return whether rows have grown by `growth` since the last plan; ignore `fits`."""
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of the mean rows with the rate minus a margin, or play null.
+        """Solve the LP of the mean rows at the rate minus a margin; write the mix.
 
-        state: as returned by `init`, changed in place.
-        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
-        fits: 1 for each affordable action, shape (k,).
-        rng: random generator of the learner.
+        left: unspent budget of each resource, shape (m,), for costs in [0, 1]. fits, rng: not used.
         """
         seen, horizon = int(state.seen[0]), int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
@@ -118,29 +105,10 @@ class SerflingLP(BudgetedLearner):
             return
         solve(state, *means_of(state), rates, np.arange(fits.size))
 
-    def outlook(self, terms: BudgetTerms) -> str:
-        """Return a sentence: the first round that plays another action than null.
-
-        Or that no round does. It holds without delay.
-
-        terms: numbers of actions, resources and rounds, and the rate.
-
-        >>> print(SerflingLP().outlook(BudgetTerms(25, 1, 500, 0.1, 0)))
-        With 500 rounds, 25 actions and rate 0.1 its margin is above the rate in every block: it plays nothing but
-        null; use EmpiricalLP.
-        """
-        k, m, T = terms.actions, terms.resources, terms.horizon
-        first = serfling_lp_first_play(T, k, m, terms.rate, self.delta, self.growth)
-        about = f"With {T} rounds, {k} actions and rate {terms.rate:g}"
-        if first is None:
-            return f"{about} its margin is above the rate in every block: it plays nothing but null; use EmpiricalLP."
-        return f"{about} it plays nothing but null before round {first}."
-
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the bound with probability 1 - delta; None if delta < self.delta.
+        """Return the regret bound for `terms` that holds with probability 1 - `delta`.
 
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        delta: error probability, in (0, 1).
+        None if `delta` is below the delta of the learner.
         """
         if delta < self.delta:
             return None

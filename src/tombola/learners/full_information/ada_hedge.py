@@ -93,10 +93,7 @@ class AdaHedge(MixedLearner):
         _validate.real("AdaHedge", "kappa", self.kappa, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all totals 0, uniform mix, infinite rate.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state for `actions` actions: uniform mix; ignore `horizon`."""
         return _State(
             kappa=self.kappa,
             relative_losses=np.zeros(actions),
@@ -108,29 +105,17 @@ class AdaHedge(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the exponential weights of the totals at the current rate into `mix`.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
+        """Copy the exponential weights of the total losses in `state` into `mix`, (k,)."""
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of all actions to the totals; update gap, rate and mix.
-
-        state: as returned by `init`, changed in place.
-        losses: in [0, 1], of all actions, shape (k,).
-        """
+        """Add `losses`, shape (k,), to the totals in `state`; update gap, rate and mix."""
         state.gap[0] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         state.rate[0] = state.kappa * adapted_rate(state.gap[0], losses.size)
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
         return bounds.ada_hedge(horizon, actions, self.kappa, delay)

@@ -8,11 +8,12 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
+from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.full_information.follow_the_leader import add_losses, leader
+from tombola.learners.full_information.follow_the_leader import add_losses
 
 # Largest distance of a float64 loss from a grid point, in steps of the grid. A float32 loss is off by up to 2^-24 of
-# its size, so grid * SINGLE is added.
+# its size, so grid * _SINGLE is added.
 _TOLERANCE = 1e-6
 # Relative rounding error of float32, with a factor of 2.
 _SINGLE = 2.0**-23
@@ -37,9 +38,9 @@ def fires(seen: Floats, grid: float, loss: float) -> bool:
 
     A kernel. The grid is {1/grid, ..., grid/grid}.
 
-    seen: 1 for each point seen, shape (grid,), changed in place.
+    seen: entry i is 1 if the loss i/grid was seen, shape (grid + 1,); changed in place.
     grid: number of points.
-    loss: the next loss of action 0.
+    loss: the next loss of action 0, in [0, 1].
     """
     point = math.floor(grid * loss + 0.5)
     if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, _TOLERANCE + grid * _SINGLE):
@@ -77,29 +78,18 @@ class BirthdayTest(Learner):
             _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss on the grid seen, all totals 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: a grid of `grid` or `horizon` points, none seen yet."""
         grid = horizon if self.grid is None else self.grid
         return _State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return action 0 until a loss has repeated, then the leader; probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
-        return leader(state.totals), 1.0
+        """Return action 0 until the test fires, then the leader; probability 1, no `rng`."""
+        return argmin(state.totals), 1.0
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Mark the loss of action 0 on the grid; after a repetition, add all losses.
-
-        state: as returned by `init`, changed in place.
-        losses: in [0, 1], of all actions, shape (k,).
-        """
+        """Test `losses[0]` until a repetition; after it add all `losses`, shape (k,)."""
         if state.fired[0] > 0.0:
             add_losses(state.totals, losses)
         elif fires(state.seen, state.grid, losses[0]):

@@ -37,10 +37,7 @@ class FixedAction(Learner):
         _validate.integer("FixedAction", "action", self.action, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the state: the action; ParameterError if there is no such action.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the state, which is the action; ParameterError if it is not < `actions`."""
         if self.action >= actions:
             raise ParameterError(
                 f"FixedAction: action must be one of the {actions} actions 0..{actions - 1}, got {self.action}; "
@@ -50,17 +47,9 @@ class FixedAction(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the fixed action, and probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the fixed action in `state`, and probability 1; ignore `rng`."""
         return int(state.action), 1.0
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Do nothing: this learner ignores feedback.
-
-        state: as returned by `init`, left unchanged.
-        losses: in [0, 1], of all actions, shape (k,).
-        """
+        """Do nothing: this learner ignores `losses`; `state` never changes."""

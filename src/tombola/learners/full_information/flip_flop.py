@@ -13,7 +13,8 @@ from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.ada_hedge import adapted_rate, add_row
 from tombola.learners.full_information.hedge import write_exponential_weights
 
-FLIP, FLOP = 0, 1
+# Index of the two regimes in the state: follow the leader, and AdaHedge.
+_FLIP, _FLOP = 0, 1
 
 
 class _State(NamedTuple):
@@ -38,9 +39,9 @@ def _regime_ends(gaps: Floats, regime: int) -> bool:
     gaps: mixability gap of each regime so far.
     regime: the current one, flip (follow the leader) or flop (AdaHedge).
     """
-    if regime == FLIP:
-        return bool(gaps[FLIP] > PHI / ALPHA * gaps[FLOP])
-    return bool(gaps[FLOP] > ALPHA * gaps[FLIP])
+    if regime == _FLIP:
+        return bool(gaps[_FLIP] > PHI / ALPHA * gaps[_FLOP])
+    return bool(gaps[_FLOP] > ALPHA * gaps[_FLIP])
 
 
 @dataclass(frozen=True)
@@ -64,48 +65,33 @@ class FlipFlop(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: regime "flip", all totals 0, uniform mix.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state for `actions` actions: "flip"; ignore `horizon`."""
         return _State(
             relative_losses=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
             rate=np.array([math.inf]),
             log_sum=np.array([math.log(actions)]),
             gaps=np.zeros(2),
-            regime=np.array([float(FLIP)]),
+            regime=np.array([float(_FLIP)]),
         )
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the weights of the totals at the rate of the regime into `mix`.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
+        """Copy the weights in `state`, at the rate of the regime, into `mix`, shape (k,)."""
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of all actions to the totals; switch regimes if one ends.
-
-        state: as returned by `init`, changed in place.
-        losses: in [0, 1], of all actions, shape (k,).
-        """
+        """Add `losses`, shape (k,), to the totals in `state`; change the regime if due."""
         regime = int(state.regime[0])
         state.gaps[regime] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         if _regime_ends(state.gaps, regime):
             regime = 1 - regime
         state.regime[0] = float(regime)
-        state.rate[0] = math.inf if regime == FLIP else adapted_rate(state.gaps[FLOP], losses.size)
+        state.rate[0] = math.inf if regime == _FLIP else adapted_rate(state.gaps[_FLOP], losses.size)
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
         return bounds.flip_flop(horizon, actions, delay)

@@ -8,6 +8,7 @@ import numpy as np
 from tombola import bounds
 from tombola._types import Floats, RngState
 from tombola.errors import ParameterError
+from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, Learner
 from tombola.rng import integers
 
@@ -19,24 +20,8 @@ class _State(NamedTuple):
     totals: Floats
 
 
-def leader(totals: Floats) -> int:
-    """Return the action with the smallest total, the lowest index among equals.
-
-    A kernel; `totals` has the total loss of each action, shape (k,).
-    """
-    best = 0
-    for action in range(1, totals.size):
-        if totals[action] < totals[best]:
-            best = action
-    return best
-
-
 def _count_leaders(totals: Floats, first: int) -> int:
-    """Count the actions with the smallest total; a kernel.
-
-    totals: total loss of each action.
-    first: the action that `leader` returned.
-    """
+    """Count the leaders; `first` is the one with the lowest index; a kernel."""
     count = 0
     for action in range(first, totals.size):
         if totals[action] == totals[first]:
@@ -79,20 +64,13 @@ class FollowTheLeader(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the rule for ties, and all totals 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state for `actions` actions: totals 0; ignore `horizon`."""
         return _State(random=float(self.ties == "random"), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the leader; its probability is 1 / number of leaders if ties are random.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
-        action, count = leader(state.totals), 1
+        """Return the leader in `state`, or one of n drawn by `rng`, and probability 1/n."""
+        action, count = argmin(state.totals), 1
         if state.random > 0.0:
             count = _count_leaders(state.totals, action)
         if count == 1:
@@ -106,16 +84,9 @@ class FollowTheLeader(Learner):
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of all actions, shape (k,), to the totals.
-
-        state: as returned by `init`, changed in place.
-        """
+        """Add the `losses` of all actions, shape (k,), to their totals in `state`."""
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
         return bounds.follow_the_leader(horizon, actions, delay)

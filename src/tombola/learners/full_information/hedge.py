@@ -15,9 +15,7 @@ from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.follow_the_leader import add_losses
 
 # Number of actions from which on the vectorised exponential is faster than the one of the C library.
-_MIN_VECTOR_ACTIONS = (
-    8  # below so many actions the library's exp is quicker than one that runs on several numbers at once
-)
+_MIN_VECTOR_ACTIONS = 8
 
 
 class _State(NamedTuple):
@@ -91,36 +89,22 @@ class Hedge(MixedLearner):
             _validate.real("Hedge", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the rate, tuned to horizon and delay; totals 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: the rate, tuned to `actions` and `horizon`; totals 0."""
         tuned = math.sqrt(8 * math.log(actions) / (horizon * (1 + 2 * self.delay)))
         return _State(rate=tuned if self.rate is None else self.rate, totals=np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probabilities proportional to exp(-rate * total loss) into `mix`.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
+        """Write weights exp(-rate * total) of the totals in `state` into `mix`; sum 1."""
         write_exponential_weights(state.totals, state.rate, mix)
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of all actions, shape (k,), to the totals.
-
-        state: as returned by `init`, changed in place.
-        """
+        """Add the `losses` of all actions, shape (k,), to their totals in `state`."""
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in the order it is tuned to.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound in the order it is tuned to; `horizon`, `delay` in rounds."""
         if self.order == "random":
             return bounds.hedge(horizon, actions, self.rate, delay)
         rate = self.init(actions, horizon).rate if actions > 1 else None

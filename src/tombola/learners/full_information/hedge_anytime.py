@@ -38,36 +38,21 @@ class HedgeAnytime(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no row seen, all totals 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state for `actions` actions: no row seen; ignore `horizon`."""
         return _State(seen=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write exponential weights at the rate of the rows seen into `mix`.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
+        """Write weights exp(-rate * total) into `mix`, at a rate for the rows in `state`."""
         rate = 2.0 * math.sqrt(math.log(mix.size) / (1.0 + state.seen[0]))
         write_exponential_weights(state.totals, rate, mix)
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Count the row, and add the losses of all actions to the totals.
-
-        state: as returned by `init`, changed in place.
-        losses: in [0, 1], of all actions, shape (k,).
-        """
+        """Count a row in `state`, and add its `losses`, shape (k,), to the totals."""
         state.seen[0] += 1.0
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in random order, at any delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
         return bounds.hedge_anytime(horizon, actions, delay)

@@ -28,26 +28,15 @@ class Uniform(MixedLearner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the state: the probability 1/k.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the state: the probability 1 / `actions`; ignore `horizon`."""
         return _State(probability=1 / actions)
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write 1/k for every action into `mix`.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
+        """Write 1/k, the probability in `state`, into all k entries of `mix`."""
         for action in range(mix.size):
             mix[action] = state.probability
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Do nothing: this learner ignores feedback.
-
-        state: as returned by `init`, left unchanged.
-        losses: in [0, 1], of all actions, shape (k,).
-        """
+        """Do nothing: this learner ignores `losses`; `state` never changes."""

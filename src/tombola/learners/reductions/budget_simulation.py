@@ -23,14 +23,14 @@ from tombola.learners.reductions.schedule import LemmaSchedule, in_any_block, in
 from tombola.learners.reductions.training import train
 
 # Positions in `_State.counters`.
-N_ACTED, N_KEPT, BLOCK = 0, 1, 2
+_N_ACTED, _N_KEPT, _BLOCK = 0, 1, 2
 
 
 class _State(NamedTuple):
     """Counters, blocks, the mix of the block, and past rows.
 
     horizon, rate, null: parameters.
-    counters: rounds acted, rows kept, current block (indexed by N_ACTED, N_KEPT, BLOCK).
+    counters: rounds acted, rows kept, current block (indexed by _N_ACTED, _N_KEPT, _BLOCK).
     starts, lengths: of the blocks.
     played: mix of the current block.
     losses, costs: past rows, shapes (T, k) and (T, k m).
@@ -89,10 +89,7 @@ class BudgetSimulation(BudgetedLearner):
             )
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state; warn if the horizon is too short for any play.
-
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        """
+        """Return the first state for the budget `terms`; warn if it can never play."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         first = budget_first_play(T, k, m, max(terms.rate, 1e-9), self.delta, self.margin)
         if first > T:
@@ -117,24 +114,17 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether the next round begins a block.
-
-        state: as returned by `init`.
-        fits: 1 for each affordable action, shape (k,).
-        """
-        following = int(state.counters[BLOCK]) + 1
-        return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
+        """Return whether the next round begins a block by `state`; ignore `fits`."""
+        following = int(state.counters[_BLOCK]) + 1
+        return bool(following < state.starts.size and state.counters[_N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Train `base` at the rate minus its margin; keep its average mix for the block.
+        """Train `base` on past rows at the rate minus its margin; store its average mix.
 
-        state: as returned by `init`, changed in place.
-        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
-        fits: 1 for each affordable action, shape (k,).
-        rng: random generator of the learner.
+        state: changed in place. rng: random generator of draws and base. left, fits: not used.
         """
-        state.counters[BLOCK] += 1.0
-        block, kept, k = int(state.counters[BLOCK]), int(state.counters[N_KEPT]), state.played.size
+        state.counters[_BLOCK] += 1.0
+        block, kept, k = int(state.counters[_BLOCK]), int(state.counters[_N_KEPT]), state.played.size
         m = state.costs.shape[1] // k
         rate = state.rate - self.margin * budget_epsilon(block, int(state.horizon), k, m, self.delta)
         state.played[:] = 0.0
@@ -145,13 +135,9 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the mix of the block into `mix`; between blocks the null action.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
-        state.counters[N_ACTED] += 1.0
-        within = in_block(state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED])
+        """Write the mix of the block into `mix`, (k,); between blocks the null action."""
+        state.counters[_N_ACTED] += 1.0
+        within = in_block(state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED])
         for action in range(mix.size):
             mix[action] = state.played[action] if within else 0.0
         if not within:
@@ -159,34 +145,27 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Store the row if its round is in a block; other rows are not trained on.
+        """Store a row for training if its round is in a block.
 
-        state: as returned by `init`, changed in place.
-        round: of the play, from 1.
-        played: share of each action in the play, shape (k,).
-        losses, costs: of all actions, shapes (k,) and (k, m); costs are scaled to [0, 1].
+        state: changed in place. round: of the play, from 1. played: not used.
+        losses, costs: of all actions, shapes (k,) and (k, m), both in [0, 1].
         """
-        if not in_any_block(state.starts, state.lengths, int(state.counters[BLOCK]), float(round)):
+        if not in_any_block(state.starts, state.lengths, int(state.counters[_BLOCK]), float(round)):
             return
-        row = int(state.counters[N_KEPT])
+        row = int(state.counters[_N_KEPT])
         for action in range(losses.size):
             state.losses[row, action] = losses[action]
             for j in range(costs.shape[1]):
                 state.costs[row, action * costs.shape[1] + j] = costs[action, j]
-        state.counters[N_KEPT] += 1.0
+        state.counters[_N_KEPT] += 1.0
 
 
 def _average_mix(
     base: BudgetedLearner, losses: Floats, costs: Floats, rounds: int, rate: float, null: int, rng: RngState
 ) -> Floats:
-    """Return the average mix of `base` on i.i.d. draws from past rows.
+    """Return the average mix of `base` on `rounds` i.i.d. draws from past rows.
 
-    base: learner to train.
-    losses, costs: past rows, shapes (n, k) and (n, k m).
-    rounds: number of draws; the budget is rate * rounds.
-    rate: budget per round.
-    null: the action without costs.
-    rng: random generator of draws and learner.
+    losses, costs: past rows, shapes (n, k) and (n, k m). rate: budget per round. null: action without costs.
     """
     actions = losses.shape[1]
     resources = costs.shape[1] // actions

@@ -59,10 +59,7 @@ class Interleaved(Learner):
         return self.base.mixes
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: d + 1 initial states of the base learner.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: d + 1 states of the base, each for T / (d + 1) rounds."""
         count = min(self.delay + 1, horizon)
         memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
         return _State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
@@ -70,7 +67,7 @@ class Interleaved(Learner):
     def kernels(self, actions: int, horizon: int) -> Kernels:
         """Return kernels that call those of the copy whose turn it is.
 
-        actions, horizon: number of actions and of rounds.
+        actions, horizon: number of actions and of rounds, passed to the base.
         """
         base = self.base.kernels(actions, horizon)
         view = unflattener(self.base.init(actions=actions, horizon=horizon))
@@ -105,11 +102,7 @@ class Interleaved(Learner):
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return (d + 1) times the bound of the base; None for a longer delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return d + 1 times the regret bound of `base`; None if `delay` > d."""
         count = min(self.delay + 1, horizon)
         share = bound_of(self.base, actions=actions, horizon=-(-horizon // count))
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)

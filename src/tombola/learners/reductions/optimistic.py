@@ -57,11 +57,7 @@ class _State(NamedTuple):
 
 
 def _store_loss(state: _State, action: int, loss: float) -> None:
-    """Store a loss; update the simulated mean once their number has grown by half.
-
-    state: of `OptimisticSimulation`, changed in place.
-    action, loss: the action played, from 0, and its loss, in [0, 1].
-    """
+    """Store a loss; update the simulated mean once their number has grown by half."""
     state.past[action, int(state.seen[action])] = loss
     update_mean(state.seen, state.means, action, loss)
     known = state.known[action]
@@ -99,11 +95,7 @@ class _SimulatedHistory(NamedTuple):
 def _simulate_feedback(memory: Floats, rng: RngState, history: _SimulatedHistory, rounds: int, plays: Floats) -> int:
     """Run the base on simulated rounds, count its plays, and return the last action.
 
-    memory: state vector of the base.
-    rng: random generator.
-    history: losses to draw from.
-    rounds: number of rounds.
-    plays: output, plays of each action.
+    memory: state vector of the base. plays: output, plays of each action.
     """
     state, mix = view(memory), mix_slice(memory)
     last = 0
@@ -120,15 +112,9 @@ def _simulate_feedback(memory: Floats, rng: RngState, history: _SimulatedHistory
 
 @lru_cache(maxsize=256)
 def _compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
-    """Return the first state vector of a base, and the kernel that simulates it.
+    """Return the first state vector of a base, and the kernel `_simulate_feedback`.
 
-    The kernel is `run(memory, rng, history, rounds, plays) -> last action`: it plays rounds on losses drawn from a
-    `_SimulatedHistory` and adds the plays of each action to `plays`, shape (k,).
-
-    base: bandit learner.
-    actions: number of actions.
-    rounds: horizon of the base.
-    compiled: whether to compile the kernel even if it is short.
+    rounds: horizon of the base. compiled: whether to compile the kernel even if it is short.
     """
     state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
     memory, row = flatten(state, actions), np.zeros(actions)
@@ -141,11 +127,7 @@ def _compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: b
 
 
 def _simulate(base: Learner, state: _State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
-    """Run a base on simulated feedback; return its last action and its plays.
-
-    state: losses observed so far.
-    horizon: horizon of the base; `rounds` of them are simulated.
-    """
+    """Run a base of this horizon for `rounds`; return its last action and its plays."""
     plays = np.zeros(state.seen.size)
     initial, run = _compile_simulation(base, plays.size, horizon, compiled=compiles())
     memory, history = initial.copy(), _SimulatedHistory(state.past, state.known, keep_probabilities(state))
@@ -193,10 +175,7 @@ class OptimisticSimulation(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no play answered, no action planned.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: no loss of the `actions` seen in `horizon` rounds."""
         chosen, seen, means, known, levels, played, due_at = np.zeros((7, actions))
         return _State(
             horizon=float(horizon),
@@ -214,28 +193,17 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the next action must be simulated: all were tried.
-
-        state: as returned by `init`.
-        """
+        """Return whether the next action in `state` must be simulated: all were tried."""
         return bool(state.planned[0] < 0.0 and least_tried_action(state.seen, state.chosen) < 0)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Simulate the base on draws from past losses; keep the action of its last round.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator.
-        """
+        """Simulate the base on draws by `rng`; store its last action in `state`."""
         rounds = _simulation_length(state)
         state.planned[0], _ = _simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an untried action (probability 1) or the simulated one (NaN: unknown).
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return an untried action (probability 1) or the simulated one (NaN: unknown)."""
         action, probability = int(state.planned[0]), math.nan
         if action < 0:
             action, probability = least_tried_action(state.seen, state.chosen), 1.0
@@ -246,19 +214,11 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Store the loss in [0, 1] of the action played for later simulations.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Store the `loss` of `action` (in [0, 1]) for simulations; ignore `probability`."""
         _store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound from those of the base; None with a delay or without one.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return a regret bound by those of `base`; None without, or if `delay` > 0."""
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
@@ -282,10 +242,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether rounds have doubled or an action's losses grown by half.
-
-        state: as returned by `init`.
-        """
+        """Return whether rounds have doubled, or the losses of an action grown by half."""
         if least_tried_action(state.seen, state.chosen) >= 0:
             return False
         late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
@@ -294,11 +251,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return bool(late)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Simulate the base on past losses; keep its frequencies of the actions.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator.
-        """
+        """Simulate the base on draws by `rng`; store its frequencies in `state`."""
         rounds = _simulation_length(state)
         _, plays = _simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
@@ -307,11 +260,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return a draw from the simulated frequencies, with its probability.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return an action drawn by `rng` from the simulated frequencies; its probability."""
         action, probability = least_tried_action(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)
@@ -321,9 +270,5 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return action, probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return None: no bound is proved.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Return None for all `actions`, `horizon` and `delay`: no bound is proved."""
         return None

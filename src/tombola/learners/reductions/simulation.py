@@ -22,7 +22,8 @@ from tombola.learners.reductions.python_learner import PythonLearner
 from tombola.learners.reductions.schedule import GrowingSchedule, LemmaSchedule, Schedule, in_any_block, in_block
 from tombola.learners.reductions.training import train
 
-N_ACTED, N_KEPT, BLOCK, NEXT = 0, 1, 2, 3
+# Positions in `_State.counters`.
+_N_ACTED, _N_KEPT, _BLOCK, _NEXT = 0, 1, 2, 3
 
 
 class _State(NamedTuple):
@@ -102,10 +103,7 @@ class Simulation(MixedLearner):
                 )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the blocks of the horizon, and no row kept.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: blocks of `horizon`; no row of `actions` losses kept."""
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "
@@ -128,22 +126,15 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the next round begins a block, or the rows kept have grown.
-
-        state: as returned by `init`.
-        """
+        """Return whether a training is due by `state`: a block begins, or rows have grown."""
         if state.by_blocks == 0.0:
-            return bool(state.counters[N_KEPT] >= state.counters[NEXT])
-        following = int(state.counters[BLOCK]) + 1
-        return bool(following < state.starts.size and state.counters[N_ACTED] + 1.0 >= state.starts[following])
+            return bool(state.counters[_N_KEPT] >= state.counters[_NEXT])
+        following = int(state.counters[_BLOCK]) + 1
+        return bool(following < state.starts.size and state.counters[_N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Train `base` on draws from the rows kept; its frequencies are the next mix.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator.
-        """
-        past = state.past[: int(state.counters[N_KEPT])]
+        """Train `base` on draws by `rng` from the rows kept; write its mix to `state`."""
+        past = state.past[: int(state.counters[_N_KEPT])]
         rounds = _begin_training(state)
         if past.shape[0] > 0:
             plays = np.zeros(state.played.size)
@@ -153,14 +144,10 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the trained frequencies into `mix`; while waiting the free action.
-
-        state: as returned by `init`.
-        mix: output, the probability of every action, shape (k,).
-        """
-        state.counters[N_ACTED] += 1.0
+        """Write the trained frequencies into `mix`, (k,); while waiting `free_action`."""
+        state.counters[_N_ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
-            state.starts, state.lengths, int(state.counters[BLOCK]), state.counters[N_ACTED]
+            state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED]
         ):
             for action in range(mix.size):
                 mix[action] = 0.0
@@ -171,20 +158,15 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, losses: Floats) -> None:
-        """Keep the losses of all actions for training; drop rows outside blocks.
-
-        state: as returned by `init`, changed in place.
-        round: of the play, from 1.
-        losses: in [0, 1], of all actions, shape (k,).
-        """
+        """Keep `losses`, shape (k,), for training; drop rows of a `round` outside blocks."""
         if state.discards == 1.0 and not in_any_block(
-            state.starts, state.lengths, int(state.counters[BLOCK]), float(round)
+            state.starts, state.lengths, int(state.counters[_BLOCK]), float(round)
         ):
             return
-        row = int(state.counters[N_KEPT])
+        row = int(state.counters[_N_KEPT])
         for action in range(losses.size):
             state.past[row, action] = losses[action]
-        state.counters[N_KEPT] += 1.0
+        state.counters[_N_KEPT] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return the proved bound on the regret, or None.
@@ -225,27 +207,17 @@ class Simulation(MixedLearner):
 
 
 def _play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
-    """Return how often `base` plays each action on i.i.d. draws from past rows.
-
-    The result has shape (k,) and sum `rounds`.
-
-    past: rows, shape (n, k).
-    rounds: number of draws.
-    rng: random generator of draws and learner.
-    """
+    """Return the play counts of `base` on `rounds` i.i.d. draws from `past`, (k,)."""
     if isinstance(base, PythonLearner):
         return base.train(past, rounds, rng)
     return train(base, FullFeedback(past.shape[1], rounds), past, rng)
 
 
 def _begin_training(state: _State) -> int:
-    """Count the training that is due in `state`, and return its number of rounds.
-
-    The state is changed in place: the block, and when the next training is due.
-    """
+    """Count the training in `state`, set when the next is due; return its rounds."""
     if state.by_blocks == 0.0:
-        kept = int(state.counters[N_KEPT])
-        state.counters[NEXT] = max(kept + 1, int(state.growth * kept))
+        kept = int(state.counters[_N_KEPT])
+        state.counters[_NEXT] = max(kept + 1, int(state.growth * kept))
         return kept
-    state.counters[BLOCK] += 1.0
-    return int(state.lengths[int(state.counters[BLOCK])])
+    state.counters[_BLOCK] += 1.0
+    return int(state.lengths[int(state.counters[_BLOCK])])

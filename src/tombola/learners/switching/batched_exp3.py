@@ -63,10 +63,7 @@ class BatchedExp3(Learner):
             _validate.integer("BatchedExp3", "block", self.block, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: block length and rate, tuned; all totals 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: block and rate, tuned to `actions` and `horizon`."""
         block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
         rate = math.sqrt(2 * math.log(actions) / (actions * math.ceil(horizon / block))) / block
         place = (np.zeros(1), np.ones(1), np.zeros(1))
@@ -74,18 +71,11 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the current block has ended.
-
-        state: as returned by `init`.
-        """
+        """Return whether the current block in `state` has ended."""
         return bool(state.left[0] == 0.0)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Draw the action of the next block by exponential weights of the totals.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator.
-        """
+        """Draw the action of the next block by `rng`; write block and action to `state`."""
         least = state.totals[argmin(state.totals)]
         state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
         state.weights[:] /= state.weights.sum()
@@ -94,27 +84,15 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the block, and the probability of its draw.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the action of the block in `state`, and the probability of its draw."""
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the total of the action played, in `state`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` / `probability` to the total of the `action` played, in `state`."""
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
         return None if delay > 0 else switching.batched_exp3(horizon, actions, self.price, self.block)

@@ -28,10 +28,9 @@ class BernsteinElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        """Return the smaller of Serfling's and the variance-based radius of a mean.
+        """Return the smaller of Serfling's and the variance-based radius of a mean loss.
 
-        state: as returned by `init`.
-        action: its index.
+        state: as returned by `init`. action: index of the action, from 0.
         """
         seen, level = state.seen[action], 0.5 * state.level
         variance = state.squares[action] / max(seen, 1.0)
@@ -41,11 +40,7 @@ class BernsteinElimination(StagedElimination):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
         delta = 1 / horizon if self.delta is None else self.delta
         bound = switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
         most = horizon + self.price * switching.elimination_switches(horizon, actions, delta / 2)

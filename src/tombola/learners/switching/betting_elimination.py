@@ -12,7 +12,7 @@ from tombola._types import RngState
 from tombola.bounds.switching import elimination_counts
 from tombola.confidence.betting import BettingGrid, new_grid, update_grid
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.switching.stages import is_stage_over, next_play, next_stage
+from tombola.learners.switching.stages import next_play, next_stage
 
 # Fields of the stage in the state, as in `stages.State`.
 _STAGE = ("target", "stretch", "rest", "turn", "left", "active")
@@ -74,10 +74,7 @@ class BettingElimination(Learner):
             _validate.real("BettingElimination", "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> Any:
-        """Return the first state: all actions active, and no bet made.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: no bet yet; stages for `actions`, `horizon` rounds."""
         first = float(elimination_counts(horizon, actions, self.delta)[0])
         delta = 1 / horizon if self.delta is None else self.delta
         lengths, left, everyone = (
@@ -90,23 +87,15 @@ class BettingElimination(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Drop refuted actions; return the next active action, and probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Drop refuted actions; return the next active action, and probability 1."""
         if state.left[0] > 1.0:
             _drop_inferior(state)
-        if is_stage_over(state):
+        if state.turn[0] >= state.left[0]:
             next_stage(state)
         return next_play(state), 1.0
 
     @staticmethod
     def observe(state: Any, action: int, probability: float, loss: float) -> None:
-        """Update the bets on the mean of `action` by its loss; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Update the bets on the mean of `action` by its `loss`; ignore `probability`."""
         if state.left[0] > 1.0:
             update_grid(state, action, loss)

@@ -105,20 +105,13 @@ class BlockUCB(Learner):
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the blocks of each frame, and no loss seen.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: no loss seen; frames of blocks for `horizon` rounds."""
         blocks = np.array(_blocks_per_frame(horizon), dtype=np.float64)
         return _State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, and probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the action of the current block in `state`, and probability 1."""
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -133,10 +126,6 @@ class BlockUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

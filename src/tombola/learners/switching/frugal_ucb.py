@@ -110,21 +110,14 @@ class FrugalUCB(Learner):
         _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the shortest block, and no loss seen.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: no loss seen; shortest block for `actions`, `horizon`."""
         shortest = float(frugal_first_block(horizon, actions, self.price))
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
         return _State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, and probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the action of the current block in `state`, and probability 1."""
         if state.left[0] == 0.0:
             action = most_promising(state, FRUGAL_TOLL, state.scale)
             state.current[0] = action
@@ -137,17 +130,9 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
         return frugal_ucb(horizon, actions, self.price, self.scale) if delay == 0 else None

@@ -30,17 +30,12 @@ class SerflingElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        """Return Serfling's radius of the mean loss of an action, from its plays.
+        """Return Serfling's radius of a mean loss, from the number of losses seen.
 
-        state: as returned by `init`.
-        action: its index.
+        state: as returned by `init`. action: index of the action, from 0.
         """
         return serfling_radius(state.seen[action], state.population, state.level)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
         return None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)

@@ -12,9 +12,8 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
-from tombola.learners.bandit.counts import update_mean
+from tombola.learners.bandit.counts import drop_inferior, update_mean
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.switching.stages import drop_inferior
 
 
 class _State(NamedTuple):
@@ -39,10 +38,7 @@ class _State(NamedTuple):
 
 
 def _begin_block(state: _State, acted: int) -> None:
-    """Begin a block; drop inferior actions, unless it is the first block.
-
-    acted: rounds played so far.
-    """
+    """Begin a block after `acted` rounds; drop inferior actions, except at the first."""
     if state.start[0] > 0.0 and state.left[0] > 1.0:
         for action in range(state.radii.size):
             state.radii[action] = state.width / math.sqrt(state.start[0])
@@ -57,7 +53,7 @@ class SimulationSuccessiveElimination(Learner):
     Rounds 1 .. 2^i0, i0 = ceil(log2 k), play the actions in turn. Block i = i0, i0 + 1, .. is rounds 2^i + 1 ..
     2^(i+1): each active action plays floor(2^i / |A|) of them, the last one also the rest. Then a is dropped if
     mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), by all losses seen. Faithful to the paper: its
-    radius is so wide that at usual horizons nothing is ever dropped: `outlook` reports it with numbers, and
+    radius is so wide that at usual horizons nothing is ever dropped (`bounds.first_elimination_horizon`);
     `SerflingElimination` is the tight version. It makes at most `bounds.switching.simulation_elimination_switches`
     switches. `price` is the cost of a switch, in losses; only `bound` uses it.
 
@@ -76,10 +72,7 @@ class SimulationSuccessiveElimination(Learner):
         _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all actions active, and no loss seen.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state: all `actions` active; radius for `horizon` rounds."""
         width = math.sqrt(10 * actions) * math.pow(math.log(horizon), 1.5)
         first = float(1 << (actions - 1).bit_length())
         everyone = np.arange(actions, dtype=np.float64)
@@ -88,11 +81,7 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the active action of this part of the block, and probability 1.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
+        """Return the active action of this part of the block, and probability 1."""
         acted, first = int(state.acted[0]), int(state.first)
         state.acted[0] += 1.0
         if acted < first:
@@ -105,33 +94,9 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss (0 to 1) of `action` to its mean in `state`; ignore `probability`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
         update_mean(state.seen, state.means, action, loss)
 
-    def outlook(self, actions: int, horizon: int, gap: float = 1.0) -> str:
-        """Return a sentence: whether an action can be dropped within the horizon.
-
-        gap: difference of the observed means.
-
-        >>> print(SimulationSuccessiveElimination().outlook(actions=2, horizon=65536, gap=0.5))
-        At horizon 65536 no action can be dropped that looks worse by 0.5: the last decision needs a difference
-        above 2.58, and the first horizon at which one can is 2097153.
-        """
-        needed, least = switching.difference_needed(horizon, actions), switching.first_elimination_horizon(actions, gap)
-        word = "an" if needed < gap else "no"
-        return (
-            f"At horizon {horizon} {word} action can be dropped that looks worse by {gap:g}: the last decision needs "
-            f"a difference above {needed:.3g}, and the first horizon at which one can is {least}."
-        )
-
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
         return None if delay > 0 else switching.simulation_elimination(horizon, actions, self.price)

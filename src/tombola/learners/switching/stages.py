@@ -15,7 +15,7 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.switching import elimination_counts, elimination_log
-from tombola.learners.bandit.counts import update_mean
+from tombola.learners.bandit.counts import drop_inferior, update_mean
 from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 
 
@@ -47,30 +47,6 @@ class State(NamedTuple):
     squares: Floats
 
 
-def first_state(actions: int, horizon: int, delta: float | None) -> State:
-    """Return the state of `StagedElimination` before the first round.
-
-    actions, horizon: number of actions and of rounds.
-    delta: probability that any confidence interval fails, in (0, 1); None is 1/T.
-    """
-    counts = elimination_counts(horizon, actions, delta)
-    level = 2 * math.exp(-elimination_log(len(counts), horizon, actions, delta))  # of both sides; one is needed
-    return State(
-        population=float(horizon),
-        level=level,
-        target=np.full(1, float(counts[0])),
-        stretch=np.full(1, float(counts[0])),
-        rest=np.full(1, float(counts[0])),
-        turn=np.zeros(1),
-        left=np.full(1, float(actions)),
-        active=np.arange(actions, dtype=np.float64),
-        radii=np.zeros(actions),
-        seen=np.zeros(actions),
-        means=np.zeros(actions),
-        squares=np.zeros(actions),
-    )
-
-
 @dataclass(frozen=True)
 class StagedElimination(Learner):
     """Base class of learners that eliminate actions by `radius` after each stage.
@@ -93,25 +69,38 @@ class StagedElimination(Learner):
             _validate.real(name, "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Return the first state: the stages of the horizon, all actions active.
-
-        actions, horizon: number of actions and of rounds.
-        """
-        return first_state(actions, horizon, self.delta)
+        """Return the first state: stages for `horizon` rounds, all `actions` active."""
+        counts = elimination_counts(horizon, actions, self.delta)
+        # Level of a two-sided interval; only one side is needed.
+        level = 2 * math.exp(-elimination_log(len(counts), horizon, actions, self.delta))
+        return State(
+            population=float(horizon),
+            level=level,
+            target=np.full(1, float(counts[0])),
+            stretch=np.full(1, float(counts[0])),
+            rest=np.full(1, float(counts[0])),
+            turn=np.zeros(1),
+            left=np.full(1, float(actions)),
+            active=np.arange(actions, dtype=np.float64),
+            radii=np.zeros(actions),
+            seen=np.zeros(actions),
+            means=np.zeros(actions),
+            squares=np.zeros(actions),
+        )
 
     @staticmethod
     @abstractmethod
     def radius(state: State, action: int) -> float:
-        """Return the radius of the confidence interval of an action's mean; a kernel.
+        """Return the radius of the confidence interval of a mean loss; a kernel.
 
-        state: as returned by `init`.
-        action: its index.
+        state: as returned by `init`, with counts, means and squared deviations.
+        action: index of the action, from 0.
         """
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the kernels to compile; `act` uses the radius of the subclass.
+        """Return the kernels to compile; `act` calls the `radius` of the subclass.
 
-        actions, horizon: number of actions and of rounds.
+        actions, horizon: number of actions and of rounds; not used.
         """
         return super().kernels(actions, horizon)._replace(act=_make_act(self.radius))
 
@@ -125,24 +114,17 @@ class StagedElimination(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] to mean and variance of the action played.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
+        """Add `loss` (0 to 1) to mean and variance of `action`; ignore `probability`."""
         before = state.means[action]
         update_mean(state.seen, state.means, action, loss)
         state.squares[action] += (loss - before) * (loss - state.means[action])
 
 
 def _make_act(radius: Kernel) -> Kernel:
-    """Return the kernel `act`, which plays in stages and drops actions after each.
-
-    radius: kernel `radius(state, action)`.
-    """
+    """Return the kernel `act`, which plays in stages and drops actions after each."""
 
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        if is_stage_over(state):
+        if state.turn[0] >= state.left[0]:
             if state.left[0] > 1.0:
                 for action in range(state.radii.size):
                     state.radii[action] = radius(state, action)
@@ -151,14 +133,6 @@ def _make_act(radius: Kernel) -> Kernel:
         return next_play(state), 1.0
 
     return act
-
-
-def is_stage_over(state: Any) -> bool:
-    """Return whether all active actions have had their plays of this stage.
-
-    A kernel; `state` has the fields of `State` for the stage.
-    """
-    return bool(state.turn[0] >= state.left[0])
 
 
 def next_stage(state: Any) -> None:
@@ -191,25 +165,3 @@ def next_play(state: Any) -> int:
         state.turn[0] += 1.0
         state.rest[0] = state.stretch[0]
     return action
-
-
-def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, radii: Floats) -> None:
-    """Drop active actions with mean - radius > min (mean + radius), in place.
-
-    A kernel. Actions without feedback are kept.
-
-    left, active: the first `left[0]` entries of `active` are the active actions; changed.
-    seen, means, radii: losses observed, their mean, and radius of its confidence interval, of each action, shape (k,).
-    """
-    ceiling = math.inf
-    for place in range(int(left[0])):
-        action = int(active[place])
-        if seen[action] > 0.0:
-            ceiling = min(ceiling, means[action] + radii[action])
-    kept = 0
-    for place in range(int(left[0])):
-        action = int(active[place])
-        if seen[action] == 0.0 or means[action] - radii[action] <= ceiling:
-            active[kept] = action
-            kept += 1
-    left[0] = kept

@@ -16,6 +16,7 @@ from tombola.bounds import switching
 from tombola.learners.bandit.counts import argmin
 from tombola.learners.bandit.tsallis_inf import normalise
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.switching.batched_exp3 import BatchedExp3
 from tombola.rng import choice
 
 
@@ -64,27 +65,16 @@ class TsallisSwitching(Learner):
         _validate.real("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no block begun, all estimated total losses 0.
-
-        actions, horizon: number of actions and of rounds.
-        """
+        """Return the first state for `actions` actions: no block yet; ignore `horizon`."""
         place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
         return _State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
 
-    @staticmethod
-    def needs_plan(state: _State) -> bool:
-        """Return whether the current block has ended.
-
-        state: as returned by `init`.
-        """
-        return bool(state.left[0] == 0.0)
+    needs_plan = staticmethod(BatchedExp3.needs_plan)
+    act = staticmethod(BatchedExp3.act)
+    observe = staticmethod(BatchedExp3.observe)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Draw the action of the next block by the Tsallis-INF probabilities.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator.
-        """
+        """Draw the action of the next block by `rng`; write block and action to `state`."""
         state.blocks[0] += 1.0
         length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
         half_eta = math.sqrt(2.0 / state.blocks[0]) / length
@@ -94,29 +84,6 @@ class TsallisSwitching(Learner):
         action = choice(state.weights, rng)
         state.current[0], state.probability[0], state.left[0] = action, state.weights[action], length
 
-    @staticmethod
-    def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the block, and the probability of its draw.
-
-        state: as returned by `init`.
-        rng: random generator.
-        """
-        state.left[0] -= 1.0
-        return int(state.current[0]), state.probability[0]
-
-    @staticmethod
-    def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the total of the action played, in `state`.
-
-        state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
-        """
-        state.totals[action] += loss / probability
-
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
+        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
         return None if delay > 0 else switching.tsallis_switching(horizon, actions, self.price)

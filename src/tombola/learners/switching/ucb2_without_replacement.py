@@ -1,15 +1,13 @@
 """UCB2 with Serfling's factor (1974) for sampling without replacement."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
-from tombola import _validate
-from tombola.learners.bandit.ucb2 import MIN_ALPHA, UCB2, State, first_state
-from tombola.learners.base import Feedback, Learner
+from tombola.learners.bandit.ucb2 import UCB2
 
 
 @dataclass(frozen=True)
-class UCB2WithoutReplacement(Learner):
+class UCB2WithoutReplacement(UCB2):
     """Play as `UCB2` with a smaller radius, for sampling without replacement.
 
     The radius of action a is sqrt(f (1 + alpha) ln(e n / n(a)) / (2 n(a))), where n(a) of the n losses seen are of
@@ -25,18 +23,9 @@ class UCB2WithoutReplacement(Learner):
     [0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1]
     """
 
-    alpha: float = 0.5
-    feedback: ClassVar[Feedback] = "bandit"
+    def init(self, actions: int, horizon: int) -> Any:
+        """Return the first state for `actions` actions; the pool has `horizon` rows."""
+        return super().init(actions, horizon)._replace(population=float(horizon))
 
-    def __post_init__(self) -> None:
-        _validate.real("UCB2WithoutReplacement", "alpha", self.alpha, least=MIN_ALPHA, below=1)
-
-    def init(self, actions: int, horizon: int) -> State:
-        """Return the first state: no loss seen, population = horizon.
-
-        actions, horizon: number of actions and of rounds.
-        """
-        return first_state(self.alpha, float(horizon), actions)
-
-    act = staticmethod(UCB2.act)
-    observe = staticmethod(UCB2.observe)
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> None:
+        """Return None for all `actions`, `horizon` and `delay`: no bound is proved."""
