@@ -10,7 +10,7 @@ import pytest
 from tombola import Pool
 from tombola.advice import CompareRequest, compare_page, run_comparison
 from tombola.advice.default_learners import Conditions
-from tombola.advice.routing import MAX_REPETITIONS, MIN_REPETITIONS, run_routing, skip_reason
+from tombola.advice.routing import _MAX_REPETITIONS, _MIN_REPETITIONS, run_routing, skip_reason
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.cli.compare import _show_report
 from tombola.policies import Ridge, Routed, RoutedLP
@@ -97,7 +97,7 @@ def test_figures_are_those_of_traces() -> None:
     routing = run_routing(one, asked)
     from tombola.rng import repetition_seeds
 
-    traces = [Routed(models=(Ridge(),)).play(one.pool, seed=seed) for seed in repetition_seeds(1, MIN_REPETITIONS)]
+    traces = [Routed(models=(Ridge(),)).play(one.pool, seed=seed) for seed in repetition_seeds(1, _MIN_REPETITIONS)]
     losses = {row.name: row.mean_loss.value for row in routing.rows}
     assert losses["Routed, averaged"] == pytest.approx(np.mean([trace.expected_loss for trace in traces]) / 300)
     assert losses["Routed, realised"] == pytest.approx(np.mean([trace.loss for trace in traces]) / 300)
@@ -193,7 +193,7 @@ def test_tables_without_features_have_no_routing() -> None:
 
 def test_repetitions_are_bounded() -> None:
     """More would take minutes, fewer have no interval to decide by."""
-    for asked, played in ((1, MIN_REPETITIONS), (8, 8), (40, MAX_REPETITIONS)):
+    for asked, played in ((1, _MIN_REPETITIONS), (8, 8), (40, _MAX_REPETITIONS)):
         routing = run_routing(table(40), CompareRequest(Conditions("full"), repetitions=asked))
         assert routing.gain.repetitions == played
 

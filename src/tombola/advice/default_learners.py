@@ -74,7 +74,7 @@ class Conditions:
 
     @property
     def kind(self) -> Kind:
-        """The key of these conditions in MEAN_RANKS.
+        """The condition that decides which learners are suitable; a key of `MEAN_RANKS`.
 
         With bandit feedback, a switching price comes before a delay.
         """

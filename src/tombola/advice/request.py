@@ -93,13 +93,13 @@ class CompareRequest:
         return {name: every[name] for name in self.learners} or suited
 
     def delay(self, table: Table) -> int | RowDelays:
-        """Return the delay of the request or, if that is 0, those of the table's rows."""
+        """Return the delay of all rows or, if that is 0, those of the rows of `table`."""
         if self.conditions.delay > 0 or table.delays is None:
             return self.conditions.delay
         return RowDelays(table.delays)
 
     def budget(self, pool: Pool) -> Budget | None:
-        """Return the budget or target; None without one.
+        """Return the budget or target for `pool`; None without one.
 
         A null action (no cost, loss 1) is added unless an action is free. Raises ParameterError if the pool has no
         costs.

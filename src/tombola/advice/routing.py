@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 # Training takes about a millisecond a row, so that routing has fewer repetitions than the learners; and enough for an
 # interval, since the answer depends on it.
-MIN_REPETITIONS, MAX_REPETITIONS = 5, 10
+_MIN_REPETITIONS, _MAX_REPETITIONS = 5, 10
 # Rounds at which the curve of rows won is drawn: enough for a smooth line.
 _CURVE_POINTS = 200
 # Budgets at which the curve of cost against loss is measured, as shares of the cost of the best fixed action.
@@ -95,7 +95,7 @@ class Explanation:
 
     @property
     def won_text(self) -> str:
-        """Rows won or lost against the safe learner on each order, as a sentence."""
+        """The rows won or lost against the safe learner in each order, as a sentence."""
         lost = int((self.won < 0).sum())
         return (
             f"Against the safe learner: {format_number(float(self.won.max()))} rows won in the best order, "
@@ -121,7 +121,7 @@ class Routing:
     rounds, won: rounds of the curve, and rows won against the safe learner so far, repetitions x rounds.
     risk: rows that the guard lets routing cost on average.
     delay: rounds until feedback arrives.
-    budget, target: None without one.
+    budget, target: amount of the resource, and mean loss to reach; None without one.
     n_features: number of encoded features.
     explanation: None under a budget.
     units: of the table, for sentences.
@@ -283,14 +283,13 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     >>> run_routing(Table(pool, None, []), CompareRequest(Conditions("full"), repetitions=5)).helps
     True
     """
-    count = min(MAX_REPETITIONS, max(MIN_REPETITIONS, request.repetitions))
+    count = min(_MAX_REPETITIONS, max(_MIN_REPETITIONS, request.repetitions))
     seeds = [(seed,) for seed in repetition_seeds(request.seed, count)]
     one = _budgeted_run if request.has_budget else partial(_full_run, delay=request.delay(table))
     runs = list(parallel_map(partial(one, table.pool, request), seeds, workers=workers, label="routing by features"))
     columns = {name: np.array([run[name] for run in runs]) for name in runs[0]}
     if request.has_budget:
         columns["quality"] = np.array(_quality(table.pool, request, seeds[0][0]))
-    if request.has_budget:
         return _budgeted_routing(table, request, columns)
     return replace(_full_routing(table.pool, request, columns), units=table.units)
 
@@ -345,10 +344,7 @@ def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation
 
 
 def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[float, float]]:
-    """Return cost and mean loss of RoutedLP on one order, at several budgets.
-
-    The budgets are shares of the cost of the best fixed action.
-    """
+    """Return cost and mean loss of RoutedLP on one order, at `_QUALITY_SHARES`."""
     null = request.budget(pool)
     assert null is not None
     whole = float(np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[:, pool.best].sum())

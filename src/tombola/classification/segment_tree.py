@@ -28,8 +28,10 @@ MAX_DEPTH = 66
 _LINE = 8  # numbers in a cache line
 # Index in place of the root of a tree without leaves.
 NO_NODE = -1
-# Columns of `Tree.heads`: index of the root, and number of distinct values.
-ROOT, VALUES = 0, 1
+# Column of `Tree.heads`: index of the root of the tree of a feature.
+ROOT = 0
+# Column of `Tree.heads`: number of distinct values in the tree of a feature.
+_VALUES = 1
 _ONE = np.uint64(1)
 _SIGN = np.uint64(1 << 63)
 
@@ -211,8 +213,8 @@ def _grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
 
     Leaves have even numbers, parents odd ones. The path is written into `tree.path`; `depth` of it exist already.
     """
-    index = tree.heads[feature, VALUES]
-    tree.heads[feature, VALUES] = index + 1
+    index = tree.heads[feature, _VALUES]
+    tree.heads[feature, _VALUES] = index + 1
     leaf, fork = 2 * index, 2 * index + 1
     tree.keys[feature, index] = key
     if depth < 0:

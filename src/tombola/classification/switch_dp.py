@@ -22,12 +22,20 @@ from tombola.classification.segment_tree import NO_NODE, ROOT, Tree, child, comb
 from tombola.engine.intrinsics import no_inline
 from tombola.rng import uniform
 
-# Codes of the tie rules in kernels, which compare integers.
-FIRST, LAST, MIDDLE, RANDOM = 0, 1, 2, 3
+# Codes of the tie rules "first", "last" and "random" in kernels, which compare integers.
+_FIRST, _LAST, _RANDOM = 0, 1, 3
+# Code of the tie rule "middle". From this code on, a row that is labelled correctly may change the minimiser too.
+MIDDLE = 2
 # Name of a tie rule (which of several minimisers predicts) -> its integer code in kernels.
-RULES = {"first": FIRST, "last": LAST, "middle": MIDDLE, "random": RANDOM}
-# Entries of `SwitchDP.place`.
-FEATURE, LABEL, COUNT, STALE = 0, 1, 2, 3
+RULES = {"first": _FIRST, "last": _LAST, "middle": MIDDLE, "random": _RANDOM}
+# Position in `SwitchDP.place`: index of the feature that has the cuts.
+FEATURE = 0
+# Position in `SwitchDP.place`: label below all cuts.
+LABEL = 1
+# Position in `SwitchDP.place`: number of cuts.
+COUNT = 2
+# Position in `SwitchDP.place`: 1 if the minimiser must be computed again, else 0.
+STALE = 3
 # First value of `SwitchDP.place`: feature 0, first label 0, no cuts, so that all labels are 0; stale flag set, so that
 # the minimiser is computed before the first prediction.
 INITIAL_PLACE = np.array([0, 0, 0, 1])
@@ -80,16 +88,16 @@ def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
     """
     if tree.heads[0, ROOT] == NO_NODE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
         return
-    if dp.place[STALE] == 0 and dp.rule != RANDOM:
+    if dp.place[STALE] == 0 and dp.rule != _RANDOM:
         return
     dp.place[STALE] = 0
     error, ways = _smallest_error(tree, dp.entries)
     rank = 0.0
-    if dp.rule == LAST:
+    if dp.rule == _LAST:
         rank = ways - 1.0
     elif dp.rule == MIDDLE:
         rank = math.floor((ways - 1.0) / 2.0)
-    elif dp.rule == RANDOM:
+    elif dp.rule == _RANDOM:
         rank = min(math.floor(uniform(rng) * ways), ways - 1.0)
     stride, left = tree.switches + 1, ways
     for feature in range(tree.heads.shape[0]):
@@ -166,7 +174,7 @@ def _sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
         node = child(tree, feature, tree.path[depth - 1], 1)
         for index in range(4 * stride):
             tree.context[depth, index] = tree.context[depth - 1, index]
-    if cuts == tree.switches - 1 and dp.rule == FIRST:
+    if cuts == tree.switches - 1 and dp.rule == _FIRST:
         dp.cuts[cuts] = np.nextafter(tree.tops[feature, root], np.inf)
         cuts += 1
     dp.place[COUNT] = cuts
@@ -191,7 +199,7 @@ def _sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
             else:
                 node, rank, spent, low = right, rank - inside, spent + nodes[left, before], max(low, tops[left])
         dp.cuts[0], cuts = _sample_cut(dp.rule, low, tops[node], rng), 1
-    elif dp.rule == FIRST:
+    elif dp.rule == _FIRST:
         dp.cuts[0], cuts = np.nextafter(tops[root], np.inf), 1
     dp.place[COUNT] = cuts
 
@@ -212,12 +220,12 @@ def _count_switching_inside(row: Floats, context: Floats, label: int, most: int,
 
 def _sample_cut(rule: int, low: float, high: float, rng: RngState) -> float:
     """Return a cut above `low` and not above `high`, by the tie rule."""
-    if rule == LAST:
+    if rule == _LAST:
         return high
-    share = uniform(rng) if rule == RANDOM else 0.5
+    share = uniform(rng) if rule == _RANDOM else 0.5
     if low == -np.inf:
         return low
     above = float(np.nextafter(low, np.inf))
-    if rule == FIRST:
+    if rule == _FIRST:
         return above
     return min(max((1.0 - share) * low + share * high, above), high)

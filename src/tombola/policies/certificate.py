@@ -85,11 +85,11 @@ def certify_rows(
 
 
 def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> RouterCertificate | None:
-    """Return the certificate after `rows` rows of a play without delay.
+    """Return the certificate of the router after the first `rows` rows, or None.
 
     None if no router is in use then.
 
-    trace: as returned by `Routed.play`.
+    trace: as returned by `Routed.play`, without delay.
     rows: number of first rows that are used.
     level: probability that a statement of any block fails.
     """
@@ -105,11 +105,10 @@ def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> Route
 
 
 def certify_session(session: "Session", level: float = 0.05) -> RouterCertificate | None:
-    """Return the certificate of a live session of `Routed`.
+    """Return the certificate of the present router in a session, or None.
 
-    None if no router is in use.
-
-    Rows of the present block are used up to the first without feedback, so that delays may depend on the rows.
+    None if no router is in use. Rows of the present block are used up to the first without feedback, so that delays may
+    depend on the rows.
 
     session: of the learner `Routed`.
     level: probability that a statement of any block fails.

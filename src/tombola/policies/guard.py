@@ -73,10 +73,10 @@ class Guard:
             _validate.real("Guard", "worst", self.worst, least=0)
 
     def new_state(self) -> Floats:
-        """Return the accounts before the first round, shape (5,).
+        """Return the state of the guard before the first round: five numbers.
 
-        Capital, sums of differences and of their squares, second account, and stakes of rows not yet known; indexed by
-        `CAPITAL` to `PENDING`. The functions of this module change them in place.
+        They are the capital, the sums of differences and of their squares, the second account, and the stakes of rows
+        without feedback; `CAPITAL`, `ACCOUNT` and `PENDING` are positions in it. This module changes it.
         """
         return np.array([self.risk, 0.0, 0.0, np.inf if self.worst is None else self.worst, 0.0])
 
@@ -106,7 +106,7 @@ class Guard:
 def stake_of(state: Floats, reserved: float) -> float:
     """Return the stake: the probability, in [0, 1], of playing the router now.
 
-    state: accounts, as returned by `Guard.new_state`.
+    state: of the guard, as returned by `Guard.new_state`.
     reserved: part of the capital that is at stake already, on rows with unknown losses.
     """
     rate = min(max((_PRIOR_GAIN + state[_GAIN]) / (_PRIOR_SQUARES + state[_SQUARES]), _MIN_RATE), _MAX_RATE)
@@ -117,9 +117,9 @@ def stake_of(state: Floats, reserved: float) -> float:
 
 
 def settle(state: Floats, stake: float, difference: float) -> None:
-    """Add safe loss - router loss of a row to the capital, times its stake; a kernel.
+    """Add stake * (safe loss - router loss) of a row to the capital; a kernel.
 
-    state: accounts, changed in place.
+    state: of the guard, as returned by `Guard.new_state`; changed in place.
     stake: probability of the router with which the row counts.
     difference: safe loss minus router loss, in [-1, 1].
     """
@@ -129,11 +129,11 @@ def settle(state: Floats, stake: float, difference: float) -> None:
 
 
 def release(state: Floats, stake: float, difference: float) -> None:
-    """Release the stake of a row that was really played, once its losses are known.
+    """Free the stake of a row, and add stake * difference to the second account.
 
-    A kernel. Its difference is added to the second account, that of the limit `worst`.
+    A kernel, for a row that was really played, once its losses are known. The second account is that of `worst`.
 
-    state: accounts, changed in place.
+    state: of the guard, as returned by `Guard.new_state`; changed in place.
     stake: probability with which the router was played.
     difference: safe loss minus router loss, in [-1, 1].
     """

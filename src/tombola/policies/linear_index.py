@@ -83,7 +83,8 @@ class LinearIndex:
     risk: rows that its turns may cost against the best fixed action, or None for no guard.
     safe: with `risk`, the learner over fixed actions that plays the other turns.
     level: probability that the promise of `risk` fails.
-    feedback, plans, learns, mixes: declared by every learner, for sessions and `compare`.
+    feedback: model of the feedback: features before, the loss of the action played after the round.
+    plans, learns, mixes: True, True, False: sessions compile it, it improves, it returns one action.
 
     >>> import numpy as np
     >>> side = np.arange(600) % 2

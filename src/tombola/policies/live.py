@@ -41,19 +41,18 @@ from tombola.rng import RngStreams, new_rng, uniform
 if TYPE_CHECKING:
     from tombola.policies.routed import Routed
 
-# Columns of a decision in the ticket table, before the features.
-# Column of the stake, the probability of playing the router.
+# Column of a decision in the ticket table: the stake, the probability of playing the router.
 STAKE = 0
-# Column of the action that the router chose; `_NO_ROUTER` without one.
+# Column of a decision in the ticket table: the action that the router chose, -1 without a router.
 ROUTER = 1
-# Column of the action that the safe learner chose.
+# Column of a decision in the ticket table: the action that the safe learner chose.
 SAFE = 2
-# Column of the capital of the guard before the round.
+# Column of a decision in the ticket table: the capital of the guard before the round.
 CAPITAL_BEFORE = 3
-# Column of the present router's action, which settles the row; it differs from `ROUTER` if models were trained while
-# the row was in flight.
+# Column of a decision in the ticket table: the action of the present router, which settles the row; it differs from
+# `ROUTER` if models were trained while the row was in flight.
 _SETTLED = 4
-# Number of columns of a decision.
+# Number of columns of a decision in the ticket table; the features of the row follow.
 DECISION_WIDTH = 5
 # Choice of the router, in a decision, while no model beats the best fixed action.
 _NO_ROUTER = -1
@@ -144,7 +143,7 @@ class FeatureRows:
 
 @dataclass(frozen=True, eq=False)
 class RoutedFeedback(FeatureRows, FullFeedback):
-    """Show features before the decision, all losses after the delay.
+    """Feedback model of `Routed`: features before the decision, all losses after it.
 
     An outcome is the losses of all actions, shape (k,).
     """
@@ -157,8 +156,7 @@ class RoutedFeedback(FeatureRows, FullFeedback):
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         """Return the kernels of a new `LiveRouter`, for one round at a time.
 
-        learner: a `Routed`.
-        rng: random generator of the learner.
+        learner, rng: a `Routed`, and its random generator.
         """
         router = LiveRouter(learner, self, rng)
         return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
@@ -224,7 +222,7 @@ class LiveRouter:
         return self._decide(cells, features, int(router), choices)
 
     def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
-        """Decide as `act` did, with the router's choices of a record.
+        """Repeat a recorded decision: as `act`, with the router's choices of the record.
 
         No trained model is needed. A malformed record raises ValueError.
 

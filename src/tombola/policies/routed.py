@@ -60,7 +60,8 @@ class Routed:
     growth: the length of a block as a multiple of the one before.
     delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over orders,
         and more rows in flight can be routed (`tombola.policies.live`).
-    feedback, plans, learns, mixes: declared by every learner, for sessions and `compare`.
+    feedback: model of the feedback: features before, the losses of all actions after the round.
+    plans, learns, mixes: True, True, False: sessions compile it, it improves, it returns one action.
 
     >>> import numpy as np
     >>> side = np.arange(400) % 2
