@@ -14,54 +14,10 @@ import numpy as np
 import pytest
 
 from naive import bandit, budget, full, reductions, switching
-from tombola import Budget, Pool, play
+from tombola import Budget, Pool, learners, play
 from tombola.engine.compiler import expected_rounds
 from tombola.engine.state_vector import mix_slice
 from tombola.feedback import StepRunner, make_feedback_model
-from tombola.learners import (
-    KLUCB,
-    UCB1,
-    UCB2,
-    AdaHedge,
-    BanditBirthdayTest,
-    BatchedExp3,
-    BernsteinElimination,
-    BettingElimination,
-    BirthdayTest,
-    BlockUCB,
-    BudgetSimulation,
-    DualDescent,
-    EmpiricalLP,
-    EpsilonGreedy,
-    Exp3,
-    ExploreThenCommit,
-    FixedAction,
-    FlipFlop,
-    FollowTheLeader,
-    FrugalUCB,
-    Hedge,
-    HedgeAnytime,
-    Interleaved,
-    LazyOptimisticSimulation,
-    LemmaSchedule,
-    OptimisticLP,
-    OptimisticSimulation,
-    PaperSchedule,
-    PrimalDual,
-    RandomFixedAction,
-    SerflingElimination,
-    SerflingLP,
-    Simulation,
-    SimulationSuccessiveElimination,
-    SuccessiveElimination,
-    ThompsonSampling,
-    Thrifty,
-    ThriftyLP,
-    TsallisInf,
-    TsallisSwitching,
-    UCB2WithoutReplacement,
-    Uniform,
-)
 from tombola.learners.base import MixedLearner
 from tombola.rng import RngStreams, new_rng
 
@@ -84,112 +40,122 @@ class Case:
 
 
 BANDIT = [
-    Case(UCB1(), bandit.UCB1),
-    Case(UCB1(scale=0.3), bandit.UCB1, {"scale": 0.3}),
-    Case(UCB2(), bandit.UCB2),
-    Case(UCB2(alpha=0.1), bandit.UCB2, {"alpha": 0.1}),
-    Case(KLUCB(), bandit.KLUCB),
-    Case(KLUCB(c=3.0), bandit.KLUCB, {"c": 3.0}),
-    Case(Exp3(), bandit.Exp3),
-    Case(Exp3(rate=2.0), bandit.Exp3, {"rate": 2.0}),
-    Case(EpsilonGreedy(), bandit.EpsilonGreedy),
-    Case(EpsilonGreedy(c=0.2), bandit.EpsilonGreedy, {"c": 0.2}),
-    Case(TsallisInf(), bandit.TsallisInf),
-    Case(ThompsonSampling(), bandit.ThompsonSampling),
-    Case(SuccessiveElimination(), bandit.SuccessiveElimination),
-    Case(ExploreThenCommit(), bandit.ExploreThenCommit),
-    Case(ExploreThenCommit(rounds=3), bandit.ExploreThenCommit, {"rounds": 3}),
-    Case(RandomFixedAction(), bandit.RandomFixedAction),
-    Case(BanditBirthdayTest(), bandit.BanditBirthdayTest),
-    Case(BanditBirthdayTest(grid=2), bandit.BanditBirthdayTest, {"grid": 2}),
+    Case(learners.UCB1(), bandit.UCB1),
+    Case(learners.UCB1(scale=0.3), bandit.UCB1, {"scale": 0.3}),
+    Case(learners.UCB2(), bandit.UCB2),
+    Case(learners.UCB2(alpha=0.1), bandit.UCB2, {"alpha": 0.1}),
+    Case(learners.KLUCB(), bandit.KLUCB),
+    Case(learners.KLUCB(c=3.0), bandit.KLUCB, {"c": 3.0}),
+    Case(learners.Exp3(), bandit.Exp3),
+    Case(learners.Exp3(rate=2.0), bandit.Exp3, {"rate": 2.0}),
+    Case(learners.EpsilonGreedy(), bandit.EpsilonGreedy),
+    Case(learners.EpsilonGreedy(c=0.2), bandit.EpsilonGreedy, {"c": 0.2}),
+    Case(learners.TsallisInf(), bandit.TsallisInf),
+    Case(learners.ThompsonSampling(), bandit.ThompsonSampling),
+    Case(learners.SuccessiveElimination(), bandit.SuccessiveElimination),
+    Case(learners.ExploreThenCommit(), bandit.ExploreThenCommit),
+    Case(learners.ExploreThenCommit(rounds=3), bandit.ExploreThenCommit, {"rounds": 3}),
+    Case(learners.RandomFixedAction(), bandit.RandomFixedAction),
+    Case(learners.BanditBirthdayTest(), bandit.BanditBirthdayTest),
+    Case(learners.BanditBirthdayTest(grid=2), bandit.BanditBirthdayTest, {"grid": 2}),
 ]
 # They simulate the base in every round, so their tables are smaller.
 OPTIMISTIC = [
-    Case(OptimisticSimulation(UCB1()), bandit.OptimisticSimulation, {"base": UCB1()}),
-    Case(OptimisticSimulation(KLUCB()), bandit.OptimisticSimulation, {"base": KLUCB()}),
-    Case(LazyOptimisticSimulation(UCB1()), bandit.LazyOptimisticSimulation, {"base": UCB1()}),
-    Case(LazyOptimisticSimulation(KLUCB()), bandit.LazyOptimisticSimulation, {"base": KLUCB()}),
+    Case(learners.OptimisticSimulation(learners.UCB1()), bandit.OptimisticSimulation, {"base": learners.UCB1()}),
+    Case(learners.OptimisticSimulation(learners.KLUCB()), bandit.OptimisticSimulation, {"base": learners.KLUCB()}),
+    Case(
+        learners.LazyOptimisticSimulation(learners.UCB1()), bandit.LazyOptimisticSimulation, {"base": learners.UCB1()}
+    ),
+    Case(
+        learners.LazyOptimisticSimulation(learners.KLUCB()), bandit.LazyOptimisticSimulation, {"base": learners.KLUCB()}
+    ),
 ]
 SWITCHING = [
-    Case(SimulationSuccessiveElimination(), switching.SimulationSuccessiveElimination),
-    Case(SerflingElimination(), switching.Elimination),
-    Case(SerflingElimination(delta=0.5), switching.Elimination, {"delta": 0.5}),
-    Case(BernsteinElimination(delta=0.9), switching.BernsteinElimination, {"delta": 0.9}),
-    Case(BettingElimination(), switching.BettingElimination),
-    Case(BettingElimination(delta=0.9), switching.BettingElimination, {"delta": 0.9}),
-    Case(UCB2WithoutReplacement(), switching.UCB2WithoutReplacement),
-    Case(UCB2WithoutReplacement(alpha=0.1), switching.UCB2WithoutReplacement, {"alpha": 0.1}),
-    Case(BlockUCB(), switching.BlockUCB),
-    Case(BatchedExp3(), switching.BatchedExp3),
-    Case(BatchedExp3(price=0.1), switching.BatchedExp3, {"price": 0.1}),
-    Case(BatchedExp3(block=7), switching.BatchedExp3, {"block": 7}),
-    Case(TsallisSwitching(), switching.TsallisSwitching),
-    Case(TsallisSwitching(price=3.0), switching.TsallisSwitching, {"price": 3.0}),
-    Case(Thrifty(price=1.0), switching.Thrifty, {"price": 1.0}),
-    Case(Thrifty(), switching.Thrifty),
-    Case(Thrifty(price=7.0), switching.Thrifty, {"price": 7.0}),
-    Case(FrugalUCB(), switching.FrugalUCB),
-    Case(FrugalUCB(price=0.0), switching.FrugalUCB, {"price": 0.0}),
-    Case(FrugalUCB(price=0.2, scale=1.5), switching.FrugalUCB, {"price": 0.2, "scale": 1.5}),
+    Case(learners.SimulationSuccessiveElimination(), switching.SimulationSuccessiveElimination),
+    Case(learners.SerflingElimination(), switching.Elimination),
+    Case(learners.SerflingElimination(delta=0.5), switching.Elimination, {"delta": 0.5}),
+    Case(learners.BernsteinElimination(delta=0.9), switching.BernsteinElimination, {"delta": 0.9}),
+    Case(learners.BettingElimination(), switching.BettingElimination),
+    Case(learners.BettingElimination(delta=0.9), switching.BettingElimination, {"delta": 0.9}),
+    Case(learners.UCB2WithoutReplacement(), switching.UCB2WithoutReplacement),
+    Case(learners.UCB2WithoutReplacement(alpha=0.1), switching.UCB2WithoutReplacement, {"alpha": 0.1}),
+    Case(learners.BlockUCB(), switching.BlockUCB),
+    Case(learners.BatchedExp3(), switching.BatchedExp3),
+    Case(learners.BatchedExp3(price=0.1), switching.BatchedExp3, {"price": 0.1}),
+    Case(learners.BatchedExp3(block=7), switching.BatchedExp3, {"block": 7}),
+    Case(learners.TsallisSwitching(), switching.TsallisSwitching),
+    Case(learners.TsallisSwitching(price=3.0), switching.TsallisSwitching, {"price": 3.0}),
+    Case(learners.Thrifty(price=1.0), switching.Thrifty, {"price": 1.0}),
+    Case(learners.Thrifty(), switching.Thrifty),
+    Case(learners.Thrifty(price=7.0), switching.Thrifty, {"price": 7.0}),
+    Case(learners.FrugalUCB(), switching.FrugalUCB),
+    Case(learners.FrugalUCB(price=0.0), switching.FrugalUCB, {"price": 0.0}),
+    Case(learners.FrugalUCB(price=0.2, scale=1.5), switching.FrugalUCB, {"price": 0.2, "scale": 1.5}),
 ]
 FULL = {
-    "follow the leader": Case(FollowTheLeader(), full.FollowTheLeader),
-    "follow a random leader": Case(FollowTheLeader(ties="random"), full.FollowTheLeader),
-    "hedge": Case(Hedge(), full.Hedge),
-    "hedge, fixed rate": Case(Hedge(rate=30), full.Hedge, {"rate": 30}),
-    "hedge, any time": Case(HedgeAnytime(), full.HedgeAnytime),
-    "ada hedge": Case(AdaHedge(), full.AdaHedge),
-    "ada hedge, kappa": Case(AdaHedge(kappa=1.0), full.AdaHedge, {"kappa": "1"}),
-    "flip flop": Case(FlipFlop(), full.FlipFlop),
-    "birthday test": Case(BirthdayTest(), full.BirthdayTest),
-    "birthday test, own grid": Case(BirthdayTest(grid=8), full.BirthdayTest, {"grid": 8}),
-    "uniform": Case(Uniform(), full.Uniform),
-    "fixed action": Case(FixedAction(0), full.FixedAction, {"action": 0}),
+    "follow the leader": Case(learners.FollowTheLeader(), full.FollowTheLeader),
+    "follow a random leader": Case(learners.FollowTheLeader(ties="random"), full.FollowTheLeader),
+    "hedge": Case(learners.Hedge(), full.Hedge),
+    "hedge, fixed rate": Case(learners.Hedge(rate=30), full.Hedge, {"rate": 30}),
+    "hedge, any time": Case(learners.HedgeAnytime(), full.HedgeAnytime),
+    "ada hedge": Case(learners.AdaHedge(), full.AdaHedge),
+    "ada hedge, kappa": Case(learners.AdaHedge(kappa=1.0), full.AdaHedge, {"kappa": "1"}),
+    "flip flop": Case(learners.FlipFlop(), full.FlipFlop),
+    "birthday test": Case(learners.BirthdayTest(), full.BirthdayTest),
+    "birthday test, own grid": Case(learners.BirthdayTest(grid=8), full.BirthdayTest, {"grid": 8}),
+    "uniform": Case(learners.Uniform(), full.Uniform),
+    "fixed action": Case(learners.FixedAction(0), full.FixedAction, {"action": 0}),
 }
 REDUCTIONS = {
-    "simulation": Case(Simulation(FollowTheLeader()), reductions.Simulation, {"base": full.FollowTheLeader}),
+    "simulation": Case(
+        learners.Simulation(learners.FollowTheLeader()), reductions.Simulation, {"base": full.FollowTheLeader}
+    ),
     "simulation, lemma": Case(
-        Simulation(FollowTheLeader(), LemmaSchedule(3)),
+        learners.Simulation(learners.FollowTheLeader(), learners.LemmaSchedule(3)),
         reductions.Simulation,
         {"base": full.FollowTheLeader, "schedule": "lemma", "delay": 3},
     ),
     "simulation, paper": Case(
-        Simulation(FollowTheLeader(), PaperSchedule(3), past="all", waiting="last"),
+        learners.Simulation(learners.FollowTheLeader(), learners.PaperSchedule(3), past="all", waiting="last"),
         reductions.Simulation,
         {"base": full.FollowTheLeader, "schedule": "paper", "delay": 3, "past": "all", "waiting": "last"},
     ),
     "simulation of hedge": Case(
-        Simulation(Hedge(), LemmaSchedule(), trainings=2),
+        learners.Simulation(learners.Hedge(), learners.LemmaSchedule(), trainings=2),
         reductions.Simulation,
         {"base": full.Hedge, "schedule": "lemma", "trainings": 2},
     ),
     "interleaved": Case(
-        Interleaved(FollowTheLeader(), 3), reductions.Interleaved, {"base": full.FollowTheLeader, "delay": 3}
+        learners.Interleaved(learners.FollowTheLeader(), 3),
+        reductions.Interleaved,
+        {"base": full.FollowTheLeader, "delay": 3},
     ),
-    "interleaved hedge": Case(Interleaved(Hedge(), 2), reductions.Interleaved, {"base": full.Hedge, "delay": 2}),
+    "interleaved hedge": Case(
+        learners.Interleaved(learners.Hedge(), 2), reductions.Interleaved, {"base": full.Hedge, "delay": 2}
+    ),
 }
 BUDGETED = {
-    "primal dual": Case(PrimalDual(), budget.PrimalDual),
-    "dual descent": Case(DualDescent(), budget.DualDescent),
-    "empirical LP": Case(EmpiricalLP(), budget.EmpiricalLP),
-    "serfling LP": Case(SerflingLP(), budget.SerflingLP),
+    "primal dual": Case(learners.PrimalDual(), budget.PrimalDual),
+    "dual descent": Case(learners.DualDescent(), budget.DualDescent),
+    "empirical LP": Case(learners.EmpiricalLP(), budget.EmpiricalLP),
+    "serfling LP": Case(learners.SerflingLP(), budget.SerflingLP),
 }
 # They train with their own generator, so only fluid play can be followed.
 BUDGET_SIMULATIONS = {
     "simulation": Case(
-        BudgetSimulation(delta=0.9, margin=0.01),
+        learners.BudgetSimulation(delta=0.9, margin=0.01),
         budget.BudgetSimulation,
         {"base": budget.PrimalDual, "delta": 0.9, "margin": 0.01},
     ),
     "simulation of the LP, delay": Case(
-        BudgetSimulation(EmpiricalLP(), delta=0.9, margin=0.05, delay=3),
+        learners.BudgetSimulation(learners.EmpiricalLP(), delta=0.9, margin=0.05, delay=3),
         budget.BudgetSimulation,
         {"base": budget.EmpiricalLP, "delta": 0.9, "margin": 0.05, "delay": 3},
     ),
 }
 BUDGETED_BANDIT = {
-    "optimistic LP": Case(OptimisticLP(delta=0.9), budget.OptimisticLP, {"delta": 0.9}),
-    "thrifty LP": Case(ThriftyLP(), budget.ThriftyLP),
+    "optimistic LP": Case(learners.OptimisticLP(delta=0.9), budget.OptimisticLP, {"delta": 0.9}),
+    "thrifty LP": Case(learners.ThriftyLP(), budget.ThriftyLP),
 }
 ALL = [
     *BANDIT,

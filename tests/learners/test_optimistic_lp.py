@@ -13,7 +13,6 @@ from tombola._types import Floats
 from tombola.bounds import optimistic_lp
 from tombola.bounds.budget import optimistic_log
 from tombola.budget.budget import Budget, BudgetTerms
-from tombola.errors import ParameterError
 from tombola.learners import OptimisticLP
 from tombola.learners.budgeted.optimistic_lp import lower_confidence_bounds
 from tombola.paper.claims.constraints import AlwaysPlay
@@ -105,12 +104,3 @@ def test_bound_is_capped_and_falls() -> None:
     shares = [optimistic_lp(1 << e, 3, 1, 0.5, 0.05) / (1 << e) for e in (14, 16, 18, 20)]
     assert shares == sorted(shares, reverse=True)
     assert OptimisticLP(delta=0.05).bound(BudgetTerms(3, 1, 100, 0.5, 0), 0.01) is None
-
-
-@pytest.mark.parametrize(
-    "make", [lambda: OptimisticLP(delta=0.0), lambda: OptimisticLP(delta=1.0), lambda: OptimisticLP(growth=1.0)]
-)
-def test_bad_parameters_are_rejected(make: Any, one_sentence: Any) -> None:
-    with pytest.raises(ParameterError) as caught:
-        make()
-    one_sentence(caught.value)

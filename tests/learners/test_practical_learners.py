@@ -106,9 +106,3 @@ def test_compare_tells_learners_what_a_switch_costs() -> None:
         assert named["FrugalUCB"] == FrugalUCB(price=price)
         assert named["Thrifty"] == Thrifty(price=price)
     assert default_learners(Conditions("bandit"))["FrugalUCB"] == FrugalUCB(price=0.0)
-
-
-# Simulation for bandit feedback
-
-
-# The law of the simulation, exactly: 0/1 losses, all orders, all simulated rounds

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tombola
 from naive import full as naive
 from naive.reductions import frequencies, kinds_of_rounds
 from tombola import (
@@ -25,7 +24,7 @@ from tombola import (
     play,
 )
 from tombola.engine.tickets import TicketTable, has_capacity
-from tombola.errors import LearnerError, ParameterError
+from tombola.errors import LearnerError
 from tombola.feedback import make_feedback_model
 from tombola.feedback.base import NEEDS_PLAN
 from tombola.learners import (
@@ -224,25 +223,6 @@ def test_python_learner_rejects_other_answers() -> None:
         base = PythonLearner(lambda k, n: None, predict=lambda s, a=answer: a, update=lambda s, losses: None)  # type: ignore[misc]
         with pytest.raises(LearnerError, match="write PythonLearner"):
             play(Simulation(base), instances.split(10), seed=0)
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: Simulation(tombola.UCB1()), "full-information"),
-        (lambda: Simulation(FollowTheLeader(), past="none"), "past"),  # type: ignore[arg-type]
-        (lambda: Simulation(FollowTheLeader(), trainings=0), "trainings"),
-        (lambda: LemmaSchedule(delay=-1), "delay"),
-        (lambda: GrowingSchedule(growth=1.0), "growth"),
-        (lambda: Interleaved(tombola.UCB1(), delay=1), "full-information"),
-        (lambda: play(Simulation(FollowTheLeader(), free_action=2), instances.split(5), seed=0), "free_action"),
-    ],
-)
-def test_invalid_parameters_are_rejected(make: Any, words: str) -> None:
-    with pytest.raises(ParameterError, match=words) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-    assert "write" in str(caught.value)
 
 
 def test_interleaved_copies_are_separate_learners() -> None:
