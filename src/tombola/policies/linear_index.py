@@ -47,18 +47,12 @@ _ENTRY_SECONDS = 1.5e-6
 
 
 class _Ridges(NamedTuple):
-    """One ridge regression for each of k actions, with p features and an intercept.
+    """One ridge regression for each of k actions, with p features and an intercept."""
 
-    inverse: of the penalised Gram matrix, shape (k, p + 1, p + 1).
-    target: sums of z x loss, where z is 1 and the standardised features; shape (k, p + 1).
-    weights: inverse x target, shape (k, p + 1).
-    counts: answered rows of each action, shape (k,).
-    """
-
-    inverse: Floats
-    target: Floats
-    weights: Floats
-    counts: Floats
+    inverse: Floats  # of the penalised Gram matrix, shape (k, p + 1, p + 1)
+    target: Floats  # sums of z x loss, where z is 1 and the standardised features; shape (k, p + 1)
+    weights: Floats  # inverse x target, shape (k, p + 1)
+    counts: Floats  # answered rows of each action, shape (k,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,18 +175,12 @@ class IndexTrace:
 
 
 class _IndexState(NamedTuple):
-    """Hold the guard of an index.
+    """Hold the guard of an index."""
 
-    answered: rows with a loss.
-    turns: rounds played by the index.
-    loss: their total loss so far.
-    low: lower bound of the mean loss of the best fixed action.
-    """
-
-    answered: int
-    turns: int
-    loss: float
-    low: float
+    answered: int  # rows with a loss
+    turns: int  # rounds played by the index
+    loss: float  # their total loss so far
+    low: float  # lower bound of the mean loss of the best fixed action
 
 
 class LiveIndex:

@@ -55,12 +55,10 @@ class _Router(NamedTuple):
     """A model at one price, and the mean loss and cost of its out-of-bag choices.
 
     It plays the action with the least predicted loss + price x predicted cost.
-
-    price: of one unit of cost, in losses.
     """
 
     model: Fitted
-    price: float
+    price: float  # of one unit of cost, in losses
     loss: float
     cost: float
 

@@ -19,20 +19,16 @@ _WALK_SECONDS = 5e-6
 
 
 class _Nodes(NamedTuple):
-    """All nodes of all trees, as arrays.
+    """All nodes of all trees, as arrays."""
 
-    roots: first node of each tree.
-    left, right: children, `_LEAF` for a leaf. Rows with feature <= threshold go left.
-    feature, threshold: of a split.
-    value: of a leaf, nodes x outputs.
-    """
-
-    roots: Integers
+    roots: Integers  # first node of each tree
+    # left, right: children, `_LEAF` for a leaf. Rows with feature <= threshold go left.
     left: Integers
     right: Integers
+    # feature, threshold: of a split.
     feature: Integers
     threshold: Floats
-    value: Floats
+    value: Floats  # of a leaf, nodes x outputs
 
 
 @dataclass(frozen=True, eq=False)

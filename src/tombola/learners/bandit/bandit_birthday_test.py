@@ -19,16 +19,12 @@ _observe_ucb1: Kernel = UCB1.observe
 
 
 class _State(NamedTuple):
-    """Grid, points seen, whether the test fired, and the state of UCB1.
+    """Grid, points seen, whether the test fired, and the state of UCB1."""
 
-    grid: number of points; `points` is 1 for each point seen.
-    fired: 1 once the test has fired.
-    scale, answered, untried, chosen, seen, means, shrink: as in `ucb1._State`.
-    """
-
-    grid: float
+    grid: float  # number of points; `points` is 1 for each point seen
     points: Floats
-    fired: Floats
+    fired: Floats  # 1 once the test has fired
+    # scale, answered, untried, chosen, seen, means, shrink: as in `ucb1._State`.
     scale: float
     answered: Floats
     untried: Floats

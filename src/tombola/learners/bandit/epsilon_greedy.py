@@ -12,15 +12,11 @@ from tombola.learners.base import Feedback, MixedLearner
 
 
 class _State(NamedTuple):
-    """Rounds acted, and counts and means of every action.
+    """Rounds acted, and counts and means of every action."""
 
-    c: exploration constant.
-    acted: rounds played.
-    seen, means: answers and mean loss of each action.
-    """
-
-    c: float
-    acted: Floats
+    c: float  # exploration constant
+    acted: Floats  # rounds played
+    # seen, means: answers and mean loss of each action.
     seen: Floats
     means: Floats
 

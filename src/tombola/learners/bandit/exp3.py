@@ -19,15 +19,11 @@ _MIN_WEIGHT_SUM = 1e-100
 
 
 class _State(NamedTuple):
-    """Estimated total losses, and weight(a) = exp(base - rate total(a)).
+    """Estimated total losses, and weight(a) = exp(base - rate total(a))."""
 
-    rate: learning rate.
-    base: shift of the exponent, which keeps weights in range.
-    totals, weights: of each action.
-    """
-
-    rate: float
-    base: Floats
+    rate: float  # learning rate
+    base: Floats  # shift of the exponent, which keeps weights in range
+    # totals, weights: of each action.
     totals: Floats
     weights: Floats
 

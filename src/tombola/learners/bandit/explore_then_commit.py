@@ -13,19 +13,13 @@ from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
-    """Answers and means of every action, and the action committed to.
+    """Answers and means of every action, and the action committed to."""
 
-    rounds: answers that each action needs.
-    committed: action, -1 during exploration.
-    turn: next action of the exploration.
-    short: number of actions that still need answers.
-    seen, means: answers and mean loss of each action.
-    """
-
-    rounds: float
-    committed: Floats
-    turn: Floats
-    short: Floats
+    rounds: float  # answers that each action needs
+    committed: Floats  # action, -1 during exploration
+    turn: Floats  # next action of the exploration
+    short: Floats  # number of actions that still need answers
+    # seen, means: answers and mean loss of each action.
     seen: Floats
     means: Floats
 

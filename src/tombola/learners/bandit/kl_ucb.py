@@ -16,19 +16,15 @@ _TANGENT_TOLERANCE = 1e-11
 
 
 class _State(NamedTuple):
-    """Counts and means of every action, and its last lower bound.
+    """Counts and means of every action, and its last lower bound."""
 
-    c: factor of ln ln t.
-    answered: all answers.
-    chosen, seen, means: plays, answers and mean loss of each action.
-    indices, levels, slopes: last lower bound of each action, its level, and its derivative.
-    """
-
-    c: float
-    answered: Floats
+    c: float  # factor of ln ln t
+    answered: Floats  # all answers
+    # chosen, seen, means: plays, answers and mean loss of each action.
     chosen: Floats
     seen: Floats
     means: Floats
+    # indices, levels, slopes: last lower bound of each action, its level, and its derivative.
     indices: Floats
     levels: Floats
     slopes: Floats

@@ -13,18 +13,14 @@ from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
-    """Active actions, turn, counts and means.
+    """Active actions, turn, counts and means."""
 
-    width: sqrt(2 ln T), factor of the radius.
-    turn: position of the next action in `active`.
-    left, active: the first `left` entries of `active` are the active actions.
-    radii, seen, means: radius, answers and mean loss of each action.
-    """
-
-    width: float
-    turn: Floats
+    width: float  # sqrt(2 ln T), factor of the radius
+    turn: Floats  # position of the next action in `active`
+    # left, active: the first `left` entries of `active` are the active actions.
     left: Floats
     active: Floats
+    # radii, seen, means: radius, answers and mean loss of each action.
     radii: Floats
     seen: Floats
     means: Floats

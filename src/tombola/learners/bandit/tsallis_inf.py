@@ -21,14 +21,11 @@ _MAX_NEWTON_STEPS = 60
 
 
 class _State(NamedTuple):
-    """Rounds answered, y of the last round, estimated totals and scaled gaps.
-
-    y: solution of `normalise` in the last round, where the next search starts.
-    totals, gaps: of each action; gap = eta (total - smallest total) / 2.
-    """
+    """Rounds answered, y of the last round, estimated totals and scaled gaps."""
 
     answered: Floats
-    y: Floats
+    y: Floats  # solution of `normalise` in the last round, where the next search starts
+    # totals, gaps: of each action; gap = eta (total - smallest total) / 2.
     totals: Floats
     gaps: Floats
 

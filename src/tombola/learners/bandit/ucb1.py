@@ -16,17 +16,12 @@ _DEFAULT_SCALE = 2.0
 
 
 class _State(NamedTuple):
-    """Rounds and actions answered; counts and means; shrink = 1 / sqrt(seen).
+    """Rounds and actions answered; counts and means; shrink = 1 / sqrt(seen)."""
 
-    scale: factor of ln n in the radius.
-    answered: all answers.
-    untried: actions without an answer.
-    chosen, seen, means, shrink: of each action.
-    """
-
-    scale: float
-    answered: Floats
-    untried: Floats
+    scale: float  # factor of ln n in the radius
+    answered: Floats  # all answers
+    untried: Floats  # actions without an answer
+    # chosen, seen, means, shrink: of each action.
     chosen: Floats
     seen: Floats
     means: Floats

@@ -18,22 +18,16 @@ _MIN_ALPHA = 1e-6
 
 
 class _State(NamedTuple):
-    """State of `UCB2`: the current block, and counts and means of every action.
+    """State of `UCB2`: the current block, and counts and means of every action."""
 
-    alpha: growth of the blocks.
-    population: rows of the pool for radii without replacement, else infinite.
-    current, left: action of the block, and rounds left in it, shape (1,).
-    answered: number of losses observed in all, shape (1,).
-    powers: (1 + alpha)^r of each action after r blocks, shape (k,).
-    chosen, seen, means: plays, losses observed and their mean, of each action, shape (k,).
-    """
-
-    alpha: float
-    population: float
+    alpha: float  # growth of the blocks
+    population: float  # rows of the pool for radii without replacement, else infinite
+    # current, left: action of the block, and rounds left in it, shape (1,).
     current: Floats
     left: Floats
-    answered: Floats
-    powers: Floats
+    answered: Floats  # number of losses observed in all, shape (1,)
+    powers: Floats  # (1 + alpha)^r of each action after r blocks, shape (k,)
+    # chosen, seen, means: plays, losses observed and their mean, of each action, shape (k,).
     chosen: Floats
     seen: Floats
     means: Floats

@@ -19,20 +19,16 @@ from tombola.learners.budgeted.primal_dual import resource_use
 
 
 class _State(NamedTuple):
-    """The rate, the step, the null action; rows seen and their sums; the prices.
+    """The rate, the step, the null action; rows seen and their sums; the prices."""
 
-    rate, step, null: parameters.
-    seen: number of rows; `losses` (k,) and `costs` (k, m) are their sums.
-    prices: dual prices, shape (m,).
-    """
-
+    # rate, step, null: parameters.
     rate: float
     step: float
     null: float
-    seen: Floats
+    seen: Floats  # number of rows; `losses` (k,) and `costs` (k, m) are their sums
     losses: Floats
     costs: Floats
-    prices: Floats
+    prices: Floats  # dual prices, shape (m,)
 
 
 @dataclass(frozen=True)

@@ -27,25 +27,19 @@ from tombola.learners.budgeted.means import (
 
 
 class _State(NamedTuple):
-    """Sums of the rows seen, the schedule of plans, and the plan.
+    """Sums of the rows seen, the schedule of plans, and the plan."""
 
-    growth, horizon, target: parameters; the target is infinite if there is none.
-    idle: the added null action, -1 if there is none.
-    lost: total loss so far.
-    seen: number of rows; `losses` (k,) and `costs` (k, m) are their sums.
-    following: number of rows at which the next plan is due.
-    played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
-    """
-
+    # growth, horizon, target: parameters; the target is infinite if there is none.
     growth: float
     horizon: float
     target: float
-    idle: float
-    lost: Floats
-    seen: Floats
+    idle: float  # the added null action, -1 if there is none
+    lost: Floats  # total loss so far
+    seen: Floats  # number of rows; `losses` (k,) and `costs` (k, m) are their sums
     losses: Floats
     costs: Floats
-    following: Floats
+    following: Floats  # number of rows at which the next plan is due
+    # played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
     played: Floats
     fitted: Floats
     basis: Floats

@@ -27,27 +27,23 @@ from tombola.learners.budgeted.means import (
 
 
 class _State(NamedTuple):
-    """Counts, means and costs of every action, the schedule of plans, and the plan.
+    """Counts, means and costs of every action, the schedule of plans, and the plan."""
 
-    growth, horizon: parameters; `log` is ln(2 (k+1) (m+1) T / delta).
-    prices, ceilings: costs known in advance (NaN if unknown), and largest rewards.
-    answered: all answers.
-    seen, means, costs: answers, mean loss and mean costs of each action.
-    marks: answers of each action at which the next plan is due; `following` is the same for all answers.
-    played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
-    """
-
+    # growth, horizon: parameters; `log` is ln(2 (k+1) (m+1) T / delta).
     growth: float
     horizon: float
     log: float
+    # prices, ceilings: costs known in advance (NaN if unknown), and largest rewards.
     prices: Floats
     ceilings: Floats
-    answered: Floats
+    answered: Floats  # all answers
+    # seen, means, costs: answers, mean loss and mean costs of each action.
     seen: Floats
     means: Floats
     costs: Floats
-    marks: Floats
+    marks: Floats  # answers of each action at which the next plan is due; `following` is the same for all answers
     following: Floats
+    # played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
     played: Floats
     fitted: Floats
     basis: Floats

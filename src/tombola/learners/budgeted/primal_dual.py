@@ -17,20 +17,15 @@ from tombola.learners.full_information.hedge import write_exponential_weights
 
 
 class _State(NamedTuple):
-    """Totals of the actions (loss plus priced cost), savings and prices.
+    """Totals of the actions (loss plus priced cost), savings and prices."""
 
-    rate: budget per round; `primal_rate` and `dual_rate` are the learning rates.
-    totals: shape (k,); `savings` and `weights`: of the resources and the slack, shape (m + 1,).
-    prices: of the resources, shape (m,).
-    """
-
-    rate: float
+    rate: float  # budget per round; `primal_rate` and `dual_rate` are the learning rates
     primal_rate: float
     dual_rate: float
-    totals: Floats
+    totals: Floats  # shape (k,); `savings` and `weights`: of the resources and the slack, shape (m + 1,)
     savings: Floats
     weights: Floats
-    prices: Floats
+    prices: Floats  # of the resources, shape (m,)
 
 
 @dataclass(frozen=True)

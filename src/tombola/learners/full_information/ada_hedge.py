@@ -14,20 +14,15 @@ from tombola.learners.full_information.hedge import write_exponential_weights
 
 
 class _State(NamedTuple):
-    """Losses relative to the leader; mix, rate and log-sum; mixability gap.
+    """Losses relative to the leader; mix, rate and log-sum; mixability gap."""
 
-    kappa: parameter.
-    relative_losses: total loss of each action minus the smallest total.
-    mix, rate, log_sum: current mix, its learning rate, and the log of the sum of its weights.
-    gap: mixability gap so far.
-    """
-
-    kappa: float
-    relative_losses: Floats
+    kappa: float  # parameter
+    relative_losses: Floats  # total loss of each action minus the smallest total
+    # mix, rate, log_sum: current mix, its learning rate, and the log of the sum of its weights.
     mix: Floats
     rate: Floats
     log_sum: Floats
-    gap: Floats
+    gap: Floats  # mixability gap so far
 
 
 def adapted_rate(gap: float, actions: int) -> float:

@@ -20,17 +20,12 @@ _SINGLE = 2.0**-23
 
 
 class _State(NamedTuple):
-    """Grid, points seen, whether the test fired, and the totals since then.
+    """Grid, points seen, whether the test fired, and the totals since then."""
 
-    grid: number of points; `seen` is 1 for each point seen.
-    fired: 1 once the test has fired.
-    totals: total loss of each action since then.
-    """
-
-    grid: float
+    grid: float  # number of points; `seen` is 1 for each point seen
     seen: Floats
-    fired: Floats
-    totals: Floats
+    fired: Floats  # 1 once the test has fired
+    totals: Floats  # total loss of each action since then
 
 
 def fires(seen: Floats, grid: float, loss: float) -> bool:

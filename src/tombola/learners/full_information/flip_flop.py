@@ -18,19 +18,15 @@ _FLIP, _FLOP = 0, 1
 
 
 class _State(NamedTuple):
-    """Losses relative to the leader; mix, rate and log-sum; gaps and regime.
+    """Losses relative to the leader; mix, rate and log-sum; gaps and regime."""
 
-    relative_losses, mix, rate, log_sum: as in `ada_hedge._State`.
-    gaps: mixability gap of each regime.
-    regime: 0 for follow the leader, 1 for AdaHedge.
-    """
-
+    # relative_losses, mix, rate, log_sum: as in `ada_hedge._State`.
     relative_losses: Floats
     mix: Floats
     rate: Floats
     log_sum: Floats
-    gaps: Floats
-    regime: Floats
+    gaps: Floats  # mixability gap of each regime
+    regime: Floats  # 0 for follow the leader, 1 for AdaHedge
 
 
 def _regime_ends(gaps: Floats, regime: int) -> bool:

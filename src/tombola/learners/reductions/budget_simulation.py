@@ -27,22 +27,18 @@ _N_ACTED, _N_KEPT, _BLOCK = 0, 1, 2
 
 
 class _State(NamedTuple):
-    """Counters, blocks, the mix of the block, and past rows.
+    """Counters, blocks, the mix of the block, and past rows."""
 
-    horizon, rate, null: parameters.
-    counters: rounds acted, rows kept, current block (indexed by _N_ACTED, _N_KEPT, _BLOCK).
-    starts, lengths: of the blocks.
-    played: mix of the current block.
-    losses, costs: past rows, shapes (T, k) and (T, k m).
-    """
-
+    # horizon, rate, null: parameters.
     horizon: float
     rate: float
     null: float
-    counters: Floats
+    counters: Floats  # rounds acted, rows kept, current block (indexed by _N_ACTED, _N_KEPT, _BLOCK)
+    # starts, lengths: of the blocks.
     starts: Floats
     lengths: Floats
-    played: Floats
+    played: Floats  # mix of the current block
+    # losses, costs: past rows, shapes (T, k) and (T, k m).
     losses: Floats
     costs: Floats
 

@@ -80,16 +80,11 @@ def keep_probabilities(state: _State) -> Floats:
 
 
 class _SimulatedHistory(NamedTuple):
-    """Losses from which the feedback of a base is simulated.
+    """Losses from which the feedback of a base is simulated."""
 
-    past: losses observed of each action, shape (k, T).
-    seen: number of them to draw from, shape (k,).
-    shares: probability of keeping a drawn loss of each action, shape (k,); otherwise 0 replaces it.
-    """
-
-    past: Floats
-    seen: Floats
-    shares: Floats
+    past: Floats  # losses observed of each action, shape (k, T)
+    seen: Floats  # number of them to draw from, shape (k,)
+    shares: Floats  # probability of keeping a drawn loss of each action, shape (k,); otherwise 0 replaces it
 
 
 def _simulate_feedback(memory: Floats, rng: RngState, history: _SimulatedHistory, rounds: int, plays: Floats) -> int:

@@ -27,27 +27,21 @@ _N_ACTED, _N_KEPT, _BLOCK, _NEXT = 0, 1, 2, 3
 
 
 class _State(NamedTuple):
-    """Counters, blocks, the current mix, and past rows.
+    """Counters, blocks, the current mix, and past rows."""
 
-    by_blocks, growth: whether the schedule has blocks, else the growth of its trainings.
-    discards, waits: whether rows, and plays, between blocks are special.
-    free: action between blocks.
-    counters: rounds, rows kept, block, next training.
-    starts, lengths: of the blocks.
-    played: current mix.
-    past: rows kept, shape (T, k).
-    """
-
+    # by_blocks, growth: whether the schedule has blocks, else the growth of its trainings.
     by_blocks: float
     growth: float
+    # discards, waits: whether rows, and plays, between blocks are special.
     discards: float
     waits: float
-    free: float
-    counters: Floats
+    free: float  # action between blocks
+    counters: Floats  # rounds, rows kept, block, next training
+    # starts, lengths: of the blocks.
     starts: Floats
     lengths: Floats
-    played: Floats
-    past: Floats
+    played: Floats  # current mix
+    past: Floats  # rows kept, shape (T, k)
 
 
 @dataclass(frozen=True)

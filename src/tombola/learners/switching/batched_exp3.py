@@ -19,18 +19,16 @@ from tombola.rng import choice
 
 
 class _State(NamedTuple):
-    """Action of the block, its probability and rounds left; estimated totals.
+    """Action of the block, its probability and rounds left; estimated totals."""
 
-    block, rate: length of a block, and learning rate.
-    current, probability, left: of the current block.
-    totals, weights: of each action.
-    """
-
+    # block, rate: length of a block, and learning rate.
     block: float
     rate: float
+    # current, probability, left: of the current block.
     current: Floats
     probability: Floats
     left: Floats
+    # totals, weights: of each action.
     totals: Floats
     weights: Floats
 

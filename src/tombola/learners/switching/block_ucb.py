@@ -17,23 +17,18 @@ from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
-    """Frame, current block, counts and means.
+    """Frame, current block, counts and means."""
 
-    scale: factor of ln n in the radius.
-    blocks: number of blocks of each frame.
-    frame, blocks_left: current frame, and its blocks left.
-    current, left: action of the block, and rounds left in it.
-    answered: all answers.
-    chosen, seen, means: plays, answers and mean loss of each action.
-    """
-
-    scale: float
-    blocks: Floats
+    scale: float  # factor of ln n in the radius
+    blocks: Floats  # number of blocks of each frame
+    # frame, blocks_left: current frame, and its blocks left.
     frame: Floats
     blocks_left: Floats
+    # current, left: action of the block, and rounds left in it.
     current: Floats
     left: Floats
-    answered: Floats
+    answered: Floats  # all answers
+    # chosen, seen, means: plays, answers and mean loss of each action.
     chosen: Floats
     seen: Floats
     means: Floats

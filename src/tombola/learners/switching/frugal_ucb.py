@@ -18,22 +18,18 @@ from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
-    """Rounds acted, current block, counts and means.
+    """Rounds acted, current block, counts and means."""
 
-    horizon, scale, price: parameters.
-    shortest: smallest length of a block.
-    acted: rounds played.
-    current, left: action of the block, and rounds left in it.
-    chosen, seen, means: plays, answers and mean loss of each action.
-    """
-
+    # horizon, scale, price: parameters.
     horizon: float
     scale: float
     price: float
-    shortest: float
-    acted: Floats
+    shortest: float  # smallest length of a block
+    acted: Floats  # rounds played
+    # current, left: action of the block, and rounds left in it.
     current: Floats
     left: Floats
+    # chosen, seen, means: plays, answers and mean loss of each action.
     chosen: Floats
     seen: Floats
     means: Floats

@@ -17,21 +17,17 @@ from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
-    """Rounds, start of the block, active actions, counts and means.
+    """Rounds, start of the block, active actions, counts and means."""
 
-    width: factor of the squared radius.
-    first: rounds before the first block.
-    acted, start: rounds played, and rounds before the current block.
-    left, active: the first `left` entries of `active` are the active actions.
-    radii, seen, means: radius, answers and mean loss of each action.
-    """
-
-    width: float
-    first: float
+    width: float  # factor of the squared radius
+    first: float  # rounds before the first block
+    # acted, start: rounds played, and rounds before the current block.
     acted: Floats
     start: Floats
+    # left, active: the first `left` entries of `active` are the active actions.
     left: Floats
     active: Floats
+    # radii, seen, means: radius, answers and mean loss of each action.
     radii: Floats
     seen: Floats
     means: Floats

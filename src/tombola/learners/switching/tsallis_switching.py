@@ -21,19 +21,15 @@ from tombola.rng import choice
 
 
 class _State(NamedTuple):
-    """Current block, y of the last draw, and totals of every action.
+    """Current block, y of the last draw, and totals of every action."""
 
-    blocks: number of blocks begun.
-    current, probability, left: action of the block, its probability, and rounds left.
-    y: solution of `normalise` at the last draw.
-    totals, gaps, weights: of each action.
-    """
-
-    blocks: Floats
+    blocks: Floats  # number of blocks begun
+    # current, probability, left: action of the block, its probability, and rounds left.
     current: Floats
     probability: Floats
     left: Floats
-    y: Floats
+    y: Floats  # solution of `normalise` at the last draw
+    # totals, gaps, weights: of each action.
     totals: Floats
     gaps: Floats
     weights: Floats
