@@ -238,13 +238,7 @@ def test_action_means_and_bars() -> None:
 
 
 @pytest.mark.parametrize(
-    "others",
-    [
-        {"feedback": "some"},
-        {"orders": ()},
-        {"orders": ("random", "random")},
-        {"orders": ("shuffled",)},
-    ],
+    "others", [{"feedback": "some"}, {"orders": ()}, {"orders": ("random", "random")}, {"orders": ("shuffled",)}]
 )
 def test_bad_request_is_rejected(others: dict[str, Any], one_sentence: Any) -> None:
     with pytest.raises(Exception, match="; ") as caught:

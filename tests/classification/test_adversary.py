@@ -4,15 +4,7 @@ import numpy as np
 
 from tombola import Hedge, play
 from tombola.bounds import classification as bounds
-from tombola.classification import (
-    ERM,
-    Experts,
-    FiniteClass,
-    Halving,
-    LabelledPool,
-    StandardOptimal,
-    attack,
-)
+from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, StandardOptimal, attack
 
 
 def test_adversary_reaches_the_dimension() -> None:

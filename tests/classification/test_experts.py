@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from tombola import Hedge, play
-from tombola.classification import (
-    ERM,
-    Experts,
-    FiniteClass,
-    LabelledPool,
-    Thresholds,
-    attack_thresholds,
-)
+from tombola.classification import ERM, Experts, FiniteClass, LabelledPool, Thresholds, attack_thresholds
 
 
 @pytest.mark.usefixtures("short_work")

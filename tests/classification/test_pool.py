@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.classification import (
-    LabelledPool,
-)
+from tombola.classification import LabelledPool
 from tombola.errors import PoolError
 
 

@@ -3,12 +3,7 @@
 import itertools
 
 from tombola import play
-from tombola.classification import (
-    FiniteClass,
-    LabelledPool,
-    StandardOptimal,
-    Thresholds,
-)
+from tombola.classification import FiniteClass, LabelledPool, StandardOptimal, Thresholds
 
 
 def test_optimal_mistakes_at_most_dimension() -> None:

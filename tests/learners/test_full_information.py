@@ -14,14 +14,7 @@ from tombola._types import Floats
 from tombola.bounds import full_information as bounds
 from tombola.engine.state_vector import mix_slice
 from tombola.feedback import make_feedback_model
-from tombola.learners import (
-    AdaHedge,
-    BirthdayTest,
-    FixedAction,
-    FlipFlop,
-    FollowTheLeader,
-    Hedge,
-)
+from tombola.learners import AdaHedge, BirthdayTest, FixedAction, FlipFlop, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.rng import new_rng
 from twin_cases import FULL, REDUCTIONS, Case, new_live

@@ -7,12 +7,7 @@ import pytest
 
 from tombola import Pool, Session, check_learner, compare, instances, play
 from tombola.advice.default_learners import Conditions, default_learners
-from tombola.learners import (
-    EpsilonGreedy,
-    FrugalUCB,
-    RandomFixedAction,
-    Thrifty,
-)
+from tombola.learners import EpsilonGreedy, FrugalUCB, RandomFixedAction, Thrifty
 from tombola.learners.switching.prior import UNIFORM_VARIANCE, add_loss, update_posterior
 
 

@@ -11,18 +11,7 @@ from hypothesis import strategies as st
 
 from naive import full as naive
 from naive.reductions import frequencies, kinds_of_rounds
-from tombola import (
-    FollowTheLeader,
-    Hedge,
-    Pool,
-    Session,
-    Simulation,
-    bounds,
-    check_learner,
-    compare,
-    instances,
-    play,
-)
+from tombola import FollowTheLeader, Hedge, Pool, Session, Simulation, bounds, check_learner, compare, instances, play
 from tombola.engine.tickets import TicketTable, has_capacity
 from tombola.errors import LearnerError
 from tombola.feedback import make_feedback_model

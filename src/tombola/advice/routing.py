@@ -22,13 +22,7 @@ from tombola.budget.optimum import best_per_row, optimum
 from tombola.budget.target import target_regret
 from tombola.delay import RowDelays
 from tombola.parallel.parallel_map import parallel_map
-from tombola.policies.explain import (
-    Importance,
-    block_means,
-    feature_importance,
-    gain_of_twice_the_rows,
-    tree_in_words,
-)
+from tombola.policies.explain import Importance, block_means, feature_importance, gain_of_twice_the_rows, tree_in_words
 from tombola.policies.linear_index import LinearIndex
 from tombola.policies.routed import Routed
 from tombola.policies.routed_lp import RoutedLP

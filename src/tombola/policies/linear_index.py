@@ -111,13 +111,7 @@ class LinearIndex:
         return short_repr_of(self)
 
     def play(
-        self,
-        pool: Pool,
-        features: Any = None,
-        *,
-        order: str = "random",
-        delay: DelayLike | RowDelays = 0,
-        seed: Seed,
+        self, pool: Pool, features: Any = None, *, order: str = "random", delay: DelayLike | RowDelays = 0, seed: Seed
     ) -> "IndexTrace":
         """Play the whole list once, and return its trace.
 

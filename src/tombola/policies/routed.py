@@ -104,13 +104,7 @@ class Routed:
         return short_repr_of(self)
 
     def play(
-        self,
-        pool: Pool,
-        features: Any = None,
-        *,
-        order: str = "random",
-        delay: DelayLike | RowDelays = 0,
-        seed: Seed,
+        self, pool: Pool, features: Any = None, *, order: str = "random", delay: DelayLike | RowDelays = 0, seed: Seed
     ) -> "RoutedTrace":
         """Play the whole list once; the safe learner plays the same order.
 

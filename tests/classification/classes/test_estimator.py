@@ -9,12 +9,7 @@ import pytest
 
 from label_cases import Majority
 from tombola import Session, play
-from tombola.classification import (
-    ERM,
-    Estimator,
-    LabelledPool,
-    Thresholds,
-)
+from tombola.classification import ERM, Estimator, LabelledPool, Thresholds
 from tombola.errors import SessionError
 
 

@@ -3,11 +3,7 @@
 import numpy as np
 
 from tombola import play
-from tombola.classification import (
-    ERM,
-    FiniteClass,
-    LabelledPool,
-)
+from tombola.classification import ERM, FiniteClass, LabelledPool
 
 
 def test_finite_erm_is_first_least_row() -> None:

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from naive import classes as naive
-from tombola.classification import (
-    Halfplanes,
-    LabelledPool,
-    Rectangles,
-)
+from tombola.classification import Halfplanes, LabelledPool, Rectangles
 
 
 def test_growth_in_plane_bounds_what_is_found() -> None:

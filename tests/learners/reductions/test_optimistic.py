@@ -201,11 +201,7 @@ def test_base_that_cannot_be_driven_is_rejected(
         one_sentence(error.value)
 
 
-REDUCED = [
-    BanditBirthdayTest(),
-    OptimisticSimulation(UCB1()),
-    LazyOptimisticSimulation(UCB1()),
-]
+REDUCED = [BanditBirthdayTest(), OptimisticSimulation(UCB1()), LazyOptimisticSimulation(UCB1())]
 
 
 @pytest.mark.parametrize("learner", REDUCED, ids=repr)

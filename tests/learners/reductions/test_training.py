@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from tombola.feedback import make_feedback_model
-from tombola.learners import (
-    FollowTheLeader,
-)
+from tombola.learners import FollowTheLeader
 from tombola.learners.reductions.training import _CHUNK, train
 from tombola.rng import RngStreams
 
