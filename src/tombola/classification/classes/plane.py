@@ -44,7 +44,21 @@ class _PlaneERM:
 
 
 @dataclass(frozen=True)
-class Rectangles(HypothesisClass):
+class _PlaneClass(HypothesisClass):
+    """Base class of classes of rows with two features."""
+
+    @property
+    def dimensions(self) -> int | None:
+        """Return 2: the coordinates in the plane."""
+        return 2
+
+    def littlestone(self, points: int | None = None) -> float | None:
+        """Return infinity; None (unknown) for a limited number of points."""
+        return np.inf if points is None else None
+
+
+@dataclass(frozen=True)
+class Rectangles(_PlaneClass):
     """Label 1 inside an axis-aligned rectangle, or nowhere; rows have two features.
 
     Ties go to the first rectangle from left to right.
@@ -54,18 +68,9 @@ class Rectangles(HypothesisClass):
     """
 
     @property
-    def dimensions(self) -> int | None:
-        """Return 2: the coordinates in the plane."""
-        return 2
-
-    @property
     def vc(self) -> int | None:
         """The VC dimension, 4."""
         return 4
-
-    def littlestone(self, points: int | None = None) -> float | None:
-        """Return infinity; None (unknown) for a limited number of points."""
-        return np.inf if points is None else None
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
         """Return a new ERM that searches all rectangles; the parameters are ignored."""
@@ -116,7 +121,7 @@ def _in_rectangle(found: Floats, row: Floats) -> int:
 
 
 @dataclass(frozen=True)
-class Halfplanes(HypothesisClass):
+class Halfplanes(_PlaneClass):
     """Label 1 on one side of a line in the plane; rows have two features.
 
     Ties go to the first line found. The minimiser tries all lines through two points seen. Points on the line may go to
@@ -128,11 +133,6 @@ class Halfplanes(HypothesisClass):
     """
 
     @property
-    def dimensions(self) -> int | None:
-        """Return 2: the coordinates in the plane."""
-        return 2
-
-    @property
     def vc(self) -> int | None:
         """The VC dimension, 3."""
         return 3
@@ -140,10 +140,6 @@ class Halfplanes(HypothesisClass):
     def growth(self, points: int) -> int | None:
         """Return n^2 - n + 2, the number of labellings of n = `points` points by lines."""
         return points * points - points + 2 if points else 1
-
-    def littlestone(self, points: int | None = None) -> float | None:
-        """Return infinity; None (unknown) for a limited number of points."""
-        return np.inf if points is None else None
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
         """Return a new ERM that searches all lines; the parameters are ignored."""

@@ -47,16 +47,17 @@ class _State(NamedTuple):
 class BudgetSimulation(BudgetedLearner):
     """Train `base` on i.i.d. draws from past rows, and play its average mix.
 
-    With rho the budget per round, block i has the rate rho_i = rho - margin * epsilon_i, epsilon_i = sqrt(6 * 2^-i ln(m
-    k log2(T) / delta)). A block with rho_i < rho / 2 plays null, as the proof demands, and so does round 1, which the
-    proof does not pay for. That takes 96 ln(m k log2(T) / delta) / rho^2 rounds: if the horizon is shorter it never
-    plays, and it warns.
+    With rho the budget per round, m resources, k actions and T rounds, block i has the rate rho_i = rho - margin *
+    epsilon_i, epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block with rho_i < rho / 2 plays null, as the
+    proof demands, and so does round 1, which the proof does not pay for. That takes 96 ln(m k log2(T) / delta) /
+    rho^2 rounds: if the horizon is shorter it never plays, and it warns.
 
     base: learner under a budget.
     delta: error probability of the proof.
     margin: 2 as printed; the proof of zero violation adds up to 3 epsilon_i (erratum 20: the next block differs from
         the past by 2 epsilon_i, not one), so it needs 3. Either way the stop rule keeps the budget.
     delay: d, in rounds; each block waits d rounds for its feedback, and plays null meanwhile.
+    learns: False: it needs thousands of rounds.
 
     Play it with `stop="strict", mixed=True` to be faithful to the paper.
 

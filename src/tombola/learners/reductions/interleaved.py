@@ -59,7 +59,7 @@ class Interleaved(Learner):
         return self.base.mixes
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: d + 1 states of the base, each for T / (d + 1) rounds."""
+        """Return the first state: d + 1 states of the base, for equal parts of `horizon`."""
         count = min(self.delay + 1, horizon)
         memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
         return _State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
@@ -102,7 +102,10 @@ class Interleaved(Learner):
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return d + 1 times the regret bound of `base`; None if `delay` > d."""
+        """Return d + 1 times the regret bound of `base`, d = `self.delay`; None above d.
+
+        actions, horizon, delay: number of actions and of rounds, and the true delay in rounds.
+        """
         count = min(self.delay + 1, horizon)
         share = bound_of(self.base, actions=actions, horizon=-(-horizon // count))
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)

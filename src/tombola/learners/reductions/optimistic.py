@@ -170,7 +170,7 @@ class OptimisticSimulation(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss of the `actions` seen in `horizon` rounds."""
+        """Return the first state for `actions` and `horizon` rounds: no loss seen."""
         chosen, seen, means, known, levels, played, due_at = np.zeros((7, actions))
         return _State(
             horizon=float(horizon),
@@ -213,7 +213,7 @@ class OptimisticSimulation(Learner):
         _store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a regret bound by those of `base`; None without, or if `delay` > 0."""
+        """Return a regret bound from those of `base`; None if it has none or `delay` > 0."""
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
@@ -255,7 +255,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an action drawn by `rng` from the simulated frequencies; its probability."""
+        """Return an action drawn from the simulated frequencies, and its probability."""
         action, probability = least_tried_action(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)

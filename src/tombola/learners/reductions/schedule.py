@@ -43,11 +43,10 @@ class Schedule(ABC):
 
 @dataclass(frozen=True)
 class LemmaSchedule(Schedule):
-    """Block i = 0, 1, .. has 2^i rounds from t_i = 2^i + 1 + (i+1) d on.
+    """Schedule in which block i = 0, 1, .. has 2^i rounds from 2^i + 1 + (i+1) d on.
 
-    2^i rows are revealed when it begins.
-
-    Lemma 4.1 of the paper holds to the letter; without delay it is the template itself.
+    2^i rows are revealed when it begins: Lemma 4.1 of the paper holds to the letter; without delay it is the template
+    itself.
 
     delay: d, the constant delay of the feedback, in rounds.
 
@@ -61,7 +60,7 @@ class LemmaSchedule(Schedule):
         _validate.integer("LemmaSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return start t_i and length 2^i of each block, i >= 0, with t_i <= horizon."""
+        """Return start and length of each block that begins within `horizon` rounds."""
         powers = np.exp2(np.arange(horizon.bit_length() + 1, dtype=np.float64))
         starts: Floats = powers + 1 + np.arange(1, powers.size + 1) * self.delay
         return Blocks(starts[starts <= horizon], powers[starts <= horizon])
@@ -69,9 +68,9 @@ class LemmaSchedule(Schedule):
 
 @dataclass(frozen=True)
 class PaperSchedule(Schedule):
-    """Block i = 1, 2, .. has 2^i rounds from t_i = 2^i + i d on, as printed.
+    """Schedule in which block i = 1, 2, .. has 2^i rounds from 2^i + i d on.
 
-    2^i - 1 rows are revealed when it begins. Block 0 is round 1.
+    As printed in the paper. 2^i - 1 rows are revealed when block i begins. Block 0 is round 1.
 
     delay: d, the constant delay of the feedback, in rounds.
 
@@ -85,7 +84,7 @@ class PaperSchedule(Schedule):
         _validate.integer("PaperSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return start t_i and length 2^i of each block, i >= 1, with t_i <= horizon."""
+        """Return start and length of each block that begins within `horizon` rounds."""
         index = np.arange(1, horizon.bit_length() + 1, dtype=np.float64)
         starts: Floats = np.exp2(index) + index * self.delay
         return Blocks(starts[starts <= horizon], np.exp2(index[starts <= horizon]))
@@ -93,11 +92,11 @@ class PaperSchedule(Schedule):
 
 @dataclass(frozen=True)
 class GrowingSchedule(Schedule):
-    """Train on all revealed rows whenever their number has grown by a factor.
+    """Schedule without blocks: train when the number of revealed rows has grown.
 
     It needs no knowledge of the delay, so unknown, random and per-round delays and lost feedback work the same way.
 
-    growth: the factor, above 1.
+    growth: factor of the number of rows from one training to the next, above 1.
     """
 
     growth: float = 2.0
@@ -121,9 +120,10 @@ def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
 
 
 def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bool:
-    """Return whether a round, from 1, is round 1 or in one of the blocks 0..last.
+    """Return whether a round is round 1 or in one of the blocks 0..last; a kernel.
 
-    A kernel. starts, lengths: first round and number of rounds of every block, shape (blocks,).
+    starts, lengths: first round and number of rounds of every block, shape (blocks,).
+    last: index of the last block. round: from 1.
     """
     if round == 1.0:
         return True

@@ -97,7 +97,7 @@ class Simulation(MixedLearner):
                 )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: blocks of `horizon`; no row of `actions` losses kept."""
+        """Return the first state: the blocks within `horizon` rounds, and no row kept."""
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "

@@ -92,5 +92,8 @@ class BatchedExp3(Learner):
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
+        """Return a bound on regret plus switching costs; None if `delay` > 0.
+
+        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        """
         return None if delay > 0 else switching.batched_exp3(horizon, actions, self.price, self.block)

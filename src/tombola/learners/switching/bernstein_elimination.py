@@ -40,7 +40,10 @@ class BernsteinElimination(StagedElimination):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
+        """Return a bound on regret plus switching costs; None if `delay` > 0.
+
+        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        """
         delta = 1 / horizon if self.delta is None else self.delta
         bound = switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
         most = horizon + self.price * switching.elimination_switches(horizon, actions, delta / 2)

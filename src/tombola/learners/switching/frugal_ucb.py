@@ -130,5 +130,8 @@ class FrugalUCB(Learner):
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
+        """Return a bound on regret plus switching costs; None if `delay` > 0.
+
+        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        """
         return frugal_ucb(horizon, actions, self.price, self.scale) if delay == 0 else None

@@ -94,5 +94,8 @@ class SimulationSuccessiveElimination(Learner):
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
+        """Return a bound on regret plus switching costs; None if `delay` > 0.
+
+        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        """
         return None if delay > 0 else switching.simulation_elimination(horizon, actions, self.price)

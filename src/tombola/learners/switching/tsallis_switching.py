@@ -81,5 +81,8 @@ class TsallisSwitching(Learner):
         state.current[0], state.probability[0], state.left[0] = action, state.weights[action], length
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Bound regret plus switching costs, in losses; None if `delay` > 0."""
+        """Return a bound on regret plus switching costs; None if `delay` > 0.
+
+        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        """
         return None if delay > 0 else switching.tsallis_switching(horizon, actions, self.price)
