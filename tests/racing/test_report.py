@@ -131,7 +131,7 @@ def test_page_of_ranks(asked: Any) -> None:
 @pytest.mark.usefixtures("plainly")
 def test_page_of_answers_on_file() -> None:
     """Before the first row there are means instead of empty charts; later there are both."""
-    known = np.array([[0.1, 0.9]] * 20 + [[math.nan] * 2] * 20)
+    known = np.array([[9.0, 1.0]] * 20 + [[math.nan] * 2] * 20)
     race = Race(["good", "bad"], 40, known=known, seed=1, kind="scores", range=(0, 10))
     page = RaceReport.from_race(race).to_html()
     assert "Means so far" in page
