@@ -277,7 +277,7 @@ class OptimisticLP(PlannedBandit):
 
 
 class ThriftyLP(PlannedBandit):
-    """Posterior means plus .4 sqrt(d) ln(R/(k n)); mean costs with .7 plays at the usual cost; trials that pay."""
+    """Posterior means plus .4 sqrt(d) ln(R/(k n)); mean costs of a lognormal prior; trials that pay."""
 
     def __init__(self, k: int, m: int, T: int, budget: Any) -> None:
         super().__init__(k, m, T, budget)
@@ -294,18 +294,35 @@ class ThriftyLP(PlannedBandit):
         super().check(mix, spent)
         self.limits, self.chosen = limits, [c + x for c, x in zip(self.chosen, mix, strict=True)]
 
-    def usual(self) -> list[float]:
-        """Return the mean of the mean costs of all actions tried."""
-        means = [self.mean_costs(a) for a in range(self.k) if self.plays[a]]
-        return [sum(mean[j] for mean in means) / len(means) if means else 0.0 for j in range(self.m)]
-
-    def mean_costs(self, a: int) -> list[float]:
-        """Return the mean costs of an action."""
-        return [sum(c[j] for _, c in self.plays[a]) / len(self.plays[a]) for j in range(self.m)]
+    def costs_in(self, j: int) -> tuple[list[float], float]:
+        """Return what each action is expected to cost of resource j, and what a new one is, by a lognormal prior."""
+        plays = [[c[j] for _, c in self.plays[a]] if a != self.null else [] for a in range(self.k)]
+        scatter, degrees = 1.0, 1.0
+        for costs in plays:
+            logs = [math.log(c) for c in costs if c > 0]
+            scatter += sum((x - sum(logs) / len(logs)) ** 2 for x in logs)
+            degrees += max(0, len(logs) - 1)
+        noise = scatter / degrees
+        means = {a: math.log(sum(costs) / len(costs)) for a, costs in enumerate(plays) if sum(costs) > 0}
+        tried = [sum(c[j] for _, c in p) / len(p) for p in self.plays if p]
+        usual = sum(tried) / len(tried) if tried else 0.0
+        found = [0.0 if self.plays[a] or a == self.null else usual for a in range(self.k)]
+        if not means:
+            return found, usual
+        centre = sum(means.values()) / len(means)
+        excess = sum((x - centre) ** 2 - noise / len(plays[a]) for a, x in means.items())
+        spread = max(0.05, (1 + excess) / (1 + len(means)))
+        for a, x in means.items():
+            precision = 1 / spread + len(plays[a]) / noise
+            middle = (centre / spread + x * len(plays[a]) / noise) / precision
+            found[a] = math.exp(middle + 1 / precision / 2)
+        return found, usual
 
     def program(self, left: list[float]) -> tuple[list[float], list[list[float]]]:
         """Return posterior rewards with a bonus, and shrunk costs; a new action worth a trial costs nothing."""
-        prior, usual = beta_beliefs([self.losses(a) for a in range(self.k)]), self.usual()
+        prior = beta_beliefs([self.losses(a) for a in range(self.k)])
+        expected = [self.costs_in(j) for j in range(self.m)]
+        usual = [one for _, one in expected]
         rest = self.T - sum(len(plays) for plays in self.plays)
         R = min([float(rest), *[amount / u for amount, u in zip(left, usual, strict=True) if u > 0]])
         rewards, costs = [], []
@@ -314,9 +331,7 @@ class ThriftyLP(PlannedBandit):
             doubt = prior.doubt[a] if seen else max(prior.doubt[a], prior.centre * (1 - prior.centre) / 3)
             bonus = 0.4 * math.sqrt(doubt * max(1, seen) / n) * math.log(max(1.0, R / (self.k * n)))
             rewards.append(min(1.0, 1 - float(prior.guess[a]) + bonus))
-            own = self.mean_costs(a) if seen else [0.0] * self.m
-            costs.append([(seen * own[j] + 0.7 * usual[j]) / (seen + 0.7) for j in range(self.m)])
-        costs[self.null] = [0.0] * self.m
+            costs.append([found[a] for found, _ in expected])
         rewards[self.null] = 0.0 if self.added else rewards[self.null]
         new = [a for a in range(self.k) if not self.plays[a] and self.chosen[a] < 1]
         new = [a for a in new if a != self.null or not self.added]

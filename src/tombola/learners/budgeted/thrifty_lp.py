@@ -28,9 +28,10 @@ from tombola.learners.budgeted.means import (
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM_VARIANCE, add_loss, update_posterior
 
 # Multiple of the bonus sqrt(d) ln(R/(k n)); least spread of the means of actions never tried, and least prior variance
-# of an action tried, over the variance of a coin; plays at the usual cost that are added to each mean cost. Chosen on
-# two tables (docs/theory/budget_bandit.md).
-_BONUS, _LEAST_SPREAD, _LEAST_PRIOR, _COST_PLAYS = 0.4, 0.15, 0.2, 0.7
+# of an action tried, over the variance of a coin. Chosen on two tables (docs/theory/budget_bandit.md).
+_BONUS, _LEAST_SPREAD, _LEAST_PRIOR = 0.4, 0.15, 0.2
+# Least variance of log costs between actions, so that some weight is left to the costs of the action itself.
+_LEAST_LOG_SPREAD = 0.05
 
 
 class _State(NamedTuple):
@@ -41,6 +42,8 @@ class _State(NamedTuple):
     answered: all answers.
     chosen, limits: plays of each action, and plays at which the next plan is due.
     within, prior, posterior_mean, posterior_var, noise_var, errors: as in `thrifty._State`.
+    log_counts, log_means, log_within: number and mean of the logarithms of the positive costs, by action and resource,
+        and sum of their squared deviations, by resource.
     seen, means, costs: answers, mean loss and mean costs of each action.
     marks, following: answers of each action, and of all, at which the next plan is due.
     played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
@@ -57,6 +60,9 @@ class _State(NamedTuple):
     limits: Floats
     within: Floats
     prior: Floats
+    log_counts: Floats
+    log_means: Floats
+    log_within: Floats
     seen: Floats
     means: Floats
     posterior_mean: Floats
@@ -77,9 +83,9 @@ class ThriftyLP(BudgetedBanditLearner):
 
     Mean losses are shrunk to those of the other actions, as far as these are alike, and an action chosen n times is
     taken to earn .4 sqrt(d) ln(R/(k n)) more, where d is its posterior variance and R the number of plays that rounds
-    and money are left for. Costs are means, with .7 plays at the mean of all actions. An action never chosen is offered
-    to the program at no cost as long as a trial is expected to pay: its knowledge gradient, net of the dual price of
-    money, is positive. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
+    and money are left for. Costs are shrunk in the same way, on the logarithmic scale. An action never chosen is
+    offered to the program at no cost as long as a trial is expected to pay: its knowledge gradient, net of the dual
+    price of money, is positive. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
 
     growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved again.
     supports_target: True, it can minimise costs under a loss target.
@@ -110,6 +116,9 @@ class ThriftyLP(BudgetedBanditLearner):
             limits=np.zeros(k),
             within=np.zeros(1),
             prior=np.zeros(3),
+            log_counts=np.zeros((k, terms.resources)),
+            log_means=np.zeros((k, terms.resources)),
+            log_within=np.zeros(terms.resources),
             posterior_mean=np.zeros(k),
             posterior_var=np.zeros(k),
             noise_var=np.zeros(k),
@@ -141,6 +150,12 @@ class ThriftyLP(BudgetedBanditLearner):
         """
         add_loss(state, action, loss)
         add_costs(state, action, costs)
+        for j in range(costs.size):
+            if costs[j] > 0.0:
+                state.log_counts[action, j] += 1.0
+                off = math.log(costs[j]) - state.log_means[action, j]
+                state.log_means[action, j] += off / state.log_counts[action, j]
+                state.log_within[j] += off * (math.log(costs[j]) - state.log_means[action, j])
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
@@ -166,8 +181,8 @@ class ThriftyLP(BudgetedBanditLearner):
         remaining = schedule_next_plan(state, fits)
         _write_beta_posterior(state)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
-        costs, mean_cost = _expected_costs(state)
-        plays = min(remaining, _affordable_plays(left, mean_cost))
+        costs, usual_cost = _expected_costs(state)
+        plays = min(remaining, _affordable_plays(left, usual_cost))
         rewards = np.minimum(state.ceilings, 1.0 - state.posterior_mean + _exploration_bonuses(state, plays))
         fresh = (state.seen == 0.0) & (state.chosen < 1.0) & (state.ceilings > 0.0)
         if fresh.any():
@@ -197,15 +212,27 @@ def _write_beta_posterior(state: _State) -> None:
 
 
 def _expected_costs(state: _State) -> tuple[Floats, Floats]:
-    """Return the expected costs of every action, and the average costs of those tried.
+    """Return the expected costs of every action, and those of an action never tried.
 
-    Shapes are (k, m) and (m,). A known price is the cost; else .7 plays at the average are added to the mean.
+    Shapes are (k, m) and (m,). A known price is the cost. Unknown mean costs count as draws from a lognormal
+    distribution, so that an action far cheaper than the others is soon believed to be. Its variance, and that of the
+    costs of one action, are estimated by moments; both start at 1, with the weight of one action, or one play. An
+    action that has cost nothing so far is expected to cost nothing, and one never tried the mean over all tried.
     """
-    tried = state.seen > 0.0
-    mean_cost = state.costs[tried].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
-    answers = state.seen[:, None]
-    costs = (answers * state.costs + _COST_PLAYS * mean_cost) / (answers + _COST_PLAYS)
-    return np.where(np.isnan(state.prices), costs, state.prices), mean_cost
+    tried = (state.seen > 0.0)[:, None]
+    paid = tried & (state.costs > 0.0) & np.isnan(state.prices)
+    logs, numbers = np.log(np.where(paid, state.costs, 1.0)), paid.sum(axis=0)
+    centre = logs.sum(axis=0) / np.maximum(1, numbers)
+    noise = (1.0 + state.log_within) / (1.0 + np.maximum(0.0, state.log_counts - 1.0).sum(axis=0))
+    errors = noise / np.maximum(1.0, state.seen)[:, None]
+    surplus = np.where(paid, (logs - centre) ** 2 - errors, 0.0).sum(axis=0)
+    spread = np.maximum(_LEAST_LOG_SPREAD, (1.0 + surplus) / (1.0 + numbers))
+    weight = spread / (spread + errors)
+    # The mean of a lognormal variable is exp(mean + variance/2), also a posteriori.
+    own = np.exp(centre + weight * (logs - centre) + (1.0 - weight) * spread / 2.0)
+    usual = state.costs[state.seen > 0.0].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
+    costs = np.where(paid, own, np.where(tried, 0.0, usual))
+    return np.where(np.isnan(state.prices), costs, state.prices), usual
 
 
 def _exploration_bonuses(state: _State, plays: float) -> Floats:
@@ -224,16 +251,16 @@ def _exploration_bonuses(state: _State, plays: float) -> Floats:
     return np.asarray(_BONUS * np.sqrt(variances * np.maximum(1.0, state.seen) / answers) * logs)
 
 
-def _affordable_plays(left: Floats, mean_cost: Floats) -> float:
-    """Return the number of plays of average cost that the budget left pays for.
+def _affordable_plays(left: Floats, usual_cost: Floats) -> float:
+    """Return the number of plays of usual cost that the budget left pays for.
 
     Infinite if nothing costs.
 
     left: unspent budget, shape (m,).
-    mean_cost: average cost of a play, shape (m,).
+    usual_cost: expected cost of an action never tried, shape (m,).
     """
-    some = mean_cost > 0.0
-    return float((left[some] / mean_cost[some]).min()) if some.any() else math.inf
+    some = usual_cost > 0.0
+    return float((left[some] / usual_cost[some]).min()) if some.any() else math.inf
 
 
 def _worth_trying(state: _State, costs: Floats, rates: Floats, remaining: float, known: Any) -> Any:
