@@ -26,7 +26,7 @@ NAMES = (
     "swebench_bash", "alpacaeval_v2", "routellm_gsm8k", "routellm_mmlu", "frugalml_rafdb", "frugalml_yelp",
     "frugalml_command",
 )  # fmt: skip
-TUNED = ("routellm_gsm8k", "frugalml_command", "swebench_bash", "alpacaeval_v2")
+TUNED = ("routellm_gsm8k", "frugalml_command", "swebench_bash", "alpacaeval_v2", "frugalml_rafdb")
 SHARES = (0.25, 0.5, 0.75)
 
 
