@@ -146,3 +146,12 @@ def test_page_of_answers_on_file() -> None:
     assert done.to_html().count("<svg") == 2 * (len(done.wealth) >= 3)
     assert [one["quantity"] for one in [done.to_json()]] == ["score"]
     assert done.to_json()["candidates"][0]["mean"] == pytest.approx(9, abs=1)
+
+
+def test_json_mean_without_rounding_of_the_conversion() -> None:
+    """Converting 1.1 to a loss and back gives 1.0999999999999996."""
+    finished = race(
+        ["a", "b"], range(30), lambda name, row: 4.1 if name == "a" else 1.1, seed=1, kind="scores", range=(0, 7)
+    )
+    found = RaceReport.from_race(finished).to_json()
+    assert sorted(one["mean"] for one in found["candidates"]) == [1.1, 4.1]

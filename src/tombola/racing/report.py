@@ -313,8 +313,8 @@ def _to_json(one: _Standing, units: Units) -> dict[str, Any]:
 
 
 def _known_mean(loss: float, units: Units) -> float | None:
-    """Return a mean loss in the unit of the race; None if there is none."""
-    return None if math.isnan(loss) else units.number(loss)
+    """Return a mean loss in the unit of the race, rounded to 12 digits; None if there is none."""
+    return None if math.isnan(loss) else float(units.text(loss))
 
 
 def _groups_json(race: Race) -> dict[str, Any]:
