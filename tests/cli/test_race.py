@@ -524,7 +524,7 @@ def test_race_in_the_unit_of_the_user(command: Callable[..., tuple[int, str]], t
     assert "where high leads by 1.5 in mean score" in printed
     assert "mean score" in printed
     with RaceFile.open(tmp_path / "r") as file:
-        assert [event.loss for event in file.events if event.kind == "answer"] == pytest.approx([0.1, 0.25])
+        assert [event.loss for event in file.replay() if event.kind == "answer"] == pytest.approx([0.1, 0.25])
         rule: Any = file.settings.rule(60)
         assert rule.within == pytest.approx(0.05)
     with pytest.raises(TombolaError, match="expected a score from 0 to 10, got 11; repair it"):

@@ -75,7 +75,7 @@ def test_race_next_and_record_over_http(served: tuple[Server, Path], tmp_path: P
     table.write_text(f"candidate,row,loss\n{calls[1]['candidate']},{calls[1]['row']},0.25\n", encoding="utf-8")
     assert run("race", "record", "models", "--csv", table, *at).startswith("1 recorded; row")
     with RaceFile.open(folder / "models.race") as file:
-        assert [event.loss for event in file.events if event.kind == "answer"] == [0.5, 0.25]
+        assert [event.loss for event in file.replay() if event.kind == "answer"] == [0.5, 0.25]
 
 
 def test_token_comes_from_the_environment(tmp_path: Path) -> None:
@@ -110,5 +110,5 @@ def test_record_uses_range_and_cost_of_the_race(tmp_path: Path, max_call_cost: f
         run("race", "record", "r", 3, "--score", 5, "--cost", 2, "--url", server.url)
     run("race", "record", path, 4, "--failed")
     with RaceFile.open(path) as file:
-        found = {event.ticket: (event.loss, event.cost) for event in file.events if event.kind == "answer"}
+        found = {event.ticket: (event.loss, event.cost) for event in file.replay() if event.kind == "answer"}
         assert found == {1: (pytest.approx(0.3), 0.5), 2: (0.0, 0.5), 3: (0.5, 2.0), 4: (None, 0.0)}

@@ -296,7 +296,7 @@ def _said_of(kept: RaceFile) -> str:
         race.cost,
         race.failures,
     ]
-    return repr([*facts, race.failed_call, race.leader, race.rows, kept.events, kept.settings, race.rule.state])
+    return repr([*facts, race.failed_call, race.leader, race.rows, kept.replay(), kept.settings, race.rule.state])
 
 
 def forged_race(file: Path, seed: int) -> str:

@@ -115,7 +115,7 @@ def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> di
         repeated += sum(line in answered for line in asked(folder)[marks:])
         before = now
         with RaceFile.open(path) as file:
-            names = {event.ticket: _name(file.race.call(event.ticket)) for event in file.events}
+            names = {event.ticket: _name(file.race.call(event.ticket)) for event in file.replay()}
         if over:
             break
         done += 1

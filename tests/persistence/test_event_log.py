@@ -136,7 +136,7 @@ def test_changed_cell(whole: tuple[Path, str], tmp_path: Path, one_sentence: Cal
     path, truth = whole
     tried = 0
     with closing(sqlite3.connect(path)) as connection:
-        (end,) = connection.execute("SELECT value FROM about WHERE name = ?", (event_log.END,)).fetchone()
+        (end,) = connection.execute("SELECT value FROM about WHERE name = ?", (event_log.END_NAME,)).fetchone()
     for change in changed_cells(path, tmp_path / "x.run"):
         # The same position of the last event with a blank, or as bytes, changes nothing.
         assert end in str(change) or not survives(tmp_path / "x.run", truth, one_sentence), change

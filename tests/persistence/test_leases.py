@@ -166,7 +166,7 @@ def test_race_calls_are_reissued_only_on_request(tmp_path: Path) -> None:
         assert again[0] == row[1]
         # Without a count, calls of the next row are not mixed with those that are offered again.
         assert file.lease("k4", worker="Dee", reissue_after=0.0, now=211.0)[: k - 1] == row[1:]
-        assert file.race.calls_made == len({event.ticket for event in file.events})
+        assert file.race.calls_made == len({event.ticket for event in file.replay()})
 
 
 def test_rejected_answer_keeps_race_in_memory(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from tombola import Session
 from tombola.budget.budget import Budget
-from tombola.cli.budget_options import budget_named
+from tombola.cli.budget_options import parse_budget
 from tombola.cli.session import app
 from tombola.confidence import ActionMonitor
 from tombola.errors import FeedbackError, ParameterError
@@ -189,7 +189,7 @@ def test_balance_text(tmp_path: Path) -> None:
 
 
 def test_prices_need_no_cost(tmp_path: Path) -> None:
-    allowed = budget_named(NAMES, [0.4], ["gpt=0.03"], ["small=0.001"], "")
+    allowed = parse_budget(NAMES, [0.4], ["gpt=0.03"], ["small=0.001"], "")
     with SessionFile.start(tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=allowed, seed=3) as run:
         cheap = next(one for one in run.next(20) if one.action == "small")
         assert run.record(cheap.round, loss=0.5)
@@ -200,7 +200,7 @@ def test_prices_need_no_cost(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["0.03,0.001", "gpt=0.03,gpt=0.001", "gpt=0.03,0.001"])
 def test_worst_cost_given_twice_raises(text: str, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as refused:
-        budget_named(NAMES, [0.4], [text], [], "")
+        parse_budget(NAMES, [0.4], [text], [], "")
     one_sentence(refused.value)
 
 

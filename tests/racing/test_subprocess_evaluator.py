@@ -12,7 +12,7 @@ from tombola.racing import Call, Race, SubprocessEvaluator
 
 
 def ask(evaluator: SubprocessEvaluator, row: str = "x") -> Any:
-    return asyncio.run(evaluator.ask(Call(1, "a", row, 0)))
+    return asyncio.run(evaluator.evaluate(Call(1, "a", row, 0)))
 
 
 def test_hint_for_large_cap() -> None:
@@ -51,7 +51,7 @@ def test_failed_command_is_retried(command: str) -> None:
     said: list[str] = []
     evaluator = SubprocessEvaluator({"a": command}, timeout=0.3, retries=2, shell=True)
     with pytest.raises(TombolaError):
-        asyncio.run(evaluator.ask(Call(1, "a", "x", 0), said.append))
+        asyncio.run(evaluator.evaluate(Call(1, "a", "x", 0), said.append))
     assert [text.rpartition("; ")[2] for text in said] == ["trying again"] * 2 + ["counted as failed"]
 
 
@@ -83,9 +83,9 @@ def test_output_line() -> None:
 
     call = Call(1, "a", "x", 0)
     for said, found in (("0.25", 0.25), ("0.25 3", (0.25, 3.0))):
-        assert asyncio.run(SubprocessEvaluator({"a": f"echo {said}; : {{row}}"}, shell=True).ask(call)) == found
+        assert asyncio.run(SubprocessEvaluator({"a": f"echo {said}; : {{row}}"}, shell=True).evaluate(call)) == found
     with pytest.raises(TombolaError, match="expected a loss"):
-        asyncio.run(SubprocessEvaluator({"a": "echo 0.25 3 1; : {row}"}, shell=True).ask(call))
+        asyncio.run(SubprocessEvaluator({"a": "echo 0.25 3 1; : {row}"}, shell=True).evaluate(call))
 
 
 def test_timeout_below_the_cap_is_rejected() -> None:

@@ -1,4 +1,4 @@
-"""The command line: all commands, signals, and errors as one line."""
+"""Program `tombola`: registers the commands, handles signals, prints errors."""
 
 import io
 import os
@@ -70,9 +70,9 @@ app.command(rich_help_panel=_PAPER_PANEL)(cite)
 
 
 def main() -> None:
-    """Run the command line, and end the process with its exit status.
+    """Run the command in `sys.argv`, and end the process with its exit status.
 
-    Bad input prints one sentence, with status 2.
+    Bad input prints one sentence to standard error, with status 2. Ctrl-C ends with 130, SIGTERM with 143.
     """
     from tombola._formatting import cli_style
 

@@ -1,4 +1,4 @@
-"""Budget options: amounts, worst costs and prices by action name."""
+"""Parse the budget options of `session start`: amounts, worst costs and prices."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from tombola.budget.budget import Budget
 from tombola.errors import ParameterError
 
 
-def budget_named(
+def parse_budget(
     names: Sequence[str],
     amounts: Sequence[float],
     worst: Sequence[str],
@@ -19,20 +19,22 @@ def budget_named(
     null: str,
     target: float | None = None,
 ) -> Budget | None:
-    """Return the budget of the options of `session start`; None without an amount.
+    """Build a `Budget` from the options of `session start`; None without an amount.
 
-    Raises ParameterError if a largest cost is missing, a name is unknown, or another option is given without an amount.
+    ParameterError if the largest cost of an action is missing, a name is unknown, or an option other than `amounts` is
+    given without an amount.
 
-    names: of the actions.
-    amounts: budget of each resource.
-    worst: largest costs of one play, one text per resource: a number for all actions, or "gpt=0.03,small=0.001".
-    prices: fixed costs, in the same form; they need no `worst`.
-    null: name of the action without cost; "" adds one.
-    target: mean loss to reach at the least cost; None for none.
+    names: the names of the actions.
+    amounts: --budget, the total amount of each resource.
+    worst: --worst, the largest cost of one play, one text per resource: a number for all actions, or
+        "gpt=0.03,small=0.001".
+    prices: --prices, the fixed cost of one play, in the same form; an action with a price needs no `worst`.
+    null: --null, the name of the action without cost; "" adds such an action.
+    target: --target, the mean loss in [0, 1] to reach at the least cost; None: minimise the loss instead.
 
-    >>> budget_named(["gpt", "small"], [25.0], ["gpt=0.03,small=0.001"], [], "")
+    >>> parse_budget(["gpt", "small"], [25.0], ["gpt=0.03,small=0.001"], [], "")
     Budget(amounts=[25.0], worst=[[0.03], [0.001]], null='add', prices=None, target=None)
-    >>> budget_named(["gpt", "cache"], [25.0], ["0.03"], ["cache=0"], "cache").null
+    >>> parse_budget(["gpt", "cache"], [25.0], ["0.03"], ["cache=0"], "cache").null
     1
     """
     if not amounts:

@@ -16,7 +16,10 @@ def cite(
     ] = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print the theorem behind a learner's bound, a command or a claim, with BibTeX."""
+    """Print the theorem behind a learner's bound, a command or a claim, with BibTeX.
+
+    Without a name: the BibTeX entry of the paper, and where to find names.
+    """
     from tombola._cite import cite as find_citation
 
     found = find_citation(name)

@@ -126,7 +126,7 @@ def certify(
         path.append((certificate.rounds, units.gap(certificate.within(certificate.best))))
         if certificate.certified(max_distance):
             break
-    sample.check_used("certify", certificate.rounds, sample.population)
+    sample.check_row_count("certify", certificate.rounds, sample.population)
     proved = certificate.certified(max_distance)
     more = None if proved else certificate.forecast(max_distance)
     facts = {
@@ -237,7 +237,7 @@ def _certify_mean(
                 break
         if proved:
             break
-    sample.check_used("certify", sequence.count, sequence.population)
+    sample.check_row_count("certify", sequence.count, sequence.population)
     low, high = units.interval(*sequence.interval())
     facts = {
         "outcome": "proved" if proved else "undecided", "requested_within": within, "table": source.source,
@@ -370,7 +370,7 @@ def audit(
         n_rows += len(batch)
         if all(result.outcome != "undecided" for result in tested.results()):
             break
-    sample.check_used("audit", n_rows, int(tested.population))
+    sample.check_row_count("audit", n_rows, int(tested.population))
     results = tested.results()
     expected = [
         _expected_rows(result, population, level / len(results), statement, seed)

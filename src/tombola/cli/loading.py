@@ -1,4 +1,4 @@
-"""Line on the terminal until the first output: imports and compilation take seconds."""
+"""Notice on the terminal while imports and compilation delay the first output."""
 
 import sys
 import threading
@@ -13,9 +13,10 @@ _ERASE = "\r\x1b[K"
 
 
 class LoadingLine:
-    """Show a line on a terminal until something else is printed.
+    """Show "tombola: loading and compiling" on a terminal until the first output.
 
-    The first write to standard output or standard error removes it. Without a terminal nothing is shown or changed.
+    The first write to standard output or standard error removes the line. If standard error is not a terminal, nothing
+    is shown.
 
     delay: seconds without output after which the line appears.
     """
@@ -28,7 +29,7 @@ class LoadingLine:
         self._timer.daemon = True
 
     def start(self) -> None:
-        """Begin the delay, and watch the standard streams for the first output."""
+        """Start the timer, and watch standard output and error for the first output."""
         if sys.stderr is None or not sys.stderr.isatty():
             return
         for stream in self._streams:
@@ -37,7 +38,7 @@ class LoadingLine:
         self._timer.start()
 
     def stop(self) -> None:
-        """Remove the line, if it is there, and never show it again."""
+        """Remove the line if it is visible, and never show it again."""
         with self._lock:
             if self._stopped:
                 return

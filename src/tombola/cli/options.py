@@ -22,12 +22,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 By = Annotated[
     str, typer.Option("--by", help="Column of groups of rows, such as category: also answer for each group.")
 ]
-# Default number of threads: the processors of this machine.
+# Default of --workers: one thread per processor of this machine.
 CORES = os.cpu_count() or 1
 
 
 def check_level(level: float) -> None:
-    """Raise ParameterError unless a level is a probability above 0 and below 1."""
+    """Raise ParameterError unless the error probability `level` is in (0, 1)."""
     from tombola.errors import ParameterError
 
     if not 0.0 < level < 1.0:
@@ -35,9 +35,9 @@ def check_level(level: float) -> None:
 
 
 def check_page(out: Path | None, *inputs: str) -> None:
-    """Raise an error if a page cannot be written to `out`, or would replace an input.
+    """Raise an error unless `out` can be written as a page and is no input file.
 
-    out: None for no page; must end in .html or .htm.
+    out: path of the HTML page; must end in .html or .htm. None: no page, no check.
     inputs: paths of the tables that the command reads.
     """
     from tombola._files import check_output_path

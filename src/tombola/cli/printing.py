@@ -19,7 +19,10 @@ _default_showwarning = warnings.showwarning
 
 
 def new_table(*columns: str) -> "Table":
-    """Return an empty Rich table with these columns, in the style of all commands."""
+    """Return an empty Rich table in the style of all commands.
+
+    columns: the headers.
+    """
     from rich import box
     from rich.table import Table
 
@@ -32,8 +35,9 @@ def new_table(*columns: str) -> "Table":
 def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None:
     """Print text or a table to standard output.
 
-    soft: keep lines whole, however long, so that they can be copied.
-    indent: spaces before each line.
+    content: text, in which control characters are escaped, or a Rich table.
+    soft: do not break long lines, so that commands can be copied.
+    indent: number of spaces before each line.
     """
     from rich.console import Console
     from rich.padding import Padding
@@ -46,8 +50,9 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
 def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:
     """Print the best action of each group of rows as a table.
 
-    by: name of the column of groups.
-    quantity: word for the numbers, such as "loss".
+    groups: one per group, with its name, number of rows, and best and second action with their means.
+    by: name of the column that has the groups; the first header.
+    quantity: word for the means in the header, such as "loss".
     ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean are printed.
     """
     first, second = ("best", "next") if ranked else ("highest", "lowest")

@@ -707,7 +707,7 @@ def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str
 
 
 def _show_report(report: "RaceReport", file: Path) -> None:
-    from tombola.racing.report import MEANS_NOTE, limits_of
+    from tombola.racing.report import MEANS_NOTE, limit_history
 
     race = report.race
     show(f"{race.verdict}; seed {race.settings.seed}")
@@ -722,7 +722,7 @@ def _show_report(report: "RaceReport", file: Path) -> None:
         show(f"wealth: evidence {bet} a candidate; it is {ended} at {reached}, or when the rows left cannot {change}.")
     if race.strata is not None:
         show(_group_table(report))
-    for word, now, before in limits_of(report):
+    for word, now, before in limit_history(report):
         if before:
             show(f"The limit of {word} is {now:,.6g}; it was raised from {', '.join(f'{one:,.6g}' for one in before)}.")
     has_commands = bool((report.evaluator_config or {}).get("commands"))
@@ -781,7 +781,7 @@ def _run_times(file: "RaceFile") -> "list[RunTimes]":
     from tombola.racing.run_times import run_times
 
     cap = file.evaluator_config.get("cap")
-    return [] if cap is None else run_times(file.race, file.events, float(cap))
+    return [] if cap is None else run_times(file.race, file.replay(), float(cap))
 
 
 def _show_run_times(times: "list[RunTimes]") -> None:

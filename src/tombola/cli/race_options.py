@@ -96,9 +96,10 @@ def _make_settings(
 
 
 def with_race_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of race settings (--level, --within, ...) to a command of Typer.
+    """Add the options of race settings (--level, --within, ...) to a Typer command.
 
-    The command gets a function from candidate names to `RaceSettings` as its argument `settings`.
+    Returns the command to register. Its parameter `settings` gets a function from candidate names to the
+    `RaceSettings` that the options describe.
     """
     options, own = dict(signature(_make_settings).parameters), dict(signature(command).parameters)
     del own["settings"]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-# Help text of an argument that is a table.
+# Help text of an argument TABLE, the same for all commands that read a table of losses.
 TABLE_HELP = (
     "A table with a column per action, or a line per row and action: CSV, TSV, JSON lines (also .gz), Parquet, "
     "Feather, NPZ, NPY, SQLite as FILE::TABLE, Excel, an ASlib folder; - is standard input."
@@ -46,9 +46,9 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
 
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the table options to a command of Typer.
+    """Add the options about a table (--losses, --actions, ...) to a Typer command.
 
-    The command gets them, as keyword arguments of `read_table`, in its parameter `table_options`.
+    Returns the command to register. Its parameter `table_options` gets a dict of keyword arguments of `read_table`.
     """
 
     @wraps(command)
@@ -118,9 +118,11 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
 
 
 def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | None:
-    """Return the direction that --losses or --scores states; None without them.
+    """Return "losses" or "scores", the direction of a table by its options.
 
-    Raises ParameterError for both.
+    None if neither is given; ParameterError if both are.
+
+    losses, scores: whether --losses and --scores are given.
     """
     from tombola.errors import ParameterError
 
@@ -130,13 +132,13 @@ def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | N
 
 
 def require_kind(source: str, names: Sequence[str], *, losses: bool, scores: bool) -> Literal["losses", "scores"]:
-    """Return the direction of a table by option, column names or file name.
+    """Return the direction of a table: "losses" (lower is better) or "scores".
 
-    Raises TableError if nothing states it.
+    It is taken from the options, else from the column names, else from the file name; TableError if none has it.
 
     source: path of the table.
-    names: of its columns.
-    losses, scores: whether the option is given.
+    names: the names of its columns.
+    losses, scores: whether --losses and --scores are given.
     """
     import numpy as np
 
@@ -149,9 +151,10 @@ def require_kind(source: str, names: Sequence[str], *, losses: bool, scores: boo
 
 
 def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:
-    """Split names at commas; a name with a comma stands in double quotes.
+    """Split text at commas into names; a name with a comma is in double quotes.
 
-    keep_blank: keep empty names, for callers that reject them.
+    text: the value of an option, such as --actions.
+    keep_blank: whether to return empty names, for callers that reject them; else they are dropped.
 
     >>> parse_names('a, "b, c",'), parse_names("a,,b", keep_blank=True)
     (['a', 'b, c'], ['a', '', 'b'])

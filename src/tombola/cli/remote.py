@@ -1,4 +1,4 @@
-"""Sessions and races behind `tombola serve`, for commands with --url."""
+"""Session of a `tombola serve` server, for the session commands with --url."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,14 +13,16 @@ from tombola.service.client import Client
 
 
 class RemoteSession:
-    """A served session with the attributes of `SessionFile` that commands use.
+    """A session of a server, with the interface of `SessionFile` that commands use.
 
-    Raises ParameterError if the server has no session of this name.
+    A context manager that closes the connection. ParameterError if the server has no session of this name.
 
-    url: address of `tombola serve`.
-    token: of a worker; "" if the server has none.
-    name: of the session.
-    reissue_after: first offer tickets without an outcome issued at least this many seconds ago; None for never.
+    url: address of the server, such as http://127.0.0.1:8787.
+    token: secret of a worker; "" if the server has none.
+    name: name of the session at the server.
+    reissue_after: `next` first returns pending tickets issued at least this many seconds ago; None: only new ones.
+
+    `names`, `kind`, `range`, `columns`, `id_column`, `delimiter` and `budget` are as in `SessionFile`.
     """
 
     def __init__(self, url: str, token: str, name: str, reissue_after: float | None = None) -> None:
@@ -39,7 +41,7 @@ class RemoteSession:
         )
 
     def next(self, count: int) -> list[Assignment]:
-        """Issue the next tickets, at most `count`."""
+        """Issue the next tickets, at most `count`, and return them."""
         return self._client.next(count, reissue_after=self._reissue_after)
 
     @property
@@ -48,14 +50,17 @@ class RemoteSession:
         return self._client.pending
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
-        """Record outcomes, all or none; return how many are new."""
+        """Record outcomes, all or none; return how many are new.
+
+        outcomes: each with the ticket number, loss or reward, and cost, as in `SessionFile.record_all`.
+        """
         return self._client.record_all(outcomes)
 
     def amend(self, round: int, *, loss: Any) -> Any:
         """Replace the outcome of a ticket; return its old loss, or list of losses.
 
         round: number of the ticket.
-        loss: the right one; with full feedback one per action.
+        loss: the correct loss in [0, 1]; with full feedback one per action.
         """
         return self._client.amend(round, loss=loss)
 
@@ -67,7 +72,7 @@ class RemoteSession:
         return self._client.cancel(round)
 
     def assignment(self, round: int) -> Assignment:
-        """Return the ticket with this number."""
+        """Return the ticket with the number `round`, with its row id and action."""
         return self._client.assignment(round)
 
     def round_of(self, id: str) -> int:
@@ -78,9 +83,11 @@ class RemoteSession:
         )
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the cells of the row of each ticket, in the order of `columns`.
+        """Return the row of each ticket: its cells, in the order of `columns`.
 
         It makes one request per ticket.
+
+        assignments: the tickets.
         """
         rows = [{self.id_column: task.id, **self._client.columns(task.round)} for task in assignments]
         return [tuple(cells.get(name, "") for name in self.columns) for cells in rows]

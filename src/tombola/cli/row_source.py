@@ -35,10 +35,12 @@ class RowSource:
     A file is read like any other table. Standard input and a growing file are delimited text in UTF-8: a line is read
     once it ends with a line break, and a row is one line. Raises TableError without a header of distinct names.
 
-    source: path of a table in any format that `describe` reads, or "-" for standard input.
-    sheet: of an Excel file with several.
-    follow: poll a file for new lines for as long as rows are requested.
-    wait: called with the seconds to wait between two reads.
+    source: path of a table in any format that `tombola describe` reads, or "-" for standard input.
+    sheet: name of the sheet of an Excel file; "" if it has only one.
+    follow: whether to wait for new lines at the end of the file, without end.
+    wait: function that waits a number of seconds between two reads.
+
+    `header` has the names of the columns, `notes` the remarks of the reader.
     """
 
     def __init__(
@@ -72,14 +74,14 @@ class RowSource:
             yield number, list(cells)
 
     def columns(self, batch: Rows) -> dict[str, tuple[str, ...]]:
-        """Return the cells of rows by column name.
+        """Return a dict from column names to the cells of that column.
 
-        batch: line number and cells of each row.
+        batch: line number and cells of each row, as `rows` yields them.
         """
         return dict(zip(self.header, zip(*(cells for _, cells in batch), strict=True), strict=True))
 
     def check_columns(self, names: Iterable[str]) -> None:
-        """Raise TableError for the first name that the header lacks."""
+        """Raise TableError if the header lacks one of the column names."""
         for name in names:
             if name not in self.header:
                 raise TableError(
@@ -87,9 +89,9 @@ class RowSource:
                 )
 
     def check_size(self, rows: int) -> None:
-        """Raise TableError if the file has more rows than the given size of the list.
+        """Raise TableError if the file has more than `rows` rows, the size of the list.
 
-        It reads the rest of the file. Standard input and growing files are not checked.
+        This reads the rest of the file. Standard input and growing files are not checked.
         """
         if not self._is_complete:
             return
@@ -182,14 +184,17 @@ def _growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
 
 
 class Sample:
-    """Batches of rows of a list in random order; iterate over it.
+    """Iterable of batches of rows of a list, in random order.
 
-    They are those of a sample as it arrives or, if the table holds the whole list, all rows after a shuffle.
+    If the table holds the whole list, its rows are shuffled; else they are a sample, in the order in which they arrive.
+    A batch has the line number and the cells of each row. Iteration ends before the first invalid row.
 
-    source: the rows.
+    source: the table.
     check: raises TableError if a row of a batch is invalid.
-    rows: size of the whole list; None if the table holds all of it.
-    seed: of the shuffle.
+    rows: number of rows of the whole list; None if the table holds all of it.
+    seed: seed of the shuffle.
+
+    `population` is the number of rows of the list, `is_partial` whether the table holds only a part of it.
     """
 
     def __init__(self, source: RowSource, check: Callable[[Rows], object], rows: int | None, seed: int) -> None:
@@ -206,12 +211,12 @@ class Sample:
     def __iter__(self) -> Iterator[Rows]:
         return iter(self._batches)
 
-    def check_used(self, command: str, n_rows: int, population: int) -> None:
-        """Raise an error if there was no valid row, or more rows than the list has.
+    def check_row_count(self, command: str, n_rows: int, population: int) -> None:
+        """Raise an error if no row was valid, or the table has more rows than the list.
 
-        command: named in the error message.
-        n_rows: number of valid rows.
-        population: size of the list.
+        command: name of the command, for the error message.
+        n_rows: number of valid rows that were read.
+        population: number of rows of the whole list.
         """
         if not n_rows:
             self._valid.raise_error()
@@ -220,18 +225,18 @@ class Sample:
             self.source.check_size(population)
 
     def raise_error(self) -> None:
-        """Raise the error of the first invalid row, if there was one."""
+        """Raise the TableError of the first invalid row, if there was one."""
         self._valid.raise_error()
 
 
 class OrderGuard:
-    """Test rows for random order as they arrive; raise OrderError once they fail.
+    """Sequential test for random order; raises OrderError once rows fail it.
 
-    In random order they fail with probability at most 0.1 %.
+    Rows in random order fail with probability at most 0.1 %, however many there are.
 
-    names: of the columns of numbers.
-    source: named in the error message.
-    seed: of the random numbers of the test.
+    names: the names of the columns that are tested.
+    source: name of the table, for the error message.
+    seed: seed of the random numbers of the test.
     """
 
     def __init__(self, names: list[str], source: str, seed: int) -> None:
@@ -241,7 +246,10 @@ class OrderGuard:
         self._test = RandomOrderTest(len(names), _FALSE_ALARM, seed=seed)
 
     def extend(self, values: "Floats | list[list[float]]") -> None:
-        """Add rows of values in [0, 1], one column per name; OrderError if the test fails."""
+        """Test the next rows; OrderError if all rows so far are not in random order.
+
+        values: in [0, 1], shape (rows, columns), one column per name.
+        """
         if not self._test.extend(values):
             return
         verdict = self._test.verdict()

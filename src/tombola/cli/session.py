@@ -34,9 +34,9 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Range = Annotated[
     str, typer.Option("--range", help="The smallest and the largest possible outcome, such as 0,10; 0,1 if left out.")
 ]
-# Help text of an argument that is a work list; races use it too.
+# Help text of the argument with the list of rows, of sessions and races.
 LIST_HELP = "The list: Excel, CSV, TSV or any table that describe reads, or .txt with one id per line."
-# Help text of the option --id.
+# Help text of the option --id of all commands that start a session or race.
 ID_HELP = "The column with the ids of the rows. Default: id, or the only column with a usual name for ids."
 
 
@@ -82,7 +82,7 @@ def start(
     as_json: _Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Shuffle a list of rows and start a session on it."""
-    from tombola.cli.budget_options import budget_named
+    from tombola.cli.budget_options import parse_budget
     from tombola.cli.reading import parse_kind, parse_names
     from tombola.learners.spec import parse_learner
     from tombola.persistence.session_file import SessionFile
@@ -91,7 +91,7 @@ def start(
     from tombola.readers.names import IDS
 
     names = parse_names(actions, keep_blank=True)
-    allowed = budget_named(names, budget or [], worst or [], prices or [], null, target)
+    allowed = parse_budget(names, budget or [], worst or [], prices or [], null, target)
     routes = bool(features or text)
     chosen = parse_learner(learner or ("Routed" if routes else "Thrifty" if allowed is None else "ThriftyLP"))
     listed = read_row_list(table, id_column or None, sheet or None)

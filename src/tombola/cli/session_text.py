@@ -1,7 +1,4 @@
-"""`tombola session status` in plain words.
-
-It has progress, leader, confidence, pending tickets and next step.
-"""
+"""Sentences of `tombola session status`: progress, leader, pending tickets, next step."""
 
 from typing import TYPE_CHECKING
 
@@ -17,9 +14,12 @@ _MIN_ROWS, _MAX_ROWS = 10, 300
 
 
 def suggested_count(left: int) -> int:
-    """Return the number of rows to take next, of those left: a tenth, from 10 to 300.
+    """Return the number of tickets to suggest for the next `session next --count`.
 
-    Nothing is learned until outcomes are recorded, so a take is at most a third of a short list.
+    It is a tenth of the rows left, between 10 and 300, but at most a third of a short list: the learner learns only
+    when outcomes are recorded.
+
+    left: number of rows without a ticket.
 
     >>> [suggested_count(left) for left in (1, 9, 50, 400, 10_000)]
     [1, 3, 10, 40, 300]
@@ -32,8 +32,8 @@ def status_lines(now: "Status", file: str) -> list[str]:
 
     A command to copy is on a line of its own, indented.
 
-    now: the status.
-    file: path of the session file, for the commands.
+    now: status of the session, from `SessionFile.status`.
+    file: path of the session file, written into the commands.
     """
     return [
         *_progress(now),

@@ -59,17 +59,19 @@ _SCHEMA = {
     "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key INTEGER NOT NULL, "
     "value TEXT NOT NULL, digest BLOB NOT NULL)",
 }
-# Names in `about` that are not part of the configuration: its digest, and number and digest of the last event.
-DIGEST, END = "digest", "end"
+# Name in the table `about` of the digest of the configuration, which is not itself part of the configuration.
+_DIGEST = "digest"
+# Name in the table `about` of the end of the log: number and digest of the last event, as a JSON list.
+END_NAME = "end"
 
 
 class LogEvent(NamedTuple):
     """One event of a log.
 
     number: position in the log, from 1.
-    kind: such as "ticket" or "outcome".
-    key: the ticket it belongs to.
-    value: plain data, as JSON has it; its form depends on the kind.
+    kind: the type of event, such as "ticket" or "outcome".
+    key: number of the ticket that the event is about.
+    value: JSON data (dict, list, text, number, None); its form depends on the kind.
     """
 
     number: int
@@ -89,13 +91,13 @@ class _Position(NamedTuple):
 
 
 class EventLog:
-    """An open SQLite file with row ids and events; from `create` or `EventLog.open`.
+    """An open SQLite file of row ids and events; built by `create` or `open`.
 
     - `path`: the file.
-    - `owner`: the class named in error messages.
-    - `about`: the configuration, as given to `create`, with the number of `rows`.
+    - `owner`: name of the class that uses the log, for error messages.
+    - `about`: the configuration as given to `create`, and `rows`, the number of row ids.
     - `length`: the number of row ids.
-    - `mode`: of SQLite: "rw" opens an existing file, "rwc" creates one.
+    - `mode`: mode of the SQLite connection: "rw" opens an existing file, "rwc" creates one.
     """
 
     def __init__(self, path: Path, owner: str, mode: Literal["rw", "rwc"]) -> None:
@@ -123,11 +125,11 @@ class EventLog:
         """Create the file atomically; SessionError if it exists already.
 
         - `path`: the file to create.
-        - `owner`: the class named in error messages.
-        - `about`: the configuration, plain data; `kind` names the type of the log.
-        - `ids`: row ids in their order.
-        - `views`: SQL of views for people who open the file with other programs.
-        - `cells`: for each row, the texts of the list's own columns; None: no columns.
+        - `owner`: name of the class that uses the log, for error messages.
+        - `about`: the configuration, JSON data by name; `kind` is the type of the log, "session" or "race".
+        - `ids`: row ids, all different, in the order to store.
+        - `views`: SQL statements that create views, for people who open the file with other programs.
+        - `cells`: for each row, the cells of the columns of the user's list; None: no columns.
         """
         log = cls(path, owner, "rwc")
         with log._closed_on_error():
@@ -143,8 +145,8 @@ class EventLog:
         """Open a file that `create` has written; SessionError if it is another file.
 
         path: the file.
-        owner: the class named in error messages.
-        kind: type of the log, as in `about`: "session" or "race".
+        owner: name of the class that uses the log, for error messages.
+        kind: expected type of the log, as in `about`: "session" or "race".
         """
         if not path.is_file():
             raise SessionError(f"{owner}: expected the file of a {kind}, found none at {path}; check the path.")
@@ -161,9 +163,10 @@ class EventLog:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Exclude other writers; append all events of the block, or none if it raises.
+        """Lock the file for writing; a context manager for calls of `append`.
 
-        A context manager. Read all of `unread` inside before the first `append`.
+        When the block ends, its events are on the disk; if it raises, none is. Read all of `unread` before the first
+        `append`.
         """
         try:
             with self._transaction("IMMEDIATE"):
@@ -175,36 +178,35 @@ class EventLog:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read a consistent snapshot inside the block; a context manager."""
+        """Read a consistent snapshot; a context manager for calls of `unread` and `ids`."""
         with self._transaction("DEFERRED"):
             self._read_end()
             yield
 
     @contextmanager
-    def malformed_as_damage(self) -> Iterator[None]:
-        """Turn errors of malformed data inside the block into SessionError.
+    def malformed_data_as_error(self) -> Iterator[None]:
+        """Raise SessionError for malformed data; a context manager.
 
-        A context manager around code that reads plain data of the file.
+        Inside the block, errors such as KeyError and ValueError mean that the file is damaged.
         """
         try:
             yield
         except TombolaError:
             raise
         except MALFORMED_DATA_ERRORS as error:
-            raise self.damage(f"its content is malformed: {type(error).__name__}") from error
+            raise self.damage_error(f"its content is malformed: {type(error).__name__}") from error
 
     def unread(self) -> Iterator[LogEvent]:
-        """Yield the events after the position, in order, and advance the position.
+        """Yield the events that were not read or appended by this object yet, in order.
 
-        The position is the number of events read or appended. Only inside `reading` or `writing`. SessionError if the
-        chain of digests is broken.
+        Only inside `reading` or `writing`. SessionError if the chain of digests is broken.
         """
         query = "SELECT * FROM events WHERE number > ? AND number <= ? ORDER BY number"
         cursor = self._connection.execute(query, (self._position.number, self._end.number))
         while rows := cursor.fetchmany(_EVENTS_PER_CHUNK):
             yield from self._verified(rows)
         if self._position != self._end:
-            raise self.damage("events are missing at its end")
+            raise self.damage_error("events are missing at its end")
 
     def _verified(self, rows: list[tuple[Any, ...]]) -> Iterator[LogEvent]:
         number, digest = self._position
@@ -215,29 +217,29 @@ class EventLog:
             content = f"{number}\n{kind}\n{key}\n{text}".encode("utf-8", "surrogatepass")
             digest = blake2b(digest + content, digest_size=8).digest()
             if found != number or stored != digest:
-                raise self.damage(f"event {number} has changed or is missing")
+                raise self.damage_error(f"event {number} has changed or is missing")
         try:
             # One call for all values takes a fifth of the time of one call each.
             values = json.loads(f"[{','.join([row[3] for row in rows])}]")
         except (RecursionError, TypeError, ValueError):
             values = []
         if len(values) != len(rows):
-            raise self.damage(f"the value of an event up to {number} is malformed")
+            raise self.damage_error(f"the value of an event up to {number} is malformed")
         self._position = _Position(number, digest)
         return map(LogEvent._make, zip(*list(zip(*rows, strict=True))[:3], values, strict=True))
 
     @property
     def position(self) -> int:
-        """The number of events read or appended so far."""
+        """Number of events that this object has read or appended."""
         return self._position.number
 
     @property
     def unread_count(self) -> int:
-        """The number of unread events; only inside `reading` or `writing`."""
+        """Number of events that `unread` will yield; only inside `reading` or `writing`."""
         return self._end.number - self._position.number
 
     def rewind(self) -> None:
-        """Move the position to the start, so that all events are unread."""
+        """Mark all events as unread, so that `unread` starts at the first one."""
         self._position = self._start
 
     def append(self, kind: str, key: int, value: Any) -> None:
@@ -245,9 +247,9 @@ class EventLog:
 
         Only inside `writing`; SessionError while events are unread.
 
-        kind: such as "ticket" or "outcome".
-        key: number of the ticket it belongs to.
-        value: plain data, as JSON has it.
+        kind: the type of event, such as "ticket" or "outcome".
+        key: number of the ticket that the event is about.
+        value: JSON data (dict, list, text, number, None).
         """
         if self._position != self._end:
             raise SessionError(f"{self.owner}: events must be read before one is appended; exhaust unread() first.")
@@ -258,9 +260,10 @@ class EventLog:
         self._position = self._end = _Position(number, digest)
 
     def flush(self) -> None:
-        """Write the appended events to the open transaction, before the block ends.
+        """Write appended events to the open transaction, so that queries see them.
 
-        `unread` then returns them after `rewind`.
+        Only inside `writing`. `rewind` and `unread` then return these events too; they are on the disk when the block
+        ends.
         """
         if self._appended:
             self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._appended)
@@ -272,13 +275,19 @@ class EventLog:
         return next(self.ids_of([place]))
 
     def ids_of(self, places: Sequence[int]) -> Iterator[str]:
-        """Yield the row ids at these places, from 1; SessionError if one is missing."""
+        """Yield the row ids at these places; SessionError if one is missing or changed.
+
+        places: positions in the stored order, from 1.
+        """
         return (id_ for id_, _ in self._pool_at(places))
 
     def cells_of(self, places: Sequence[int]) -> Iterator[list[str]]:
-        """Yield the cells of the list's own columns at these places, counted from 1."""
+        """Yield the cells of the rows at these places: the columns of the user's list.
+
+        places: positions in the stored order, from 1.
+        """
         for _, text in self._pool_at(places):
-            with self.malformed_as_damage():
+            with self.malformed_data_as_error():
                 yield [str(cell) for cell in json.loads(text)]
 
     def _pool_at(self, places: Sequence[int]) -> Iterator[tuple[str, str]]:
@@ -290,38 +299,38 @@ class EventLog:
             found = {row[0]: row for row in self._rows(query, *both)}
             for place in chunk:
                 if place not in found or (place > 1 and place - 1 not in found):
-                    raise self.damage(f"row {place} is missing")
+                    raise self.damage_error(f"row {place} is missing")
                 yield self._checked_row(found[place - 1][3] if place > 1 else b"", found[place])
 
     def ids(self) -> Iterator[str]:
-        """Yield all row ids in their order; SessionError if the list was changed."""
+        """Yield all row ids in the stored order; SessionError if one has changed."""
         place, digest = 0, b""
         for place, row in enumerate(self._connection.execute("SELECT * FROM pool ORDER BY place"), start=1):
             if row[0] != place:
-                raise self.damage(f"row {place} is missing")
+                raise self.damage_error(f"row {place} is missing")
             yield self._checked_row(digest, row)[0]
             digest = row[3]
         if place != self.length or digest.hex() != self.about["rows_digest"]:
-            raise self.damage("the list of rows has changed")
+            raise self.damage_error("the list of rows has changed")
 
     def place_of(self, id: str) -> int | None:
-        """Return the place of a row id, counted from 1, or None if it is unknown."""
+        """Return the position of a row id in the stored order, from 1; None if unknown."""
         found = self._rows("SELECT place FROM pool WHERE id = ?", id)
         place = int(found[0][0]) if found else None
         is_known = place is not None and self._id_of(place) == id
         # A damaged index can hide a row, or point to another one.
         if not is_known and (found or self._rows("SELECT place FROM pool NOT INDEXED WHERE id = ?", id)):
-            raise self.damage("the index of the rows has changed")
+            raise self.damage_error("the index of the rows has changed")
         return place
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection to the file; the object cannot be used afterwards."""
         self._connection.close()
 
-    def damage(self, reason: str) -> SessionError:
-        """Return, not raise, the SessionError for a damaged file.
+    def damage_error(self, reason: str) -> SessionError:
+        """Return the SessionError for a damaged file; the caller raises it.
 
-        reason: part of the message.
+        reason: the damage that was found, for the message.
         """
         return SessionError(f"{self.owner}: {self.path} is damaged ({reason}); take a backup of it, or start anew.")
 
@@ -336,14 +345,14 @@ class EventLog:
         texts = [(name, _encode_json(value)) for name, value in configuration.items()]
         self._connection.executemany("INSERT INTO about VALUES (?, ?)", texts)
         start = _Position(0, _link(b"", *sorted(texts, key=repr)))
-        self._connection.execute("INSERT INTO about VALUES (?, ?)", (DIGEST, _encode_json(start.digest.hex())))
+        self._connection.execute("INSERT INTO about VALUES (?, ?)", (_DIGEST, _encode_json(start.digest.hex())))
         self._write_end(start)
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
 
     def _write_end(self, end: _Position) -> None:
         text = _encode_json([end.number, end.digest.hex()])
-        self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (END, text))
+        self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (END_NAME, text))
 
     def _check_format(self) -> None:
         with self._transaction("DEFERRED"):
@@ -364,29 +373,29 @@ class EventLog:
         with self._transaction("DEFERRED"):
             self._check_schema()
             texts = dict(self._rows("SELECT name, value FROM about"))
-            digest, _ = texts.pop(DIGEST, None), texts.pop(END, None)
+            digest, _ = texts.pop(_DIGEST, None), texts.pop(END_NAME, None)
             start = _Position(0, _link(b"", *sorted(texts.items(), key=repr)))
             if digest != _encode_json(start.digest.hex()):
-                raise self.damage("the configuration has changed")
+                raise self.damage_error("the configuration has changed")
             self._start = self._position = start
-            with self.malformed_as_damage():
+            with self.malformed_data_as_error():
                 self.about = {name: json.loads(text) for name, text in texts.items()}
                 self.length = int(self.about["rows"])
             if [(self.length,)] != self._rows("SELECT count(*) FROM pool"):
-                raise self.damage("the list of rows has changed")
+                raise self.damage_error("the list of rows has changed")
 
     def _check_schema(self) -> None:
         objects = self._rows("SELECT name, type, sql FROM sqlite_master")
         tables = {name: sql for name, kind, sql in objects if kind == "table"}
         # A trigger could change what is written; this package creates none.
         if tables != _SCHEMA or any(kind == "trigger" for _, kind, _ in objects):
-            raise self.damage("its tables have another form")
+            raise self.damage_error("its tables have another form")
 
     def _read_end(self) -> None:
         if self._rejected is not None:
             raise self._rejected
-        found = self._rows("SELECT value FROM about WHERE name = ?", END)
-        with self.malformed_as_damage():
+        found = self._rows("SELECT value FROM about WHERE name = ?", END_NAME)
+        with self.malformed_data_as_error():
             number, digest = json.loads(found[0][0])
             end = _Position(int(number), bytes.fromhex(digest))
         if end.number < self._position.number or self._digest_at(self._position.number) != self._position.digest:
@@ -397,7 +406,7 @@ class EventLog:
             )
             raise self._rejected
         if self._digest_at(end.number) != end.digest or self._digest_at(end.number + 1) is not None:
-            raise self.damage("it does not end at its last event")
+            raise self.damage_error("it does not end at its last event")
         self._end = end
 
     def _digest_at(self, number: int) -> bytes | None:
@@ -408,7 +417,7 @@ class EventLog:
 
     def _checked_row(self, before: Any, row: Sequence[Any]) -> tuple[str, str]:
         if row[3] != _link(before, *row[:3]):
-            raise self.damage(f"row {row[0]} has changed")
+            raise self.damage_error(f"row {row[0]} has changed")
         return str(row[1]), str(row[2])
 
     @contextmanager
@@ -450,7 +459,7 @@ class EventLog:
             text = escape_control(" ".join(str(error).split())).replace(". ", " ").rstrip(".")
             raise SessionError(f"{self.owner}: {self.path} ({text}) {_advice(error)}.") from None
         except UnicodeDecodeError:  # raised by sqlite3 when SQLite quotes bytes of a damaged file
-            raise self.damage("its tables have no form") from None
+            raise self.damage_error("its tables have no form") from None
 
 
 _encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode

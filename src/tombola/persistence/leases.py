@@ -23,8 +23,8 @@ class Lease(NamedTuple):
 
     request: idempotency key, chosen by the client; the same key returns the same tickets.
     worker: name of the worker; may be empty.
-    time: Unix seconds; never decreases in a log, also if the clock is set back.
-    tickets: their numbers.
+    time: start of the lease, in Unix seconds; never decreases in a log, also if the clock is set back.
+    tickets: numbers of the issued tickets.
 
     >>> Lease("k1", "Ann", 0.0, (1, 2)).to_json()
     {'request': 'k1', 'worker': 'Ann', 'time': 0.0, 'tickets': [1, 2]}
@@ -36,15 +36,15 @@ class Lease(NamedTuple):
     tickets: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the value of the lease event: a dict of the fields, for JSON."""
+        """Return the fields as a dict of JSON data: the value of a lease event."""
         return {**self._asdict(), "tickets": list(self.tickets)}
 
 
 class LeaseTable:
-    """All leases of a log: by request, and the last one of each ticket.
+    """All leases of an event log: by request, and the last one of each ticket.
 
-    A lease is the record of tickets issued for one request. `new` makes one, `add` stores it, `replay` reads it from a
-    log.
+    A lease records the tickets issued for one request of a worker. `new` builds one, `add` stores it, `replay` adds one
+    from an event of the log.
 
     >>> table = LeaseTable()
     >>> table.add(table.new("k1", "Ann", 5.0, [1, 2]))
@@ -64,9 +64,9 @@ class LeaseTable:
 
         ConflictError if the key belongs to a request of another worker, or for more than `count` tickets.
 
-        request: idempotency key.
+        request: idempotency key of the request.
         worker: name of the worker.
-        count: number of tickets requested.
+        count: largest number of tickets that this request may return.
         """
         lease = self.by_request.get(request)
         # Fewer tickets than requested are normal at the end of the list; more are not.
@@ -78,29 +78,29 @@ class LeaseTable:
         return lease
 
     def new(self, request: str, worker: str, now: float, tickets: Iterable[int]) -> Lease:
-        """Return a lease that starts now; it is not stored (`add`).
+        """Return a new lease that starts now, without storing it.
 
-        If the clock was set back, it starts at the latest start so far.
+        If the clock was set back, the lease starts at the latest start so far.
 
-        request: idempotency key.
+        request: idempotency key of the request.
         worker: name of the worker.
-        now: Unix seconds.
+        now: present time in Unix seconds.
         tickets: numbers of the tickets issued for the request.
         """
         return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
 
     def add(self, lease: Lease) -> None:
-        """Store a lease made by `new`; it becomes the last one of its tickets."""
+        """Store a lease from `new`; it replaces earlier leases of the same tickets."""
         self.by_request[lease.request] = lease
         self.by_ticket.update(dict.fromkeys(lease.tickets, lease))
         self._latest = lease.time
 
     def replay(self, ticket: Any, value: Any, issued: Container[int]) -> None:
-        """Add the lease of an event; ValueError if it is malformed.
+        """Add the lease of a stored event; ValueError if it is malformed.
 
-        ticket: key of the event, the first ticket of the lease.
-        value: of the event, as returned by `Lease.to_json`.
-        issued: the tickets issued so far; a lease may not name others.
+        ticket: key of the event, which is the first ticket of the lease.
+        value: value of the event, as returned by `Lease.to_json`.
+        issued: numbers of the tickets issued so far; a lease may have no others.
         """
         if not (type(value) is dict and value.keys() == {"request", "worker", "time", "tickets"}):
             raise ValueError("malformed lease")
@@ -118,8 +118,8 @@ class LeaseTable:
         """Return the pending tickets leased at least `after` seconds ago, or never.
 
         pending: numbers of the tickets without an outcome.
-        now: Unix seconds.
-        after: seconds.
+        now: present time in Unix seconds.
+        after: duration of a lease in seconds.
         """
         return [
             ticket
@@ -133,7 +133,7 @@ def check_request(owner: str, request: Any, worker: Any) -> None:
 
     Both must be printable, with at most 100 characters; only the worker name may be empty.
 
-    owner: named in the error message.
+    owner: name of the caller, for the error message.
     request: idempotency key.
     worker: name of the worker.
     """

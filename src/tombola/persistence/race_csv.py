@@ -1,4 +1,4 @@
-"""Answers of a race as CSV: read many answers at once, and export all of them."""
+"""Tables of a race: read answers, write calls to fill in, export all answers."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -34,17 +34,18 @@ def read_answers(
     settings: RaceSettings,
     id_column: str = "row",
 ) -> list[Event]:
-    """Return the answers in a table of any format that `read_table` reads.
+    """Return the answers in a table as events of kind "answer".
 
     Columns: ticket, or candidate and row; loss, score or outcome (loss or score, as the race was started); optionally
-    cost and failed. A row with none of them has no answer yet and is skipped. TableError names the line of a malformed
-    one.
+    cost and failed. A row that has no loss, score or outcome and has not failed is skipped: it has no answer yet.
+    TableError names the line of a malformed row.
 
-    path: the table.
-    tickets: the issued calls, (candidate, row) -> ticket.
-    call_of: returns the call of a ticket, with which the columns candidate and row must agree; None if not known here.
-    settings: of the race, for its range and the cost of an answer without one.
-    id_column: another name of the column `row`, as in the list of the race.
+    path: the table, in any format that `read_table` reads.
+    tickets: ticket numbers of the issued calls by (candidate, row), from `RaceFile.tickets`.
+    call_of: returns the call of a ticket number, with which the columns candidate and row must agree; returns None
+        where the calls are not known, and nothing is compared.
+    settings: settings of the race: unit of the answers, and cost of an answer without a cost.
+    id_column: name of the column of row ids in the list of the race; the table may use it instead of `row`.
     """
     table = read_cells(path)
     header = table.names
@@ -92,16 +93,15 @@ def _cost(path: Path, line: int, text: str, default: float | None) -> float:
 def read_known(
     path: Path, candidates: Sequence[str], rows: Sequence[str], column: str | None = None, units: Units = UNIT_LOSSES
 ) -> Floats:
-    """Return the answers on file in a table, (rows, candidates), NaN where blank.
+    """Read answers on file: losses in [0, 1], shape (rows, candidates), NaN if blank.
 
-    Any format that `read_table` reads is accepted. Columns that are not called like a candidate are ignored, so that
-    the list itself may have the answers. Rows and candidates may be left out; every row that is there must belong to
-    the race, else TableError.
+    Columns that are not named like a candidate are ignored, so that the list itself may have the answers. Rows and
+    candidates may be left out. TableError if a row does not belong to the race.
 
-    path: the table.
-    candidates, rows: names, of the race.
+    path: the table, in any format that `read_table` reads.
+    candidates, rows: names of the candidates and of the rows of the race, in the order of the result.
     column: the column of row ids; None: `id`, or the only column with a usual name for ids.
-    units: direction and range of the numbers; the result has losses.
+    units: direction and range of the numbers in the table.
     """
     table = read_cells(path)
     place = id_place(table, column)
@@ -132,14 +132,15 @@ def read_known(
 def write_calls(
     path: Path, calls: Sequence[Call], settings: RaceSettings, file: RaceFile | None, *inputs: Path
 ) -> None:
-    """Write calls to a table with a blank column outcome, which `read_answers` reads.
+    """Write calls to a table with a blank column `outcome`, for a person to fill in.
 
-    Columns: ticket, candidate, and those of the list. One that has another meaning to `read_answers` gets the prefix
-    `list:`; columns of answers on file were left out when the race started.
+    `read_answers` reads the filled table. Columns: ticket, candidate, and those of the user's list. A column of the
+    list that `read_answers` would take for something else, such as `cost`, gets the prefix `list:`.
 
     path: a new file that ends in .csv or .xlsx, else TableError.
-    settings: of the race.
-    file: the race; None over HTTP, where only the ids of the rows are known.
+    calls: the issued calls, one line each.
+    settings: settings of the race.
+    file: the race file, which has the columns of the list; None over HTTP, where only the row ids are known.
     inputs: files that must not be overwritten.
     """
     taken = {*_OTHER_COLUMNS, *_units_by_column(settings)}
@@ -154,15 +155,16 @@ def write_calls(
 
 
 def answer_table(file: RaceFile) -> list[list[Any]]:
-    """Return all answers of a race as lines of cells, a header first.
+    """Return all answers of a race as a list of lines: a header, then cells.
 
-    They are in order of arrival, in the unit of the race. `read_answers` reads the table back.
+    Answers are in order of arrival, in the unit of the race. `read_answers` reads the table back if it is written to a
+    file.
 
     file: an open race file.
     """
     race, units = file.race, file.settings.units
     lines: list[list[Any]] = [[*_answer_types(units)]]
-    for event in file.events:
+    for event in file.replay():
         if event.kind == "answer":
             call = race.call(event.ticket)
             lines.append(

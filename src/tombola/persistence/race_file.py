@@ -29,7 +29,8 @@ from tombola.racing.strata import Strata
 from tombola.readers.cells import RowList
 from tombola.readers.names import without_kind_word
 
-# SQL statements, one per view of a race file; the only view is `answers`, for people who open the file with SQLite.
+# SQL statements that create the views of a race file, for people who open it with SQLite. The only view, `answers`, has
+# one line per answer: ticket, loss, cost, failed.
 VIEWS = (
     """CREATE VIEW answers AS
         SELECT key AS ticket, json_extract(value, '$.loss') AS loss, json_extract(value, '$.cost') AS cost,
@@ -51,11 +52,15 @@ class RaceFile(ProcessBound):
     Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. The function
     `tombola.race` uses it as its event log.
 
-    path, settings, rows: the file, settings of the race, and names of the rows.
-    evaluator_config: how calls are made, as plain data, or None.
-    side, strata: answers on file with history, and groups of the rows; None without.
+    path: the file.
+    settings: settings of the race, with the present limits.
+    rows: names of the rows, in the order of the list.
+    evaluator_config: how calls are made, as JSON data (`SubprocessEvaluator.to_json`); empty if unknown.
+    side: answers on file and history.
+    strata: groups of the rows; None without groups.
     earlier_limits: limits before each time they were raised, oldest first, as (max_calls, max_cost).
-    columns, id_column, delimiter: the list's own columns, as in `RowList`; ("row",) without a list.
+    columns, id_column, delimiter: names of the columns of the user's list, name of its column of row ids, and
+        delimiter of its CSV file; ("row",), "row" and "," if the race was not started from a list.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -105,17 +110,17 @@ class RaceFile(ProcessBound):
         strata: Strata | None = None,
         row_list: RowList | None = None,
     ) -> "RaceFile":
-        """Create a new file; SessionError if it exists already.
+        """Create the file of a new race; SessionError if the file exists already.
 
-        Everything is fixed from here on.
+        Only the limits can be changed afterwards (`raise_limits`).
 
         path: the file to create.
-        settings: of the race; a missing seed is drawn and stored.
+        settings: settings of the race; a missing seed is drawn and stored.
         rows: names of the rows, all different.
-        evaluator_config: how calls are made, as plain data (`SubprocessEvaluator.to_json`); None if unknown.
-        side: answers on file and history, or None.
-        strata: groups of the rows, or None.
-        row_list: the list with its own columns, for tables of calls to fill in; None: only the names of the rows.
+        evaluator_config: how calls are made, as JSON data (`SubprocessEvaluator.to_json`); None if unknown.
+        side: answers on file and history; None without.
+        strata: groups of the rows; None without.
+        row_list: the user's list with its columns, which tables of calls show; None: only the names of the rows.
         """
         names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
@@ -165,9 +170,12 @@ class RaceFile(ProcessBound):
         Settings without a seed accept the seed of the file. A higher `max_calls` or `max_cost` is stored, and the race
         goes on.
 
-        path, settings, rows: the file, settings of the race, and names of the rows.
-        evaluator_config: how calls are made, as plain data, or None.
-        side, strata: answers on file with history, and groups of the rows; None without.
+        path: the file.
+        settings: settings of the race.
+        rows: names of the rows, all different.
+        evaluator_config: how calls are made, as JSON data; None if unknown.
+        side: answers on file and history; None without.
+        strata: groups of the rows; None without.
         """
         if not Path(path).exists():
             return cls.start(path, settings, rows, evaluator_config, side, strata)
@@ -202,18 +210,14 @@ class RaceFile(ProcessBound):
 
     @property
     def race(self) -> Race:
-        """The race as the file has it now. Read it only; `calls` and `record` change it."""
+        """The race after all events in the file. Do not change it: use `calls` and `record`."""
         with self._reading():
             return self._current_race()
 
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """All events in order, those of other processes included."""
-        with self._reading():
-            return tuple(self._events)
-
     def calls(self, count: int | None = None) -> list[Call]:
-        """Issue the next calls, as `Race.calls` does; no call is issued twice.
+        """Issue the next calls and store them; no call is issued twice.
+
+        Returns an empty list if no call is possible now: the race is over, or a limit is reached.
 
         count: largest number of calls; None: all that the next row needs.
         """
@@ -270,17 +274,17 @@ class RaceFile(ProcessBound):
             return calls
 
     def lease_of_ticket(self) -> dict[int, Lease]:
-        """Return the last lease of each leased call, by ticket.
+        """Return the last lease of each call, by ticket number.
 
-        A lease records which worker got a call, and when.
+        A lease records which worker got a call, and when. Calls issued by `calls` have none.
         """
         with self._reading():
             return dict(self._leases.by_ticket)
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record an answer, as `Race.record` does; it is on the disk on return.
+        """Record the answer to a call; it is on the disk on return.
 
-        Returns False if the same answer was recorded before; ConflictError if another one was.
+        Returns True, or False if the same answer was recorded before; ConflictError if another one was.
 
         ticket: number of the call.
         loss: in [0, 1]; None if the call failed.
@@ -292,7 +296,7 @@ class RaceFile(ProcessBound):
     def record_all(self, answers: Iterable[Event]) -> int:
         """Record many answers, all or none, and return how many are new.
 
-        answers: events of kind "answer".
+        answers: events of kind "answer", each with ticket, loss, cost and failed.
         """
         count = 0
         with self._writing():
@@ -304,9 +308,11 @@ class RaceFile(ProcessBound):
         return count
 
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        """Raise the limits of the race, as `Race.raise_limits` does; the log keeps them.
+        """Raise the limits of the race, which then goes on; ParameterError for a lower one.
 
-        max_calls, max_cost: the new limits; None keeps the present one.
+        The log keeps the earlier limits.
+
+        max_calls, max_cost: the new largest number of calls and total cost; None keeps the present one.
         """
         with self._writing():
             before = self.settings
@@ -342,9 +348,9 @@ class RaceFile(ProcessBound):
             return self._current_race().pending
 
     def rows_of(self, calls: Sequence[Call]) -> list[tuple[str, ...]]:
-        """Return the row of each call: the cells of the list's own columns, in order.
+        """Return the row of each call: its cells in the user's list, in order of `columns`.
 
-        calls: issued by this race.
+        calls: calls issued by this race.
         """
         if self._log.about.get("list") is None:
             return [(call.row,) for call in calls]
@@ -352,11 +358,12 @@ class RaceFile(ProcessBound):
             return [tuple(cells) for cells in self._log.cells_of([call.row_index + 1 for call in calls])]
 
     def replay(self) -> tuple[Event, ...]:
-        """Return the stored events in order."""
-        return self.events
+        """Return all calls and answers of the file in order, also of other processes."""
+        with self._reading():
+            return tuple(self._events)
 
     def tickets(self) -> dict[tuple[str, str], int]:
-        """Return the tickets of all issued calls by (candidate, row)."""
+        """Return the ticket numbers of all issued calls by (candidate name, row name)."""
         race = self.race
         calls = [race.call(ticket) for ticket in self._issued]
         return {(call.candidate, call.row): call.ticket for call in calls}
@@ -418,11 +425,11 @@ class RaceFile(ProcessBound):
                 self._replay_limits(stored)
                 continue
             if not _is_race_event(stored):
-                raise self._log.damage(f"event {stored.number} is malformed")
+                raise self._log.damage_error(f"event {stored.number} is malformed")
             event = _to_event(stored)
             # A ticket is issued once and answered once.
             if event.ticket in (self._issued if event.kind == "call" else self._answers):
-                raise self._log.damage(f"event {stored.number} repeats ticket {event.ticket}")
+                raise self._log.damage_error(f"event {stored.number} repeats ticket {event.ticket}")
             self._remember(event)
             if self._race is not None:
                 self._race.apply(event)
@@ -431,7 +438,7 @@ class RaceFile(ProcessBound):
         try:
             self._leases.replay(stored.key, stored.value, self._issued)
         except ValueError as error:
-            raise self._log.damage(f"event {stored.number}: {error}") from None
+            raise self._log.damage_error(f"event {stored.number}: {error}") from None
 
     def _replay_limits(self, stored: LogEvent) -> None:
         try:
@@ -439,7 +446,7 @@ class RaceFile(ProcessBound):
                 raise ValueError("expected the limits of a race")
             self._use_limits(stored.value)
         except MALFORMED_DATA_ERRORS as error:
-            raise self._log.damage(f"event {stored.number}: {error}") from None
+            raise self._log.damage_error(f"event {stored.number}: {error}") from None
 
     def _use_limits(self, limits: dict[str, Any]) -> None:
         before = self.settings
@@ -499,7 +506,10 @@ def _is_race_event(stored: LogEvent) -> bool:
 
 
 def is_race_file(path: Path) -> bool:
-    """Return whether a path is a file of SQLite, as all race files are."""
+    """Return whether a file may be a race file: whether it is an SQLite database.
+
+    It tells race files from lists of rows; `RaceFile.open` checks the content.
+    """
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -507,7 +517,7 @@ def is_race_file(path: Path) -> bool:
 
 
 def open_log(
-    given: EventSink | str | PathLike[str] | None,
+    log: EventSink | str | PathLike[str] | None,
     settings: RaceSettings,
     rows: Sequence[str],
     side: SideInformation | None = None,
@@ -515,13 +525,13 @@ def open_log(
 ) -> tuple[RaceSettings, EventSink]:
     """Return the settings with a seed, and the event log of a race.
 
-    given: a log is used as given, a path opens or starts a race file, None keeps events in memory.
-    settings: of the race; without a seed, that of the file or a drawn one is used.
+    log: an event log is returned as it is, a path opens or starts a race file, None stands for a log in memory.
+    settings: settings of the race; a missing seed is that of the race file, or drawn.
     rows: names of the rows.
-    side: answers on file and history, or None.
-    strata: groups of the rows, or None.
+    side: answers on file and history; None without.
+    strata: groups of the rows; None without.
     """
-    if isinstance(given, str | PathLike):
-        file = RaceFile.at(given, settings, rows, side=side, strata=strata)
+    if isinstance(log, str | PathLike):
+        file = RaceFile.at(log, settings, rows, side=side, strata=strata)
         return file.settings, file
-    return settings.with_seed(), MemoryLog() if given is None else given
+    return settings.with_seed(), MemoryLog() if log is None else log

@@ -1,4 +1,4 @@
-"""Result cache of `compare` and `reproduce`: one checksummed file each.
+"""Result cache of `compare` and `reproduce`: one checksummed file per result.
 
 A key names everything the result depends on: the data, the settings, the seed and the hash of the code. Equal keys
 therefore mean equal results, to the bit. A file that is damaged, cut short, or moved here from another key fails its
@@ -45,17 +45,18 @@ _PlayBlocks: TypeAlias = Callable[[Sequence[_Block]], Generator[Runs]]
 
 
 class ResultCache(NamedTuple):
-    """Folder of finished results; key `claim/hash` is file `claim/hash.result`.
+    """Folder of finished results, each in a file with a checksum.
 
-    A result that cannot be written (read-only or full disk) is not cached, which costs time only.
+    The result with key `claim/hash` is in the file `claim/hash.result`. A result that cannot be written (read-only or
+    full disk) is not cached, which costs time only.
 
-    folder: created when the first result is written.
+    folder: path of the folder; created when the first result is written.
     """
 
     folder: Path
 
     def read(self, key: str) -> bytes | None:
-        """Return the content stored by `write` under a key; None if missing or damaged."""
+        """Return the bytes stored by `write` under a key; None if missing or damaged."""
         try:
             content = read_bytes(self.path(key))
         except OSError:
@@ -64,10 +65,10 @@ class ResultCache(NamedTuple):
         return payload if checksum == _checksum(key, payload) else None
 
     def write(self, key: str, payload: bytes) -> None:
-        """Store content under a key, atomically; a failure is ignored.
+        """Store bytes under a key, atomically; an error of the disk is ignored.
 
         key: path below the folder, without suffix.
-        payload: the content.
+        payload: the bytes to store.
         """
         path = self.path(key)
         with suppress(OSError):
@@ -89,7 +90,7 @@ class ResultCache(NamedTuple):
         return json.loads(payload)
 
     def path(self, key: str) -> Path:
-        """Return the file of a key, whether or not it exists."""
+        """Return the path of the file of a key, whether or not it exists."""
         return self.folder / f"{key}.result"
 
 
@@ -115,11 +116,11 @@ def result_key(*parts: Any) -> str:
 
 
 def default_cache_dir(name: str) -> Path:
-    """Return the folder of a kind of result, which need not exist.
+    """Return the path of the cache folder of a command; it need not exist.
 
-    It is below the environment variable TOMBOLA_CACHE, or the user's cache folder.
+    It is below the folder in the environment variable TOMBOLA_CACHE, or else below the user's cache folder.
 
-    name: such as "compare".
+    name: name of the folder, such as "compare".
 
     >>> default_cache_dir("compare").name
     'compare'
@@ -130,13 +131,13 @@ def default_cache_dir(name: str) -> Path:
 def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
     """Play the repetitions that are not cached; return all runs and the number cached.
 
-    Every block is stored as soon as it is played, so that an interrupted comparison continues, and one with more
-    repetitions plays only the new ones.
+    Repetitions are played and stored in blocks. Every block is stored as soon as it is played, so that an interrupted
+    comparison continues, and one with more repetitions plays only the new ones.
 
-    play: takes blocks (first repetition, number of repetitions), and yields the runs of each.
+    play: function that takes a list of blocks (first repetition, number of repetitions), and yields the `Runs` of each.
     repetitions: number of repetitions in all.
-    cache: None plays everything.
-    key: of the comparison, from `result_key`.
+    cache: the cache; None plays everything.
+    key: key of the comparison, from `result_key`.
     """
     blocks = [
         (first, min(_BLOCK_REPETITIONS, repetitions - first)) for first in range(0, repetitions, _BLOCK_REPETITIONS)
@@ -149,13 +150,14 @@ def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, 
             if cache is not None:
                 write_runs(cache, key, block, played)
     n_cached = repetitions - sum(count for _, count in missing)
-    return concatenate([part for part in runs.values() if part is not None]), n_cached
+    return join_blocks([part for part in runs.values() if part is not None]), n_cached
 
 
 def read_runs(cache: ResultCache, key: str, block: _Block) -> Runs | None:
-    """Return the runs of one block of a comparison; None if missing or damaged.
+    """Return the cached runs of one block of repetitions; None if missing or damaged.
 
-    cache, key: of the comparison.
+    cache: the cache.
+    key: key of the comparison, from `result_key`.
     block: first repetition, and number of repetitions.
     """
     payload = cache.read(_block_key(key, block))
@@ -166,17 +168,21 @@ def read_runs(cache: ResultCache, key: str, block: _Block) -> Runs | None:
 
 
 def write_runs(cache: ResultCache, key: str, block: _Block, runs: Runs) -> None:
-    """Store the runs of one block of a comparison.
+    """Store the runs of one block of repetitions of a comparison, for `read_runs`.
 
-    cache, key: of the comparison.
+    cache: the cache.
+    key: key of the comparison, from `result_key`.
     block: first repetition, and number of repetitions.
-    runs: of this block only.
+    runs: the runs of this block only.
     """
     cache.write(_block_key(key, block), _encode(runs))
 
 
-def concatenate(parts: Sequence[Runs]) -> Runs:
-    """Join the runs of consecutive blocks of one comparison, in their order."""
+def join_blocks(parts: Sequence[Runs]) -> Runs:
+    """Return the runs of a comparison from the runs of its blocks of repetitions.
+
+    parts: runs of consecutive blocks, in their order.
+    """
     cells = {entry: _concatenate([part.cells[entry] for part in parts]) for entry in parts[0].cells}
     return replace(parts[0], cells=cells)
 

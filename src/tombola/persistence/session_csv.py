@@ -1,4 +1,4 @@
-"""Tables of a session file: daily list, outcomes, and export of tickets."""
+"""Tables of a session: write tickets to fill in, read outcomes, export all tickets."""
 
 import math
 from collections import deque
@@ -40,9 +40,11 @@ _Columns = list[list[Any]]
 
 
 def cost_columns(budget: Budget | None) -> tuple[str, ...]:
-    """Return the names of the cost columns of a budget; none without a budget.
+    """Return the names of the cost columns in tables of outcomes.
 
-    They are `cost`, or `cost:1`, `cost:2`, ... for several resources.
+    They are `cost`, or `cost:1`, `cost:2`, ... for several resources; none without a budget.
+
+    budget: budget of the session, or None.
 
     >>> cost_columns(Budget([5.0, 2.0], worst=1.0))
     ('cost:1', 'cost:2')
@@ -63,7 +65,7 @@ def read_outcomes(
     id_column: str = "id",
     own_columns: Sequence[str] = (),
 ) -> list[Outcome]:
-    """Return the outcomes in a table; rows with a blank outcome are skipped.
+    """Read the outcomes of tickets from a table; rows with a blank outcome are skipped.
 
     TableError or FeedbackError names the line of a malformed row.
 
@@ -155,25 +157,25 @@ def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[
 
 
 def write_daily_list(file: _ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
-    """Write the rows of tickets to a table with a blank column for outcomes.
+    """Write tickets with their rows to a table with a blank column `outcome`.
 
-    CSV has the delimiter of the list.
+    A person fills it in, and `read_outcomes` reads it. A CSV file has the delimiter of the user's list.
 
-    file: the session.
-    assignments: the tickets.
+    file: the session, which has the columns of the user's list.
+    assignments: the tickets, one line each.
     path: a new file that ends in .csv or .xlsx, else TableError.
     """
     write_work_list(path, _daily_list(file, assignments), file.delimiter, file.path)
 
 
 def write_work_list(path: Path, lines: list[list[str]], delimiter: str, *inputs: Path) -> None:
-    """Write lines of cells to a new table for a person to fill in.
+    """Write a table for a person to fill in, as a new CSV or Excel file.
 
-    CSV has a byte order mark, without which Excel misreads letters outside ASCII.
+    CSV gets a byte order mark, without which Excel misreads letters outside ASCII.
 
     path: a new file that ends in .csv or .xlsx, else TableError.
-    lines: cells, a header first.
-    delimiter: of a CSV file.
+    lines: the cells of each line, a header first.
+    delimiter: character between the cells of a CSV file.
     inputs: files that must not be overwritten.
     """
     check_daily_list(path, *inputs)
@@ -185,7 +187,9 @@ def write_work_list(path: Path, lines: list[list[str]], delimiter: str, *inputs:
 
 
 def check_daily_list(path: Path, *inputs: Path) -> None:
-    """Raise TableError if a daily list cannot be written, before tickets are issued.
+    """Raise TableError if `write_daily_list` could not write to a path.
+
+    Called before tickets are issued, so that none is lost.
 
     path: must end in .csv or .xlsx, and not exist.
     inputs: files that must not be overwritten.
@@ -201,9 +205,9 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
 
 
 def export_tickets(file: "SessionFile", path: Path) -> int:
-    """Write all tickets with their outcomes to a table; return the number of rows.
+    """Write all tickets with their outcomes to a table; return their number.
 
-    file: the session.
+    file: an open session file.
     path: ends in .csv or .parquet, else TableError.
     """
     return write_columns(path, _column_types(file), lambda: _column_chunks(file), file.path)
@@ -212,9 +216,9 @@ def export_tickets(file: "SessionFile", path: Path) -> int:
 def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterator[_Columns]], *inputs: Path) -> int:
     """Write chunks of columns to a .csv or .parquet table; return the number of rows.
 
-    - `path`: the table; TableError if it has another ending.
-    - `types`: names of the columns with their Arrow types.
-    - `chunks`: returns the columns, some rows at a time; called after the path was checked.
+    - `path`: the table to write; TableError if it has another ending.
+    - `types`: Arrow types by column name, such as {"ticket": "int64"}.
+    - `chunks`: yields lists of columns, each with the next rows; called after the path was checked.
     - `inputs`: files that must not be overwritten.
     """
     if path.suffix.lower() not in (".csv", ".parquet"):

@@ -1,4 +1,4 @@
-"""Events of a session: outcomes as given, and their replay on a `Session`.
+"""Events of a session: their form in a log, and their replay on a `Session`.
 
 | kind | key | value |
 |---|---|---|
@@ -30,10 +30,10 @@ class Outcome(NamedTuple):
     """Feedback for a ticket, as given to `SessionFile.record_all`.
 
     round: number of the ticket.
-    loss, reward: one of them (reward = 1 - loss), in [0, 1]: one number, or one per action with full feedback.
-    cost: under a budget, one number per resource; None if it is on the price list, or without a budget.
-    source: names the line of a table in error messages; "" without a table.
-    units: of the outcome, for error messages; None: those of the session.
+    loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
+    cost: under a budget, one number per resource; None without a budget, or if the action has a fixed price.
+    source: file and line that the outcome was read from, for error messages; "" if it was not read from a table.
+    units: unit of the numbers in error messages; None: the unit of the session.
     """
 
     round: int
@@ -45,18 +45,18 @@ class Outcome(NamedTuple):
 
 
 class ReplayError(ValueError):
-    """Raised if a replayed learner issues another ticket than the log has.
+    """Raised if the learner, on replay, issues another ticket than the log has.
 
-    The learner or the version of tombola has changed.
+    Then the learner or the version of tombola has changed since the log was written.
     """
 
 
 def ticket_value(ticket: Ticket, features: Sequence[float] = (), decision: list[float] | None = None) -> list[Any]:
-    """Return the value of a ticket event, a list of plain data; NaN becomes None.
+    """Return the value of a ticket event: a list of JSON data, with None for NaN.
 
-    ticket: action and probability are stored.
-    features: of the row, for learners of labels, and for routers in a saved session.
-    decision: of a router (see `Session.decision_of`); None without a router.
+    ticket: the ticket; its action and probability are stored.
+    features: features of the row, for learners of labels, and for routers in a saved session; else empty.
+    decision: stake, choice, safe choice and capital of a router (`Session.decision_of`); None without a router.
 
     >>> ticket_value(Ticket(3, 1, math.nan)), ticket_value(Ticket(3, 1, 0.5), [0.25])
     ([1, None], [1, 0.5, 0.25])
@@ -72,13 +72,13 @@ def _or_null(number: float) -> float | None:
 
 
 def replay_ticket(session: "Session", round: int, value: Any, features: Any = None, *, check: bool = True) -> None:
-    """Let the learner act, and compare its ticket with that of the event to the bit.
+    """Replay a ticket event: let the learner act, and compare the two tickets.
 
-    ValueError if the event is malformed, ReplayError if the tickets differ.
+    ValueError if the event is malformed, ReplayError if the tickets differ in any bit.
 
-    session: changed in place.
+    session: the session, changed in place.
     round, value: key and value of the event.
-    features: of the row; None if the event has them, or there are none.
+    features: features of the row; None if the event has them, or there are none.
     check: False replaces a different ticket by that of the event: after an amendment the learner would have acted
         otherwise, but the ticket was issued.
     """
@@ -117,11 +117,11 @@ def _act_again(session: "Session", rest: list[Any], features: Any, *, check: boo
 
 
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
-    """Pass the encoded outcome of a pending ticket to the learner.
+    """Replay an outcome event: pass the outcome of a pending ticket to the learner.
 
     ValueError if the event is malformed or the ticket is not pending.
 
-    session: changed in place.
+    session: the session, changed in place.
     round, value: key and value of the event.
     """
     if not (type(value) is list and len(value) == session.feedback_model.outcome_width):
@@ -139,13 +139,13 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
 
 
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
-    """Return the encoded outcome of an issued ticket; FeedbackError if invalid.
+    """Validate an outcome and encode it as floats; FeedbackError if it is invalid.
 
-    The result has `outcome_width` floats, as the learner gets them.
+    The result has `session.feedback_model.outcome_width` floats, as the learner gets them and events store them.
 
-    session: that issued the ticket.
-    outcome: as given by the user.
-    owner: named in the error message.
+    session: the session that issued the ticket.
+    outcome: the outcome as given by the user.
+    owner: name of the caller, for the error message.
     """
     action = int(session.ticket_table.cells[outcome.round, ACTION])
     given = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}

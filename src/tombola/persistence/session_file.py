@@ -77,8 +77,8 @@ _FEATURE_ROWS = 400
 # Name of the null action that a budget adds: it leaves the row alone, costs nothing and has loss 1.
 _NULL = "null"
 
-# SQL statements, one per view of a session file; the only view is `tickets` with their outcomes, for people who open
-# the file with SQLite.
+# SQL statements that create the views of a session file, for people who open it with SQLite. The only view, `tickets`,
+# has one line per ticket: number, row id, action, probability, and kind and value of its outcome.
 VIEWS = (
     """CREATE VIEW tickets AS
         SELECT ticket.key AS ticket, pool.id, names.value AS action, json_extract(ticket.value, '$[1]') AS probability,
@@ -91,11 +91,12 @@ VIEWS = (
 
 
 class Assignment(NamedTuple):
-    """A ticket with names: play this action on this row.
+    """A ticket with names: the learner's action for one row.
 
     round: number of the ticket, from 1.
-    id, action: names of row and action.
-    probability: with which the learner chose the action; NaN if the learner cannot compute it.
+    id: id of the row.
+    action: name of the action to play on the row.
+    probability: probability with which the learner chose the action; NaN if the learner cannot compute it.
     """
 
     round: int
@@ -104,7 +105,7 @@ class Assignment(NamedTuple):
     probability: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data; the number is called "ticket", and NaN is None."""
+        """Return JSON data with the keys ticket, id, action and probability (None for NaN)."""
         probability = None if math.isnan(self.probability) else self.probability
         return {"ticket": self.round, "id": self.id, "action": self.action, "probability": probability}
 
@@ -116,7 +117,7 @@ class SessionFile(ProcessBound):
     `record` takes their outcomes.
 
     log: the open event log of the file.
-    learner: as stored in the file, with its parameters.
+    learner: the learner with its parameters, as the file has it.
 
     >>> import tempfile
     >>> from tombola import UCB1
@@ -189,13 +190,14 @@ class SessionFile(ProcessBound):
         - `learner`: any learner but one of labels.
         - `budget`: for a learner with a budget: amounts with worst costs, or prices; else None.
         - `seed`: determines the order of the rows and the learner's random choices; drawn and stored if None.
-        - `features`: for a router: rows x features, NaN for a missing one; stored with the rows. None: no features.
-        - `feature_names`: their names, for reports; None: default names.
-        - `columns`: the list's own columns, one text per row, for the daily list; None: only the ids.
+        - `features`: for a router: table (rows, features), NaN for a missing value; None: no features.
+        - `feature_names`: names of the features, for reports; None: default names.
+        - `columns`: columns of the user's list by name, one text per row, which tables of tickets show; None: only the
+          ids.
         - `id_column`: the name of the column of ids.
         - `kind`: "losses" or "scores": the direction of outcomes in tables, texts and pages; None: losses in texts.
         - `range`: the smallest and the largest possible outcome in tables, texts and pages.
-        - `delimiter`: separates the columns of the daily list.
+        - `delimiter`: character between the cells of CSV tables of tickets.
         """
         _validate.not_text("SessionFile.start", "ids", ids)
         _validate.not_text("SessionFile.start", "actions", actions)
@@ -239,13 +241,14 @@ class SessionFile(ProcessBound):
 
     @classmethod
     def open(cls, path: str | Path, learner: "Learner | None" = None) -> "SessionFile":
-        """Open a file; SessionError if it is missing or damaged.
+        """Open an existing session file; SessionError if it is missing or damaged.
 
-        learner: given again if it is not a learner of tombola; None: it is restored from the file.
+        path: the file.
+        learner: the learner of the session, needed if it is not a learner of tombola; None: restored from the file.
         """
         log = EventLog.open(Path(path), "SessionFile", "session")
         try:
-            with log.malformed_as_damage():
+            with log.malformed_data_as_error():
                 return cls(log, from_spec(log.about["learner"], learner))
         except BaseException:
             log.close()
@@ -253,13 +256,15 @@ class SessionFile(ProcessBound):
 
     @property
     def path(self) -> Path:
-        """The path of the file."""
+        """Path of the session file."""
         return self._log.path
 
     def next(self, count: int = 1) -> list[Assignment]:
-        """Issue the next `count` tickets, or as many as there are rows left.
+        """Issue the next tickets and return them; they are on the disk on return.
 
-        They are on the disk on return. ExhaustedError if no row is left.
+        ExhaustedError if no row is left.
+
+        count: number of tickets; fewer are issued if fewer rows are left.
         """
         count = _validate.integer("SessionFile.next", "count", count, least=1)
         with self._writing() as session:
@@ -307,27 +312,27 @@ class SessionFile(ProcessBound):
 
     @property
     def leases(self) -> list[Lease]:
-        """All leases (tickets issued by `lease` for one request), in order."""
+        """All leases of the file in order; a lease has the tickets of one `lease` request."""
         with self._reading():
             return list(self._leases.by_request.values())
 
     def lease_of_ticket(self) -> dict[int, Lease]:
-        """Return the last lease of each leased ticket, by ticket number.
+        """Return the last lease of each ticket, by ticket number.
 
-        A lease records which worker got a ticket, and when.
+        A lease records which worker got a ticket, and when. Tickets issued by `next` have none.
         """
         with self._reading():
             return dict(self._leases.by_ticket)
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
-        """Record the outcome of a ticket; return whether it is new.
+        """Record the outcome of a ticket; it is on the disk on return.
 
-        It is on the disk on return. ConflictError if the ticket has another outcome or was cancelled; FeedbackError if
-        the outcome is malformed.
+        Returns True, or False if the same outcome was recorded before. ConflictError if the ticket has another outcome
+        or was cancelled; FeedbackError if the outcome is malformed.
 
         round: number of the ticket.
-        loss, reward: one of them, in [0, 1]; one per action with full feedback.
-        cost: under a budget, one number per resource; None if it is on the price list, or without a budget.
+        loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
+        cost: under a budget, one number per resource; None without a budget, or if the action has a fixed price.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
@@ -336,19 +341,19 @@ class SessionFile(ProcessBound):
 
         Raises ConflictError if a ticket has another outcome or was cancelled, FeedbackError if one is malformed.
 
-        outcomes: each with round, loss or reward, and cost.
+        outcomes: each with the number of its ticket, loss or reward, and cost.
         """
         with self._writing() as session:
             return sum([self._record_from(session, outcome) for outcome in outcomes])
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
-        """Replace a wrong outcome and return its old losses.
+        """Replace a wrong outcome; return the wrong loss, or losses with full feedback.
 
-        The learner replays everything with the new one. Tickets issued in between stay as they are, and the wrong
+        The learner replays the session with the new outcome. Tickets issued since stay as they are, and the wrong
         outcome stays in the log. FeedbackError under a budget.
 
         round: number of the ticket.
-        loss, reward: one of them, in [0, 1]; one per action with full feedback.
+        loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
         """
         with self._writing() as session:
             if not self.feedback_model.supports_amend:
@@ -372,10 +377,11 @@ class SessionFile(ProcessBound):
             return losses
 
     def cancel(self, round: int) -> bool:
-        """Cancel a ticket that will never be answered; return whether that is new.
+        """Cancel a ticket that will never have an outcome.
 
-        Its row is not issued again, and the intervals of its action use no loss after it; if the action failed, record
-        the worst loss instead. ConflictError if it has an outcome.
+        Returns True, or False if it was cancelled before; ConflictError if it has an outcome. Its row is not issued
+        again, and the confidence interval of its action uses no loss of later tickets. If the action failed, record the
+        worst loss instead.
 
         round: number of the ticket.
         """
@@ -397,12 +403,12 @@ class SessionFile(ProcessBound):
 
     @property
     def pending(self) -> list[Assignment]:
-        """The tickets without an outcome, issued by any process."""
+        """The tickets without an outcome that were not cancelled, issued by any process."""
         with self._reading() as session:
             return self._assignments(self._pending(session))
 
     def round_of(self, id: str) -> int:
-        """Return the number of the ticket of a row, issued or not.
+        """Return the number of the ticket of the row with this id, issued or not.
 
         FeedbackError if no row has this id.
         """
@@ -422,7 +428,7 @@ class SessionFile(ProcessBound):
             return self._assignments([session.ticket_table.ticket(number)])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the row of each ticket: the cells of the list's own columns, in order.
+        """Return the row of each ticket: its cells in the user's list, in order of `columns`.
 
         assignments: the tickets.
         """
@@ -455,7 +461,10 @@ class SessionFile(ProcessBound):
         return list(self.each_id())
 
     def each_id(self) -> Generator[str, None, None]:
-        """Yield the row ids in the order of play; the file is locked until the last one."""
+        """Yield the row ids in the order of play, without a list of all in memory.
+
+        The file is locked until the last id.
+        """
         with self._locked(), self._log.reading():
             yield from self._log.ids()
 
@@ -486,11 +495,11 @@ class SessionFile(ProcessBound):
     ) -> "Figure":
         """Draw the share of each action, or the mean loss, over rounds; return the figure.
 
-        ParameterError if there is nothing to draw yet. See `Session.plot`.
+        ParameterError if there is nothing to draw yet.
 
-        curve: "shares" or "loss".
-        ax: where to draw; None: a new figure.
-        size: of a new figure, in inches; None: the default.
+        curve: "shares" of the actions, or mean "loss".
+        ax: axes to draw on; None: a new figure.
+        size: width and height of a new figure, in inches; None: the default.
         """
         from tombola.persistence.session_page import plot_view
 
@@ -576,7 +585,7 @@ class SessionFile(ProcessBound):
             first = len(self._features) + 1
             places = range(first, min(self.horizon, first + _FEATURE_ROWS - 1) + 1)
             for cells in self._log.cells_of(places):
-                with self._log.malformed_as_damage():
+                with self._log.malformed_data_as_error():
                     self._features.append([float(cell) for cell in cells[-len(self.feature_names) :]])
         return self._features[round_ - 1]
 

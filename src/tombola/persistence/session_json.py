@@ -32,7 +32,8 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
 
     An existing file is replaced. `load` reads it.
 
-    path: of the file.
+    session: the session, which is not changed.
+    path: the file to write.
     """
     budget = session.budget
     about: dict[str, Any] = {
@@ -54,9 +55,12 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
 
 
 def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
-    """Return the events of a session in order of time: (kind, round, value).
+    """Return the events of a session in order of time, as (kind, round, value).
 
-    kind is "ticket" or "outcome", round the number of the ticket; values as in `tombola.persistence.session_events`.
+    kind is "ticket" or "outcome", round the number of the ticket. The value of a ticket is [action, probability, ...],
+    that of an outcome its list of floats (`tombola.persistence.session_events`).
+
+    session: the session, which is not changed.
     """
     table, width = session.ticket_table, session.feedback_model.outcome_width
     columns = table.columns()
@@ -79,8 +83,8 @@ def load(path: str | os.PathLike[str], learner: AnyLearner | None, session_class
 
     SessionError if the file is damaged, of another format, or the learner does not repeat its tickets.
 
-    path: written by `save`.
-    learner: given again if it is not a learner of tombola; None: it is restored from the file.
+    path: a file that `save` has written.
+    learner: the learner of the session, needed if it is not a learner of tombola; None: restored from the file.
     session_class: the class `Session`, which this module cannot import, because it imports this module.
     """
     try:

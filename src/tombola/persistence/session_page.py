@@ -27,7 +27,12 @@ _LISTED_ACTIONS = 8
 
 
 def session_page(file: "SessionFile") -> str:
-    """Return the self-contained HTML page of a session file."""
+    """Return an HTML page about a session: progress, estimates, charts, pending tickets.
+
+    The page needs no other files.
+
+    file: an open session file.
+    """
     now, view = file.status(), file.view()
     units = file.units
     charts = (_share_chart(view), _loss_chart(view, units)) if now.answered else ()
@@ -129,11 +134,11 @@ def plot_view(
 
     Returns the figure; ParameterError if there is nothing to draw yet.
 
-    view: tickets and outcomes.
-    curve: "shares" or "loss".
-    axes: where to draw; None: a new figure.
-    size: of a new figure, in inches; None: the default.
-    units: of the outcomes.
+    view: tickets and outcomes of the session.
+    curve: "shares" of the actions, or mean "loss".
+    axes: axes to draw on; None: a new figure.
+    size: width and height of a new figure, in inches; None: the default.
+    units: unit of the mean loss in the figure.
     """
     if curve not in ("shares", "loss"):
         raise ParameterError(f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them.")

@@ -1,4 +1,4 @@
-"""Status of a session file: progress, and intervals for mean losses."""
+"""Status of a session file: progress, and confidence intervals of mean losses."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -33,12 +33,12 @@ _MAX_ADVICE = 3
 class TicketView:
     """Read-only snapshot of the tickets and outcomes of a session.
 
-    Later tickets and outcomes of the session do not appear in it. An amended outcome is the amended one. Arguments
-    `rounds` are ticket numbers, from 1. `SessionFile.view` returns it.
+    Made by `SessionFile.view`. Later tickets and outcomes do not appear in it. An amended ticket has its new outcome.
 
-    session: to take the snapshot of.
-    seed: of the session.
-    amended, cancelled: numbers of these tickets.
+    session: the session.
+    seed: seed of the session.
+    amended: numbers of the tickets whose outcome was replaced.
+    cancelled: numbers of the cancelled tickets.
     """
 
     def __init__(self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]) -> None:
@@ -57,7 +57,7 @@ class TicketView:
 
     @property
     def answered(self) -> int:
-        """The number of tickets with an outcome."""
+        """Number of tickets with an outcome."""
         return int(np.count_nonzero(self._answered))
 
     @property
@@ -67,19 +67,19 @@ class TicketView:
 
     @property
     def probabilities(self) -> Floats:
-        """The probabilities of the actions, (tickets,); NaN if the learner has none."""
+        """Probability with which each action was chosen, shape (tickets,); NaN if unknown."""
         return self._cells[:, PROBABILITY]
 
     @property
     def tickets(self) -> list[Ticket]:
-        """All tickets issued, in order."""
+        """All tickets issued, in order: number, action index and probability of each."""
         return list(map(Ticket, range(1, self.round + 1), self.actions.tolist(), self.probabilities.tolist()))
 
     @property
     def outcomes(self) -> list[Any]:
-        """The loss of each ticket, None while it is pending.
+        """Loss of each ticket, in order; None without an outcome.
 
-        With full feedback, the losses of all actions.
+        With full feedback, a tuple of the losses of all actions.
         """
         rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
         found = map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
@@ -92,13 +92,13 @@ class TicketView:
 
     @property
     def losses(self) -> Floats:
-        """The losses of the tickets with an outcome, in the order of rounds."""
+        """Losses of the tickets with an outcome, in order of ticket numbers."""
         return self.losses_of(self.answered_rounds)
 
     def losses_of(self, rounds: Integers) -> Floats:
-        """Return the losses of tickets that have an outcome, shape of `rounds`.
+        """Return the losses of the given tickets, in their order, shape (tickets,).
 
-        rounds: numbers of the tickets.
+        rounds: numbers of tickets that have an outcome, from 1.
         """
         losses: Floats = self._per_action(rounds, lambda action, outcome: (self.feedback_model.loss(action, outcome),))[
             0
@@ -107,33 +107,31 @@ class TicketView:
 
     @property
     def costs(self) -> Floats:
-        """The costs of the tickets with an outcome, shape (resources, tickets)."""
+        """Costs of the tickets with an outcome, shape (resources, tickets with outcome)."""
         return self._per_action(self.answered_rounds, self.feedback_model.costs)
 
     @property
     def rows(self) -> Floats:
-        """The known losses of the tickets with an outcome, shape (tickets, 1 or k).
+        """Outcomes as a table of losses, one row per ticket with an outcome.
 
-        With full feedback there is one column per action.
+        With full feedback there is one column per action, else one column: the loss of the played action.
         """
         return self._cells[self._answered, OUTCOME_START : OUTCOME_START + self._row_width]
 
     @property
     def decisions(self) -> Floats:
-        """The decisions of a router: stake, choice, safe choice, capital; (tickets, 4).
+        """Decisions of a router, shape (tickets, 4); (tickets, 0) without a router.
 
-        stake: probability with which the choice of the router was played.
-        choice, safe choice: actions as indices, of the router (-1 for none) and of the safe learner.
-        capital: rows that the guard may still lose by routing.
-
-        Without a router there are no columns.
+        Columns: stake, the probability with which the choice of the router is played; choice, the action index of the
+        router, -1 for none; safe choice, the action index of the learner without features; capital, the loss that the
+        guard of the router may still risk, in rows.
         """
         start = OUTCOME_START + self.feedback_model.outcome_width
         return self._cells[:, start : start + min(self.feedback_model.n_decision, _N_LOGGED)]
 
     @property
     def switches(self) -> int:
-        """The number of changes of the action from one round to the next."""
+        """Number of tickets whose action differs from that of the ticket before."""
         actions = self.actions
         return int((actions[1:] != actions[:-1]).sum())
 
@@ -163,14 +161,14 @@ class TicketView:
 class ActionStatus(NamedTuple):
     """Plays and losses of one action, with a confidence interval.
 
-    name: of the action.
-    plays, known, used: numbers of plays, of known losses, and of losses in the interval.
-    mean: of the known losses; NaN without any.
-    low, high: confidence interval of the mean loss over all rows.
-    open_ticket: number of the first ticket without an outcome, if later outcomes wait for it; else 0.
-
-    The interval uses the losses up to that ticket: late outcomes may differ from early ones. Later losses only cut it
-    to the range that is certain.
+    name: name of the action.
+    plays: number of tickets with this action.
+    known: number of its known losses.
+    used: number of losses that the interval is computed from: those before the first ticket without an outcome, because
+        late outcomes may differ from early ones. Later losses only cut the interval to the range that is certain.
+    mean: mean of the known losses; NaN without any.
+    low, high: ends of the confidence interval of the mean loss over all rows.
+    open_ticket: number of the first ticket without an outcome if `used` is less than `known`; else 0.
     """
 
     name: str
@@ -189,20 +187,23 @@ class Status:
 
     With probability 1 - `level` all intervals hold, and so do the bounds `within` and `regret`.
 
-    learner, seed: of the session.
+    learner, seed: learner with its parameters as text, and seed of the session.
     rows, played, answered, cancelled, amended: numbers of rows, and of tickets issued, answered, cancelled and amended.
-    switches: changes of the action from one round to the next.
+    switches: number of tickets whose action differs from that of the ticket before.
     loss: total loss of the answered tickets.
-    actions: estimates of each action.
+    actions: plays, mean loss and confidence interval of each action.
     pending: the tickets without an outcome.
-    best, within: best action so far, and bound on its distance from the best mean.
-    regret, worst_regret: bounds on the regret of the answered tickets, and of all if the pending ones have loss 1.
-    balance: amounts of the budget; empty without one.
-    mix: under a budget, the shares of the current plan by action.
-    left_out: tickets of the null action, which leaves a row alone.
+    level: probability that an interval or bound fails.
+    best: name of the best action so far.
+    within: upper bound on the mean loss of `best` minus the smallest mean loss of any action.
+    regret: upper bound on the total loss of the answered tickets minus that of the best action at its mean.
+    worst_regret: the same bound over all tickets, if those without an outcome have loss 1.
+    balance: amounts of the budget, spent and reserved; empty without a budget.
+    mix: under a budget, (action, share of the rows) of the current plan, largest share first; else empty.
+    left_out: number of tickets of the null action, which leaves a row alone.
     target: mean loss to reach under a budget; None without a target.
-    units: of the outcomes, for texts and JSON; the fields themselves are losses.
-    router: sentence about a router and its guard, which limits the rows that routing may cost; "" without a router.
+    units: unit of the outcomes, for texts and JSON; the fields themselves are losses in [0, 1].
+    router: sentence about the router of a session with features; "" without a router.
     """
 
     learner: str
@@ -239,7 +240,7 @@ class Status:
 
     @property
     def target_text(self) -> str:
-        """A sentence on the mean loss so far and the target; empty without a target."""
+        """Mean loss so far and target as text; "" without a target or outcomes."""
         if self.target is None or not self.answered:
             return ""
         mean, target = self.units.number(self.loss / self.answered), self.units.number(self.target)
@@ -247,13 +248,13 @@ class Status:
 
     @property
     def mix_text(self) -> str:
-        """The current mix (share of rows by action) of a budget learner as text; else ""."""
+        """Share of the rows by action in the current plan, as text; "" without a budget."""
         shares = [f"{name} on {share:.0%}".replace("%", " %") for name, share in self.mix]
         return f"current plan: {', '.join(shares)} of the rows" if shares else ""
 
     @property
     def estimate(self) -> str:
-        """The best action with its bounds, in one sentence."""
+        """Sentence on the best action so far: bounds `within`, `regret`, `worst_regret`."""
         open_, units = " and cancelled" if self.cancelled else "", self.units
         within, regret, worst = (units.gap(number) for number in (self.within, self.regret, self.worst_regret))
         more = f", {worst:.4g} if all pending{open_} ones fail" if self.pending else ""
@@ -265,9 +266,9 @@ class Status:
 
     @property
     def advice(self) -> str:
-        """Why an interval is wide, and the remedy, in a sentence; empty if none is.
+        """Sentence on tickets without an outcome that make an interval wide; "" if none.
 
-        It names the open tickets that later outcomes wait for.
+        It names these tickets and the remedy.
         """
         waiting: dict[int, list[ActionStatus]] = {}
         for action in self.actions:
@@ -291,10 +292,10 @@ class Status:
         return f"{'; '.join(parts)}; {record}if an action failed, record the worst outcome, do not cancel"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain data in the unit of the outcomes; None if unknown.
+        """Return the fields as JSON data, in the unit of the outcomes; None for NaN.
 
-        The total of the answered tickets is called "loss" or "score". `within`, `regret` and `worst_regret` are
-        differences in the same unit.
+        The total of the answered tickets has the key "loss", "score" or the unit, which is also the value of
+        "quantity". `within`, `regret` and `worst_regret` are differences in the same unit.
         """
         units, fields = self.units, dict(vars(self))
         total = fields.pop("loss")
@@ -322,10 +323,10 @@ class Status:
 def status_of(
     view: TicketView, pending: Sequence["Assignment"], level: float, balance: Balance, mix: Floats | None
 ) -> Status:
-    """Return the status of a session.
+    """Compute the status of a session from a snapshot of its tickets.
 
-    - `view`: tickets and outcomes.
-    - `pending`: the tickets without an outcome.
+    - `view`: snapshot of tickets and outcomes.
+    - `pending`: the tickets without an outcome that were not cancelled.
     - `level`: probability that an interval or bound fails.
     - `balance`: the balance of the budget; without amounts if there is none.
     - `mix`: the mix of the last ticket, one probability per action; None without a budget.

@@ -46,10 +46,10 @@ _REFRESH_INTERVAL = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by `race` on Ctrl-C; pass its `log` to `race` to continue.
+    """Raised by `race` on Ctrl-C; `race(..., log=error.log)` continues the race.
 
     race: the race so far.
-    log: its event log, with every answer that arrived.
+    log: event log of the race, with every answer that arrived.
     """
 
     def __init__(self, race: Race, log: EventSink) -> None:
@@ -141,14 +141,14 @@ def run_race_file(
     SessionError if another process runs the same file, or if the whole first row fails.
 
     file         the race file; calls that it has answers to are not made again
-    evaluator    the commands, one per candidate
-    workers      commands at a time
+    evaluator    runs the commands, one per candidate
+    workers      number of commands that run at a time
     max_seconds  time limit of this run in seconds; the file then holds an unfinished race. None: no limit
     log          receives one line per row counted and per failed command; None: silent
     """
 
     async def ask(call: Call) -> Any:
-        return await evaluator.ask(call, log)
+        return await evaluator.evaluate(call, log)
 
     with run_lock(file.path):
         driver = _Driver(
@@ -335,12 +335,12 @@ class _Driver:
 
 
 class Progress:
-    """Show the progress of a race; a context manager around the run.
+    """Progress display of a race; a context manager around the run.
 
-    On a terminal or in a notebook it is a live line, else a line per row to `log`.
+    On a terminal or in a notebook one line is updated in place; elsewhere a line per counted row goes to `log`.
 
-    show: False hides the live line.
-    log: receives the lines where there is no live line; None: no lines.
+    show: whether to show the line that is updated in place.
+    log: function that receives the lines elsewhere; None: no lines.
     """
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
@@ -360,7 +360,7 @@ class Progress:
         return self
 
     def update(self, race: Race) -> None:
-        """Show the state of the race: at most ten times a second, or a line per new row."""
+        """Show the present state of a race, at most ten times a second, or once per row."""
         if self._status is not None:
             if time.monotonic() - self._last_time > _REFRESH_INTERVAL:
                 self._last_time = time.monotonic()
@@ -377,7 +377,10 @@ class Progress:
 
 
 def progress_line(race: Race) -> str:
-    """Return one line about a race: rows, leader, calls and rows still needed."""
+    """Return one line about a race in progress, without a line break.
+
+    It has the number of rows counted, active candidates, leader with its mean, calls, and rows still needed.
+    """
     leader = race.leader
     units = race.settings.units
     mean = "" if leader is None else f"mean {units.quantity} {units.number(race.mean_losses[leader]):.4g}"
@@ -394,9 +397,12 @@ def progress_line(race: Race) -> str:
 
 @contextlib.contextmanager
 def run_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a race file; SessionError if another process runs it.
+    """Lock a race file for one run; a context manager.
 
-    Two runs would make the same calls. The lock is the file `path` + "-run", which is removed at the end.
+    SessionError if another process runs the race: two runs would make the same calls. The lock is on the file `path` +
+    "-run", which is removed at the end.
+
+    path: the race file.
     """
     lock_path = Path(f"{path}-run")
     with lock_path.open("w") as lock:
@@ -423,14 +429,14 @@ def _reason(error: BaseException) -> str:
 def loss_and_cost(
     call: Call, result: Any, units: Units = UNIT_LOSSES, default_cost: float | None = 0.0
 ) -> tuple[float, float]:
-    """Return loss in [0, 1] and cost from the result of an evaluation.
+    """Return (loss in [0, 1], cost) from the result of an evaluation.
 
-    FeedbackError if the result is something else, or outside of the range.
+    FeedbackError if the result is not a number or a pair of numbers, or is outside of the range.
 
-    call: named in the error message.
+    call: the call that was made, for the error message.
     result: a value, or a tuple of value and cost.
     units: direction and range of the value.
-    default_cost: of a result without a cost; None rejects it.
+    default_cost: cost of a result without a cost; None rejects such a result.
     """
     if default_cost is None and not isinstance(result, tuple):
         raise FeedbackError(

@@ -13,7 +13,7 @@ class Call(NamedTuple):
     """One evaluation to make: `candidate` on `row`.
 
     ticket: number of the call, from 1; it is passed to `Race.record` with the answer.
-    candidate, row: their names.
+    candidate, row: names of the candidate and of the row.
     row_index: position of the row in the list as given, from 0.
     """
 
@@ -29,7 +29,7 @@ class Event(NamedTuple):
     kind: "call" or "answer"; the fields below `ticket` are for answers.
     ticket: number of the call.
     loss: in [0, 1]; None if the call failed.
-    cost: of the call, in any unit, at least 0.
+    cost: cost of the call, in any unit, at least 0.
     failed: whether the call failed.
     """
 
@@ -41,22 +41,22 @@ class Event(NamedTuple):
 
 
 class EventSink(Protocol):
-    """Protocol of an append-only event log of a race: `MemoryLog` or `RaceFile`.
+    """Protocol of an append-only event log of a race, as `MemoryLog` and `RaceFile`.
 
-    `race` appends every answer, and replays the log when it starts.
+    `race` replays the log when it starts, and appends every answer to it.
     """
 
     def append(self, event: Event) -> None:
-        """Store one event; a log on disk has written it when the method returns."""
+        """Store one event after all others; a log on disk has written it on return."""
 
     def replay(self) -> Iterable[Event]:
-        """Return the stored events in order."""
+        """Return the stored events in the order in which they were appended."""
 
 
 class MemoryLog:
-    """Event log in memory; it is lost when the process ends.
+    """Event log of a race in memory; it is lost when the process ends.
 
-    events: those to start with, in order.
+    events: the first events of the log, in order.
 
     >>> log = MemoryLog([Event("call", 3)])
     >>> log.append(Event("answer", 3, loss=0.5))
@@ -68,21 +68,22 @@ class MemoryLog:
         self._events = list(events)
 
     def append(self, event: Event) -> None:
-        """Store one event."""
+        """Store one event after all others."""
         self._events.append(event)
 
     def replay(self) -> Iterable[Event]:
-        """Return the stored events in order."""
+        """Return the stored events in the order in which they were appended."""
         return tuple(self._events)
 
 
 class Dropped(NamedTuple):
-    """A candidate that was dropped from a race.
+    """A candidate that was dropped from a race, with row and reason.
 
-    candidate: its name.
-    row: number of rows counted at the drop.
+    candidate: name of the candidate.
+    row: number of rows counted when it was dropped.
     against: name of the opponent that it lost to; "" with question="ranks".
-    wealth: of the bet that dropped it; infinite if no outcome of the rows left could have saved it.
+    wealth: evidence against it, the wealth of the bet that dropped it; infinite if no outcome of the rows left could
+        have saved it.
     """
 
     candidate: str

@@ -1,6 +1,4 @@
-"""Side information of a race, fixed before the order is drawn.
-
-It has answers on file and history.
+"""Side information of a race: answers on file and history, fixed before the shuffle.
 
 Known answers cost no call, and bound the totals of the candidates (docs/theory/race.md, section 8). They must be the
 cells of this table, known by row, in a set of cells that does not depend on the order.
@@ -22,12 +20,13 @@ from tombola.readers.units import UNIT_LOSSES, Units
 
 @dataclass(frozen=True, eq=False)
 class SideInformation:
-    """Knowledge about a race from before it started, fixed before rows are shuffled.
+    """Answers on file and history of a race, fixed before rows are shuffled.
 
     Built by `SideInformation.of`.
 
-    known    (rows, k) answers on file: losses in [0, 1] by row and candidate; NaN where the answer is not known
-    history  (rows, h) losses of candidates that do not take part, or other numbers known of every row; h may be 0
+    known    answers on file, shape (rows, candidates): losses in [0, 1], NaN where the answer is not known
+    history  other numbers known of every row, shape (rows, columns), such as losses of earlier candidates; may have no
+             column
     """
 
     known: Floats
@@ -44,11 +43,11 @@ class SideInformation:
     ) -> "SideInformation":
         """Return the side information of a race; ParameterError if it is malformed.
 
-        candidates, rows: their names.
-        known: a table (rows, k) with NaN or None for unknown cells; a data frame, whose columns are matched by name; or
-            a mapping from candidates to their answers, each a sequence with one item per row or a mapping from rows to
-            answers. None: nothing is known.
-        history: a table (rows, h) of finite numbers, or a mapping from names to columns. None: no history.
+        candidates, rows: names of the candidates and of the rows.
+        known: a table (rows, candidates) with NaN or None for unknown cells; a data frame, whose columns are matched by
+            name; or a mapping from candidates to their answers, each a sequence with one item per row or a mapping from
+            rows to answers. None: nothing is known.
+        history: a table (rows, columns) of finite numbers, or a mapping from names to columns. None: no history.
         units: direction and range of the known answers.
 
         >>> SideInformation.of(["a", "b"], ["x", "y"], {"b": {"y": 0.5}}).known.tolist()
@@ -72,21 +71,25 @@ class SideInformation:
         return bool(np.isnan(self.known).all()) and self.history.shape[1] == 0
 
     def of_rows(self, rows: Order) -> "SideInformation":
-        """Return the side information of some rows, given by their indices in the list."""
+        """Return the side information of some rows only.
+
+        rows: indices of the rows in the list, from 0.
+        """
         return SideInformation(self.known[rows], self.history[rows])
 
     @property
     def digest(self) -> str:
-        """SHA-256 of both tables, in hexadecimal; equal for equal tables."""
+        """SHA-256 of `known` and `history`, in hexadecimal; equal for equal tables."""
         table = np.ascontiguousarray(np.hstack([self.known, self.history]), "<f8")
         # NaN has many bit patterns; equal tables must have equal digests.
         content = np.where(np.isnan(table), math.nan, table).tobytes()
         return hashlib.sha256(f"{self.known.shape} {self.history.shape}".encode() + content).hexdigest()
 
     def to_json(self) -> dict[str, Any] | None:
-        """Return JSON data with the digest; None if nothing is on file.
+        """Return JSON data for `from_json`; None if there is no side information.
 
-        Known cells are stored as three lists: rows, candidates and losses.
+        Keys: digest, known and history. Known cells are three lists of equal length: indices of rows, indices of
+        candidates, and losses.
         """
         if self.is_empty:
             return None
@@ -101,8 +104,8 @@ class SideInformation:
 
         ValueError if the data does not match its digest.
 
-        data: None stands for nothing on file.
-        rows, candidates: their numbers.
+        data: the output of `to_json`; None stands for no side information.
+        rows, candidates: numbers of rows and of candidates.
         """
         known, history = np.full((rows, candidates), math.nan), np.zeros((rows, 0))
         if data is not None:

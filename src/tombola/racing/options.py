@@ -213,9 +213,11 @@ class RaceSettings:
         )
 
     def rule(self, rows: int) -> Elimination:
-        """Return the elimination rule of this question, before the first row.
+        """Return the elimination rule that answers the question of the race.
 
-        rows: length of the list.
+        The rule is in its state before the first row: all candidates are active.
+
+        rows: number of rows of the list.
         """
         size = rows if self.population is None else self.population
         common: dict[str, Any] = {"candidates": len(self.candidates), "rows": rows, "population": size}
@@ -238,7 +240,7 @@ class RaceSettings:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
-        """Return the settings from data that `to_json` returned."""
+        """Return the settings from the output of `to_json`."""
         population = math.inf if data.get("population") == "inf" else None
         names, limits = tuple(data["candidates"]), tuple(data["range"])
         return cls(**{**data, "candidates": names, "population": population, "range": limits})
@@ -248,9 +250,11 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def accepts_race_options(function: _Function) -> _Function:
-    """Decorate a function: its signature shows the race options, not **options.
+    """Decorator: show the race options in the signature of a function, not **options.
 
-    For `help` and editors only; calls are not changed.
+    Only `help` and editors are affected, not calls.
+
+    function: has a parameter `**options: Unpack[RaceOptions]`; it is returned with another signature.
     """
     known = signature(RaceSettings).parameters
     options = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__]
@@ -262,8 +266,8 @@ def accepts_race_options(function: _Function) -> _Function:
 def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
     """Return names as strings; ParameterError unless non-empty and distinct.
 
-    what: the parameter named in the error message, such as "rows".
-    names: a list of any objects, converted by `str`; ParameterError for a single string.
+    what: name of the parameter, for the error message, such as "rows".
+    names: a sequence of any objects, converted by `str`; ParameterError for a single string.
     """
     _validate.not_text("race", what, names)
     words = tuple(str(name) for name in names)
@@ -279,6 +283,8 @@ def hash_of_rows(rows: Sequence[str]) -> str:
     """Return the SHA-256 of the row names in the order of the list, in hexadecimal.
 
     It identifies the list in reports. Another order gives another hash.
+
+    rows: names of the rows.
 
     >>> hash_of_rows(["a", "b"])[:8]
     'facdde7a'

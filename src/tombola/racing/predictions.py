@@ -1,6 +1,4 @@
-"""Predictions of losses from history, for races with side information.
-
-docs/theory/race.md, section 9.
+"""Predictions of losses from history, for races (docs/theory/race.md, section 9).
 
 The predictions are refitted at growing intervals from counted rows. Between two fits they are one fixed function of the
 row. `InformedRule` keeps the sums over the rows left, which adjusted losses need.
@@ -65,11 +63,12 @@ class _RowSums(NamedTuple):
 
 
 class InformedRule:
-    """An elimination rule that uses answers on file and history.
+    """Run an elimination rule with answers on file and history.
 
-    Feed rows by `update`, or a whole table by `play`. The answer is in `rule`.
+    Feed rows by `update`, or a whole table by `play`. The answer is in `rule`. With history, the rule also bets on
+    adjusted losses: the loss minus its prediction from history, plus the mean prediction of the rows left.
 
-    rule: an elimination rule; with history it also bets on adjusted losses, and is reset.
+    rule: the elimination rule, reset and then changed in place.
     side: answers on file and history of the rows.
     schedule: after a fit to n rows, `schedule(n)` is the number of rows at which predictions are fitted again.
 
@@ -129,10 +128,10 @@ class InformedRule:
             settle(*arguments)
 
     def update(self, row: int, losses: Floats) -> None:
-        """Process the next row of the shuffled list.
+        """Process the losses of the next row of the shuffled list.
 
-        row: its index in the list.
-        losses: shape (k,); those of dropped candidates are not read.
+        row: index of the row in the list.
+        losses: one per candidate, in [0, 1]; those of dropped candidates are not read.
         """
         with expected_rounds(self.rule.rows, len(self.rule.state.wealth)):
             arguments = (self.rule.memory, self.sums, row, losses)
@@ -144,7 +143,7 @@ class InformedRule:
 
         Answers on file cost no call.
 
-        table: losses, shape (rows, k).
+        table: losses in [0, 1], shape (rows, candidates).
         order: row indices in random order.
         """
         self.reset()
@@ -160,11 +159,13 @@ class InformedRule:
         return calls
 
     def count(self, rows: Any, losses: Rows, n: int) -> None:
-        """Store counted rows for later predictions, and refit when it is time.
+        """Store rows that `rule` has processed, and refit the predictions when due.
 
-        rows: indices of the new rows.
-        losses: of these rows, shape (new rows, k).
-        n: number of rows counted, the new ones included.
+        Nothing is done without history. Called by `update` and `play`.
+
+        rows: indices of the new rows in the list.
+        losses: losses of the new rows, shape (new rows, candidates).
+        n: number of rows processed so far, the new ones included.
         """
         if self.fit is None:
             return

@@ -36,7 +36,7 @@ _MIN_CHART_ROWS = 3
 _MAX_RANK_BARS = 60
 # Lower end of the logarithmic wealth axis: smaller wealths are drawn there, since they all mean no evidence.
 _MIN_PLOTTED_WEALTH = 1e-4
-# Explains the means of a race with answers on file.
+# Sentence below the table of means of a race with answers on file, on the page and on the terminal.
 MEANS_NOTE = "Means are over all answers, on file and recorded; the verdict counts rows in random order."
 
 
@@ -69,10 +69,11 @@ class RaceReport:
     race              the race
     standings         one per candidate, with name, mean loss and rows: active ones, the best first, then dropped ones,
                       the last first
-    wealth            (rows, k) wealth of the bet against each candidate after each row, NaN once dropped
-    survivors         (rows + 1,) number of active candidates before the first row and after each row
-    calls             (rows + 1,) number of answers used up to the same points
-    name              file name, or ""
+    wealth            shape (rows counted, candidates): evidence against each candidate after each row, as the wealth
+                      of the bet against it; NaN once it is dropped
+    survivors         shape (rows counted + 1,): number of active candidates before the first row and after each row
+    calls             shape (rows counted + 1,): number of answers used before the first row and after each row
+    name              name of the race file; "" for a race in memory
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`), if known
     earlier_limits    (max_calls, max_cost) before each time they were raised, oldest first
     """
@@ -95,8 +96,9 @@ class RaceReport:
         evaluator_config: dict[str, Any] | None = None,
         earlier_limits: tuple[tuple[int | None, float | None], ...] = (),
     ) -> "RaceReport":
-        """Return the report of a race.
+        """Return the report of a race, finished or not.
 
+        race: the race.
         name: file name shown in the report, or "".
         evaluator_config: how the calls were made, as plain data; None if unknown.
         earlier_limits: (max_calls, max_cost) before each time they were raised.
@@ -118,7 +120,8 @@ class RaceReport:
     def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
         """Return the report of a race file.
 
-        race: the race, if it is in memory already; None: it is rebuilt from the file.
+        file: an open race file.
+        race: the race of the file, if it is in memory already; None: it is rebuilt from the file.
         """
         # The race first: reading it also reads the limits that other processes raised.
         race = race or file.race
@@ -215,7 +218,10 @@ class RaceReport:
 
 
 def race_html(race: Race) -> str:
-    """Return a race as an HTML fragment for notebooks: verdict and table."""
+    """Return an HTML fragment about a race for notebooks: verdict and standings.
+
+    race: the race, finished or not.
+    """
     report = RaceReport.from_race(race)
     rows = [
         (one["name"], one["mean_loss"], one["rows"], one["state"])
@@ -234,14 +240,14 @@ def plot_race(
     axes: "Axes | None" = None,
     size: tuple[float, float] | None = None,
 ) -> "Figure":
-    """Draw the wealth of the bets over rows, or the candidates left over calls.
+    """Draw the evidence of a race over rows, or the candidates left over calls.
 
-    ParameterError if no row is counted yet.
+    Returns the figure; ParameterError if no row is counted yet.
 
-    race: with at least one counted row.
-    curve: "wealth" or "survivors".
-    axes: where to draw; None: a new figure.
-    size: of a new figure, in inches; None: the default.
+    race: the race.
+    curve: "wealth" of the bet against each candidate by rows, or "survivors": number of active candidates by calls.
+    axes: axes to draw on; None: a new figure.
+    size: width and height of a new figure, in inches; None: the default.
     """
     charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
     if curve not in charts:
@@ -392,7 +398,7 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
         cards.append(("cost", f"{race.cost:,.6g}"))
         if race.done:
             cards.append(("cost saved, estimate", f"{report.cost_saved:,.6g}"))
-    for word, now, before in limits_of(report):
+    for word, now, before in limit_history(report):
         raised = f", raised from {', '.join(f'{one:,.6g}' for one in before)}" if before else ""
         cards.append((f"cap on {word}", f"{now:,.6g}{raised}"))
     if race.failures:
@@ -400,8 +406,11 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
     return cards
 
 
-def limits_of(report: RaceReport) -> list[tuple[str, float, list[float]]]:
-    """Return name, present value and earlier values of each limit of the race."""
+def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
+    """Return the limits of a race that are set, each with its history.
+
+    Returns (name, present value, earlier values in order) for "calls" and "cost".
+    """
     found: list[tuple[str, float, list[float]]] = []
     settings = report.race.settings
     for at, (word, now) in enumerate((("calls", settings.max_calls), ("cost", settings.max_cost))):

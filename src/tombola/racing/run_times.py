@@ -13,12 +13,12 @@ _PENALTY_FACTOR = 10.0
 class RunTimes(NamedTuple):
     """Run times of one candidate, over its answered calls.
 
-    name: of the candidate.
+    name: name of the candidate.
     calls: number of answered calls.
-    seconds: total run time; a timeout counts the time limit.
-    timeouts: calls that reached the time limit.
-    failures: calls that failed before it.
-    par10: mean of the seconds of solved calls and of ten time limits for each other call; NaN without calls.
+    seconds: total run time in seconds; a timeout counts as the time limit.
+    timeouts: number of calls that reached the time limit.
+    failures: number of calls that failed before the time limit.
+    par10: mean over the calls of the seconds of a solved call, or ten time limits for another; NaN without calls.
     """
 
     name: str
@@ -34,8 +34,8 @@ def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]
 
     The candidates of a race answer different rows, so compare PAR10 only of those that ran to the end.
 
-    race: the race.
-    events: its events; answers have the loss seconds / cap, and the seconds as cost.
+    race: the race, with --loss seconds.
+    events: events of the race; answers have the loss seconds / cap, and the seconds as cost.
     cap: the time limit in seconds.
 
     >>> race = Race(["a", "b"], rows=2, seed=1)

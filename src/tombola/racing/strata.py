@@ -39,7 +39,7 @@ class Strata(NamedTuple):
 
     @classmethod
     def of(cls, labels: Iterable[Any], rows: int, title: str = "group") -> "Strata":
-        """Return the strata from a label per row.
+        """Return the groups of rows from one label per row; equal labels are one group.
 
         ParameterError unless there are two groups or more, and no label is empty.
 
@@ -63,7 +63,7 @@ class Strata(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of rows of each group."""
+        """Number of rows of each group, in the order of `names`."""
         return tuple(np.bincount(self.of_row, minlength=len(self.names)).tolist())
 
     def rows_of(self, group: int) -> Order:
@@ -74,14 +74,14 @@ class Strata(NamedTuple):
         return np.flatnonzero(np.array(self.of_row) == group).astype(np.uint32)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data."""
+        """Return the fields as JSON data, for `from_json`."""
         return {"names": list(self.names), "of_row": list(self.of_row), "title": self.title}
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None, rows: int) -> "Strata | None":
         """Return the strata from the output of `to_json`; None from None.
 
-        data: plain data, or None.
+        data: the output of `to_json`, or None for no groups.
         rows: number of rows of the list.
         """
         if data is None:
@@ -90,12 +90,12 @@ class Strata(NamedTuple):
 
 
 class Part:
-    """One rule of a race with its rows: the whole list, or one group (stratum).
+    """One rule of a race with its rows: those of the whole list, or of one group.
 
-    rule      the elimination rule
-    position  the index of each row of the list within the part; only rows of the part are used
+    rule      the elimination rule, changed in place
+    position  index of each row of the list within the rows of the part; arbitrary for rows outside of it
     side      answers on file and history of the rows of the part
-    active    whether each candidate is in the race of this part; none is, once the rule is done
+    active    for each candidate, whether the part still needs its answers; all False once the rule is done
     """
 
     def __init__(self, rule: Elimination, position: Sequence[int], side: SideInformation) -> None:
@@ -104,10 +104,10 @@ class Part:
         self.active = self._active()
 
     def count(self, row: int, losses: Floats) -> None:
-        """Process the next row of the part, and update `active`.
+        """Process the losses of the next row of the part, and update `active`.
 
-        row: its index in the list.
-        losses: shape (k,); those of candidates that are not active are not read.
+        row: index of the row in the list.
+        losses: one per candidate, in [0, 1]; those of candidates that are not active are not read.
         """
         if self._informed is None:
             self.rule.update(losses)
@@ -120,10 +120,12 @@ class Part:
 
 
 def share_of_level(level: float, groups: int) -> float:
-    """Return the level of one rule: `level` / (groups + 1), a union bound.
+    """Return the error probability of one rule of a race: level / (groups + 1).
+
+    There is one rule for the list and one per group; the union bound is over all of them.
 
     level: error probability of the race, for the whole list and all groups together.
-    groups: their number; 0 if there are none.
+    groups: number of groups; 0 without groups.
     """
     return level / (groups + 1) if groups else level
 
@@ -131,9 +133,9 @@ def share_of_level(level: float, groups: int) -> float:
 def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation) -> list[Part]:
     """Return the parts of a race: the whole list first, then the groups.
 
-    settings: of the race; the parts share its level.
-    rows: length of the list.
-    strata: the groups, or None.
+    settings: settings of the race; the parts share its level equally.
+    rows: number of rows of the list.
+    strata: groups of the rows; None without groups.
     side: answers on file and history of all rows.
     """
     groups = () if strata is None else strata.sizes

@@ -37,7 +37,7 @@ class _CommandError(TombolaError):
 
 @dataclass(frozen=True)
 class SubprocessEvaluator:
-    """Evaluate candidates by running commands.
+    """Evaluate candidates by running a command per call.
 
     commands  candidate name -> command, in which {row} is replaced by the row
     loss      "stdout": the last line of output is the loss in [0, 1], optionally followed by the cost;
@@ -45,7 +45,7 @@ class SubprocessEvaluator:
     cap       seconds that count as loss 1; a command that takes longer is killed (only with loss "seconds")
     timeout   seconds after which a command has failed
     retries   how often a failed command is run again
-    shell     run the commands by /bin/sh
+    shell     whether /bin/sh runs the commands; else they are started directly
     units     the unit of the numbers that commands print, with loss "stdout"
     """
 
@@ -91,11 +91,12 @@ class SubprocessEvaluator:
                 )
 
     def command_line(self, command: str, row: str) -> list[str]:
-        """Return the program and its arguments for a row.
+        """Return the program to start and its arguments, for one row.
 
-        A row never splits into several arguments. ParameterError if the command is empty or a quote is open.
+        The name of a row is never split into several arguments. ParameterError if the command is empty or a quote is
+        not closed.
 
-        command: with {row} where the row goes.
+        command: command of a candidate, with {row} in place of the row.
         row: name of the row.
         """
         if self.shell:
@@ -110,13 +111,14 @@ class SubprocessEvaluator:
             raise ParameterError("--candidate: expected a command after the name, got none; write name=COMMAND {row}.")
         return [word.replace(_ROW, row) for word in words]
 
-    async def ask(self, call: Call, log: Callable[[str], None] | None = None) -> Answer:
+    async def evaluate(self, call: Call, log: Callable[[str], None] | None = None) -> Answer:
         """Run the command of a call, with retries; return (loss, cost), or the loss.
 
-        CommandError if the last attempt fails, too. The cost is in seconds with loss "seconds", the printed one with
-        loss "stdout".
+        A TombolaError if the last attempt fails, too. The cost is the run time in seconds with loss "seconds", and the
+        printed cost, if there is one, with loss "stdout".
 
-        log: receives a line per failure; None: silent.
+        call: candidate and row.
+        log: function that receives a line per failure; None: silent.
         """
         for attempt in range(self.retries + 1):
             try:
@@ -160,6 +162,8 @@ class SubprocessEvaluator:
 
         A loss is a share of the cap, and any remaining row may take all of it. So run times that are all a small part
         of the cap decide late, however much they differ.
+
+        race: the race that was run.
         """
         if self.cap is None or race.largest_loss > _LOW_LOSS or race.calls_saved > race.calls_made:
             return ""
@@ -170,7 +174,7 @@ class SubprocessEvaluator:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, without `units`: the race settings have them."""
+        """Return the fields as JSON data, without `units`, which the race settings have."""
         fields = {name: value for name, value in asdict(self).items() if name != "units"}
         return {**fields, "commands": dict(self.commands)}
 

@@ -33,11 +33,11 @@ _RANGE_EDGE = 1.3
 
 
 class Result(NamedTuple):
-    """Answer of one rule by names of candidates: for the whole list, or for one group.
+    """Answer of a race, for the whole list or for one group of rows.
 
-    rule      the elimination rule
-    settings  the settings of the race
-    over      whether no more rows will be counted
+    rule      the elimination rule of the list or group, after the rows counted so far
+    settings  settings of the race, with the names of the candidates
+    over      whether the race has ended, so that no more rows will be counted
     """
 
     rule: Elimination
@@ -49,7 +49,7 @@ class Result(NamedTuple):
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The names of all candidates."""
+        """Names of all candidates, in the order of the settings."""
         return self.settings.candidates
 
     @property
@@ -67,7 +67,7 @@ class Result(NamedTuple):
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The names of the candidates still in the race."""
+        """Names of the candidates that were not dropped."""
         return tuple(self.candidates[a] for a in self.rule.active)
 
     @property
@@ -77,7 +77,7 @@ class Result(NamedTuple):
 
     @property
     def rows_counted(self) -> int:
-        """The number of rows counted."""
+        """Number of rows, in shuffled order, whose answers the rule has processed."""
         return self.rule.rows_seen
 
     @property
@@ -123,9 +123,10 @@ class Result(NamedTuple):
 
 
 def answer_of(rule: Elimination) -> list[int]:
-    """Return the numbers of the candidates that answer the question.
+    """Return the numbers of the candidates that answer the question of a rule.
 
-    While it is open, the possible answers. `Gate`: the candidates that passed so far. `Ranks`: best first.
+    While the question is open, these are all candidates that may be the answer. `Gate`: the candidates that passed so
+    far. `Ranks`: best first.
 
     rule: elimination rule of the race, with the rows counted so far.
     """
@@ -145,9 +146,9 @@ def answer_of(rule: Elimination) -> list[int]:
 
 
 def is_proved(rule: Elimination) -> bool | None:
-    """Return True if the question is answered, False if refuted, None if open.
+    """Return True if the question of a rule is answered, None if it is open.
 
-    Only `Gate` can be refuted: a candidate is proved not to pass the baseline.
+    False only for `Gate`, if a candidate is proved not to pass the comparison with the baseline.
 
     rule: elimination rule of the race, with the rows counted so far.
     """
@@ -181,11 +182,12 @@ def _smallest_totals(rule: Elimination, count: int) -> list[int]:
 
 
 def is_wrong(rule: Elimination, totals: Floats) -> bool:
-    """Return whether a rule has reached a false conclusion; for simulations.
+    """Return whether the conclusion of a rule is false, given the whole table.
 
-    An answer that is still open is wrong if it excludes the truth.
+    For simulations. An open answer is wrong if it excludes the true one.
 
-    totals: losses of all candidates, summed over the whole list, shape (k,).
+    rule: elimination rule, with the rows counted so far.
+    totals: total loss of each candidate over the whole list, shape (candidates,).
 
     >>> from tombola.racing.rules.best import Best
     >>> rule = Best(candidates=2, rows=1, population=1, level=0.05)
@@ -226,9 +228,10 @@ def _true_order(totals: Floats, slack: float) -> "np.typing.NDArray[np.bool_]":
 
 
 class Forecast(NamedTuple):
-    """Rows that a rule still needs: their mean, and the ends of a 90 % range.
+    """Estimate of the number of rows that a race still needs.
 
-    mean, low, high: numbers of rows.
+    mean: expected number of rows.
+    low, high: ends of a 90 % range of the number of rows.
     """
 
     mean: int
@@ -244,6 +247,8 @@ def rows_remaining(rule: Elimination) -> Forecast | None:
     the next row may be the worst possible: at least n = ln(1 / level) / ln(1 + D) rows, and N (1 - exp(-n / N)) of a
     list. D is known only up to its standard error, so the mean is over equally likely values of D, and the range is
     that of an interval of D. Measured (docs/theory/race.md, section 7), without a guarantee.
+
+    rule: elimination rule of the race, with the rows counted so far.
     """
     if rule.done:
         return Forecast(0, 0, 0)
@@ -274,10 +279,10 @@ def _rows_for(rule: Elimination, edge: float, variance: float, threshold: float)
 
 
 def is_exact(rule: Elimination) -> bool:
-    """Return whether the answer is certain, not only probable.
+    """Return whether the answer of a rule is certain, not only probable.
 
-    All rows were counted, and no candidate was dropped before the last one; or every drop was one that no outcome of
-    the other rows can change.
+    It is certain if all rows were counted and no candidate was dropped before the last one, or if no outcome of the
+    other rows could change any drop.
 
     rule: elimination rule of the race, with the rows counted so far.
     """
@@ -300,15 +305,18 @@ def _is_settled(rule: Elimination) -> bool:
 def is_within_only(result: Result) -> bool:
     """Return whether the answer is proved only up to the tolerance `within`.
 
-    False if all other candidates were dropped: then it is the best.
+    False if all other candidates were dropped: then the answer is the best candidate.
 
-    result: of a race.
+    result: answer of a race with a tolerance or without.
     """
     return isinstance(result.rule, Within) and len(result.active) > 1
 
 
 def verdict_of(race: "Race") -> str:
-    """Return one sentence about a race: answer, confidence, groups, rows and calls."""
+    """Return one sentence about a race: answer, confidence, groups, rows and calls.
+
+    race: the race, finished or not.
+    """
     if race.failed_call is not None:
         call = race.failed_call
         return f"stopped, undecided: {call.candidate} failed on row {call.row}; {_effort(race)}"
@@ -419,7 +427,7 @@ def _yet(result: Result) -> str:
 
 
 def rank_text(ranks: tuple[int, int]) -> str:
-    """Return a rank set (first, last) as text.
+    """Return the ranks that a candidate may have as text.
 
     ranks: first and last possible rank, from 1.
 
@@ -500,7 +508,10 @@ def _confidence(result: Result) -> str:
 
 
 def calls_text(race: "Race") -> str:
-    """Return the number of calls of a race in progress, such as "3 of 42 calls"."""
+    """Return the number of calls made and possible as text, such as "3 of 42 calls".
+
+    If calls are without an answer: "2 of 42 calls answered, 3 issued".
+    """
     issued, answered = race.calls_made, race.calls_answered
     total = plural(issued + race.calls_saved, "call")
     return f"{issued:,} of {total}" if answered == issued else f"{answered:,} of {total} answered, {issued:,} issued"

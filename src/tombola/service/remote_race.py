@@ -42,7 +42,7 @@ async def run_remote_race(
     await _check_evaluator(client, evaluator)
 
     async def ask(call: Call) -> Any:
-        return await evaluator.ask(call, log)
+        return await evaluator.evaluate(call, log)
 
     settings = await client.settings
     worker = _RemoteWorker(client, settings, log, reissue_after)

@@ -65,7 +65,10 @@ class Best(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Drop the candidates that answers on file exclude before the first row."""
+        """Drop the candidates that answers on file exclude before the first row.
+
+        state: an `EliminationState`, changed in place.
+        """
         drop_hopeless(state)
         finish(state, 1.0)
 

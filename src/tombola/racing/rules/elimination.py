@@ -142,7 +142,10 @@ class Elimination(ABC):
 
     @abstractmethod
     def init(self) -> Any:
-        """Return the state before the first row, made by `initial_state`."""
+        """Return the state before the first row, from `initial_state`: a named tuple.
+
+        It has the fields of `EliminationState` and those of the rule itself.
+        """
 
     def initial_state(self, *, bettors: int, threshold: float, **own: float | Floats) -> Any:
         """Return a state with all candidates active and bettors of wealth 1.
@@ -231,7 +234,7 @@ class Elimination(ABC):
 
     @property
     def active(self) -> list[int]:
-        """The numbers of the candidates still in the race, ascending."""
+        """Numbers of the candidates that were not dropped, ascending, from 0."""
         return [int(a) for a in np.flatnonzero(self.state.active)]
 
     @property
@@ -259,7 +262,7 @@ class Elimination(ABC):
 
     @property
     def rows_seen(self) -> int:
-        """The number of rows counted."""
+        """Number of rows processed so far."""
         return int(self.state.rows_seen[0])
 
     @property

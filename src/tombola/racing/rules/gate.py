@@ -47,7 +47,10 @@ class Gate(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: two bettors per candidate, for better and not better."""
+        """Return the first state: two bettors per candidate, for better and not better.
+
+        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
+        """
         k, threshold = self.candidates, (self.candidates - 1) / self.level
         return self.initial_state(
             bettors=2 * k,
@@ -83,7 +86,10 @@ class Gate(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Decide on the candidates that answers on file decide before the first row."""
+        """Decide on the candidates that answers on file decide before the first row.
+
+        state: an `EliminationState`, changed in place.
+        """
         base = int(state.baseline)
         for c in range(state.total_loss.size):
             if c != base:

@@ -64,7 +64,7 @@ class Ranks(Elimination):
         return {}
 
     def rank_sets(self) -> "np.typing.NDArray[np.int64]":
-        """Return the first and last rank of every candidate, shape (k, 2), ranks from 1."""
+        """Return first and last possible rank of every candidate, shape (candidates, 2)."""
         return rank_sets(self.before)
 
     @property
@@ -236,7 +236,10 @@ class Blocks(Ranks):
     """
 
     def init(self) -> Any:
-        """Return the first state of `Ranks`, with the threshold (k - 1) / level."""
+        """Return the first state: as that of `Ranks`, with the threshold (k - 1) / level.
+
+        k is the number of candidates; the result is an `EliminationState`.
+        """
         threshold = max(1, self.candidates - 1) / self.level
         return super().init()._replace(threshold=threshold, goal_share=share_of_goal(threshold))
 
@@ -330,7 +333,10 @@ class Place(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: two bettors per rival, for before and after it."""
+        """Return the first state: two bettors per rival, for before and after it.
+
+        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
+        """
         k, threshold = self.candidates, 2.0 / self.level
         state = self.initial_state(
             bettors=2 * k,

@@ -123,7 +123,10 @@ class Top(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Drop the candidates that answers on file exclude before the first row."""
+        """Drop the candidates that answers on file exclude before the first row.
+
+        state: an `EliminationState`, changed in place.
+        """
         k, first = state.total_loss.size, state.members.shape[0]
         if state.wealth.shape[0] > first:
             for a in range(k):

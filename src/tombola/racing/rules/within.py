@@ -67,7 +67,10 @@ class Within(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: bettors to drop candidates, and to settle near ties."""
+        """Return the first state: bettors to drop candidates, and to settle near ties.
+
+        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
+        """
         k, drops = self.candidates, _drop_share(self.within, self.rows)
         share = 1.0 / max(k - 1, 1)
         state = self.initial_state(
@@ -108,7 +111,10 @@ class Within(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Drop or settle the candidates that answers on file decide before the first row."""
+        """Drop or settle the candidates that answers on file decide before the first row.
+
+        state: an `EliminationState`, changed in place.
+        """
         k = state.total_loss.size
         drop_hopeless(state)
         for a in range(k):
