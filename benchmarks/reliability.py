@@ -150,7 +150,7 @@ if __name__ == "__main__":
     if len(sys.argv) == 4:
         chosen = KINDS[sys.argv[1]][0]
         assert chosen is not None
-        with mock.patch.object(Runner, "step", remembered):
+        with mock.patch.object(Runner, "compile", remembered):
             serve(chosen)
     else:
         main()

@@ -409,7 +409,7 @@ def _keeping(players: list[Runner]) -> Any:
 
 _play = Runner.play
 _steps: dict[Any, Any] = {}
-_step = Runner.step
+_step = Runner.compile
 
 
 def remembered(runner: Runner, function: Any, *arguments: Any) -> Any:
@@ -598,7 +598,7 @@ def route_of(group: int) -> tuple[Route, Any]:
 def count_overspent(first: int, count: int, route: tuple[Route, Any] | None = None) -> int:
     """Ask many questions in all moods, on all routes or one, and return how often too much was spent."""
     found = 0
-    with mock.patch.object(Runner, "step", remembered), tempfile.TemporaryDirectory() as folder:
+    with mock.patch.object(Runner, "compile", remembered), tempfile.TemporaryDirectory() as folder:
         for group in range(first // MOODS, -(-(first + count) // MOODS)):
             ask, kind = route_of(group) if route is None else route
             numbers = range(max(first, group * MOODS), min(first + count, (group + 1) * MOODS))

@@ -24,7 +24,7 @@ from tombola.feedback import feedback_type, make_feedback_model
 from tombola.order import OrderLike, as_order_model
 from tombola.pool import Pool, as_pool
 from tombola.rng import RngStreams
-from tombola.trace import Trace, best_action
+from tombola.trace import Trace, best_action_losses
 
 if TYPE_CHECKING:
     from tombola.classification.pool import LabelledPool
@@ -124,7 +124,7 @@ def comparator_losses(learner: AnyLearner, pool: "Pool | LabelledPool", rows: Or
         return best_losses(cast(LabelLearner, learner), pool, rows)
     if budget is not None:
         return np.full(rows.size, 1.0 - optimum(pool, budget).value)
-    return best_action(pool, rows)
+    return best_action_losses(pool, rows)
 
 
 def run_learner(

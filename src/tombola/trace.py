@@ -144,9 +144,10 @@ class Trace:
         return int(np.count_nonzero(self.losses)) if self.labels.size else 0
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the rounds as columns: round, row, action, loss, comparator's loss.
+        """Return the rounds as columns by name, one entry per round.
 
-        The column of rows has their ids, or their indices if the pool has no ids.
+        The names are round (from 1), row, action, loss and comparator_loss. A row is given by its id, or by its index
+        if the pool has no ids; an action by its name, -1 in fluid play.
 
         >>> from tombola import FixedAction, Pool, play
         >>> pool = Pool([[0.0, 1.0], [0.5, 0.0]], actions=["call", "write"], ids=["Ann", "Bob"])
@@ -205,14 +206,14 @@ class Trace:
         return html_block(f"Trace of {short_learner(self.learner)}", facts, [table])
 
 
-def best_action(pool: Pool, order: Order) -> Floats:
+def best_action_losses(pool: Pool, order: Order) -> Floats:
     """Return the loss of the best fixed action in every round, shape (rounds,).
 
     The best action is the one with the smallest mean loss over the whole pool.
 
     pool, order: the pool, and the row of each round.
 
-    >>> best_action(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
+    >>> best_action_losses(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
     [1.0, 0.0, 0.0]
     """
     losses = np.empty(order.size)

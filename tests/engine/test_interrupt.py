@@ -44,7 +44,7 @@ def test_shuffle_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, calls = Pool(np.random.default_rng(4).random((23, 3))), 0
     rng = new_rng(np.random.SeedSequence(1))
     order = order_module.random_order(23, rng)
-    best = trace.best_action(pool, order)
+    best = trace.best_action_losses(pool, order)
     assert best.tolist() == pool.losses[order, pool.best].tolist()
 
     def counted(*arguments: Any) -> Any:
@@ -60,13 +60,13 @@ def test_shuffle_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
         assert order_module.random_order(23, again).tolist() == order.tolist()
         assert again.tolist() == rng.tolist()
         assert calls == -(-23 // stride)
-        assert trace.best_action(pool, order).tolist() == best.tolist()
+        assert trace.best_action_losses(pool, order).tolist() == best.tolist()
     assert order_module.random_order(0, rng).tolist() == []
 
 
 def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Integers], object]) -> None:
     """Have this function called with the places of the accumulators, each time before the loop is."""
-    step = Runner.step
+    step = Runner.compile
 
     def is_interactive(self: Runner, function: Any, *arguments: Any) -> Any:
         compiled = step(self, function, *arguments)
@@ -77,7 +77,7 @@ def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Integers], object])
 
         return run
 
-    patch.setattr(Runner, "step", is_interactive)
+    patch.setattr(Runner, "compile", is_interactive)
 
 
 @pytest.mark.parametrize(("breath", "strides"), [(-1.0, [1024, 512, 256, 128]), (1e9, [1024, 2048, 4096, 8192])])

@@ -70,7 +70,7 @@ def answer(check: Check, path: Path, seed: int) -> str:
 
 
 _steps: dict[Any, Any] = {}
-_step = Runner.step
+_step = Runner.compile
 
 
 def remembered(runner: Runner, function: Any, *arguments: Any) -> Any:
@@ -154,7 +154,7 @@ def _read(child: "subprocess.Popen[bytes]", lines: "queue.Queue[bytes]") -> None
 def main(kinds: dict[str, Check]) -> None:
     """Run `python FILE KIND COUNT`, or be the child `python FILE KIND FIRST LAST`."""
     if len(sys.argv) == 4:
-        with mock.patch.object(Runner, "step", remembered):
+        with mock.patch.object(Runner, "compile", remembered):
             serve(kinds[sys.argv[1]])
     else:
         kind, count = sys.argv[1], int(sys.argv[2])

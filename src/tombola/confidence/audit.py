@@ -233,10 +233,13 @@ class Audit:
         ]
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Add rows; ParameterError or TableError, and none of them, if one is invalid.
+        """Add rows to the test of every statement.
+
+        If one of them is invalid, none is added, and ParameterError or TableError is raised.
 
         rows: columns of cells by name, of equal length.
-        strata: the stratum of each row, for a list in strata; with history, the index of each row in it; else None.
+        strata: for a list in strata, the name of the stratum of each row; for a list with history, the index of each
+            row in the history; else None.
         """
         values = [(test, test.inequality.values(rows)) for tests in self._tests for test in tests]
         sizes = {column.size for _, column in values}
@@ -276,12 +279,12 @@ def _result(text: str, tests: Sequence[_InequalityTest | _StratifiedInequalityTe
 class SampleSize(NamedTuple):
     """Number of rows after which an audit has its outcome, over simulated shuffles.
 
-    median: enough for half of the shuffles.
-    most: enough for 90 % of the shuffles.
+    median: number of rows that decides half of the shuffles.
+    percentile_90: number of rows that decides 90 % of the shuffles.
     """
 
     median: int
-    most: int
+    percentile_90: int
 
 
 def plan(
@@ -296,6 +299,8 @@ def plan(
 ) -> SampleSize:
     """Estimate the rows that a proof or refutation about a mean needs, by simulation.
 
+    A simulated audit that stays undecided counts with all rows of the list.
+
     threshold: the number that the mean is compared with, in [0, 1].
     mean: the assumed mean of the list, in [0, 1].
     population: the number of rows of the list.
@@ -305,7 +310,7 @@ def plan(
     seed: of the shuffles.
 
     >>> plan(0.5, 0.6, population=20_000, seed=0)
-    SampleSize(median=..., most=...)
+    SampleSize(median=..., percentile_90=...)
     """
     rng = np.random.default_rng(_validate.seed_sequence("plan", seed))
     values = _typical_values(_validate.real("plan", "mean", mean, least=0, most=1), deviation, population)

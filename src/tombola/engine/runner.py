@@ -56,8 +56,10 @@ class Runner:
         """The mix of the last round, shape (k,); None for learners without mixes."""
         return mix_slice(self.memory) if self.learner.mixes else None
 
-    def step(self, function: Kernel, *arguments: Any) -> Kernel:
+    def compile(self, function: Kernel, *arguments: Any) -> Kernel:
         """Return `function` bound to the kernels of this learner, and compiled.
+
+        Short work may stay interpreted; see `Workload`.
 
         function: the loop, or a live kernel of the feedback model.
         arguments: examples of its arguments, which determine the types.
@@ -74,7 +76,7 @@ class Runner:
         """
         arguments = (self.memory, self.rng, table, arrivals, self.workspace, accumulators)
         if self._loop is None:
-            self._loop = self.step(loop, *arguments)
+            self._loop = self.compile(loop, *arguments)
         cursor, horizon = accumulators.cursor, table.order.size
         while cursor[ROUND] < horizon:
             cursor[UNTIL] = min(cursor[ROUND] + self._stride, horizon)
@@ -92,7 +94,12 @@ class Runner:
                 )
 
     def reject_invalid_action(self, error: IndexError) -> None:
-        """Raise LearnerError if a kernel has raised this error for an invalid action."""
+        """Raise LearnerError if a kernel has raised this error for an invalid action.
+
+        Otherwise return; the error is the learner's own, and the caller raises it again.
+
+        error: as caught from a kernel of this learner.
+        """
         reject_invalid_action(self.learner, self.memory, error)
 
     def plan(self, played: int) -> None:
@@ -116,9 +123,11 @@ class Runner:
 def reject_invalid_action(learner: Any, memory: Floats, error: IndexError) -> None:
     """Raise LearnerError if a kernel has raised this error for an invalid action.
 
-    Other errors are the learner's own, and the caller raises them again.
+    Otherwise return; the error is the learner's own, and the caller raises it again.
 
-    memory: state vector of the learner.
+    learner: named in the message.
+    memory: state vector of the learner; the first entry of its mix holds the invalid action.
+    error: as caught from a kernel of the learner.
     """
     if error.args == (INVALID_ACTION,):
         mix = mix_slice(memory)

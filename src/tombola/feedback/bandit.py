@@ -68,8 +68,8 @@ class BanditFeedback(FeedbackModel):
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
         memory = runner.memory
-        act = runner.step(live_act, memory, rng, EMPTY_CELLS)
-        step = runner.step(_live_observe, memory, EMPTY_CELLS, 1, 0, 1.0, 0.0)
+        act = runner.compile(live_act, memory, rng, EMPTY_CELLS)
+        step = runner.compile(_live_observe, memory, EMPTY_CELLS, 1, 0, 1.0, 0.0)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             if type(ticket) is not Ticket:

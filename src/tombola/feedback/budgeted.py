@@ -229,8 +229,8 @@ class BudgetedFeedback(FeedbackModel):
         hand = memory, rng, workspace.tracker, workspace.affordable, workspace.played[0], workspace.reserved[0]
         outcome = np.zeros(self.outcome_width)
         losses, costs = self._outcome_views(outcome)
-        act = runner.step(_live_act, *hand, EMPTY_CELLS)
-        step = runner.step(_live_observe, memory, workspace, prices, outcome, EMPTY_CELLS, 1, 0, 1.0, 1)
+        act = runner.compile(_live_act, *hand, EMPTY_CELLS)
+        step = runner.compile(_live_observe, memory, workspace, prices, outcome, EMPTY_CELLS, 1, 0, 1.0, 1)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             is_exact = has_native_types(ticket) and label is None

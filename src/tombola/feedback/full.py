@@ -65,8 +65,8 @@ class FullFeedback(FeedbackModel):
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
         memory, losses = runner.memory, runner.workspace.row
-        act = runner.step(live_act, memory, rng, EMPTY_CELLS)
-        step = runner.step(_live_observe, memory, losses, EMPTY_CELLS, 1, 0, 1.0, 1)
+        act = runner.compile(live_act, memory, rng, EMPTY_CELLS)
+        step = runner.compile(_live_observe, memory, losses, EMPTY_CELLS, 1, 0, 1.0, 1)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             is_exact = has_native_types(ticket) and cost is label is None and copy_into(losses, loss)
