@@ -62,7 +62,10 @@ def check_learner(learner: AnyLearner) -> list[str]:
 
 
 def check_frozen_dataclass(learner: Any) -> None:
-    """Raise LearnerError unless the learner is a frozen dataclass with feedback."""
+    """Raise LearnerError unless the learner is a frozen dataclass.
+
+    Its attribute `feedback` must name a feedback model.
+    """
     feedback_type(learner)
     if not is_dataclass(learner):
         _fail(learner, "a dataclass", repr(learner), "decorate it with @dataclass(frozen=True)")
@@ -80,7 +83,7 @@ def check_frozen_dataclass(learner: Any) -> None:
 
 
 def check_unknown_parameters(learner: Any) -> None:
-    """Raise LearnerError unless the learner rejects unknown parameters."""
+    """Raise LearnerError unless the learner's constructor rejects unknown parameters."""
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
@@ -97,7 +100,7 @@ def check_reproducible(learner: Any) -> None:
 
 
 def check_plain_python(learner: Any) -> None:
-    """Raise LearnerError unless the learner has the same bits without Numba."""
+    """Raise LearnerError unless compiled and plain Python plays agree to the bit."""
     if not compiles():
         return
     for delay in (0, 4):
@@ -147,9 +150,10 @@ def check_unrevealed_feedback(learner: Any) -> None:
 
 
 def check_probabilities(learner: Any) -> None:
-    """Raise LearnerError unless the learner's probabilities are its frequencies.
+    """Raise LearnerError unless reported probabilities match the frequencies.
 
-    NaN (no formula) is not checked.
+    The frequency of each action in repeated draws of one round must agree with the probability that the learner
+    reports for it. NaN, for learners without a formula, is not checked.
     """
     if learner.plans:
         return
@@ -229,7 +233,7 @@ def check_mixes(learner: Any) -> None:
 
 
 def check_save_and_load(learner: Any) -> None:
-    """Raise LearnerError unless the learner continues unchanged after loading."""
+    """Raise LearnerError unless a saved and loaded session continues unchanged."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]

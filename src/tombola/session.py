@@ -209,6 +209,9 @@ class Session(ProcessBound):
     ) -> bool:
         """Pass the feedback of a ticket to the learner; return whether it is new.
 
+        False means that the same feedback was recorded before. FeedbackError is raised, and nothing changes, for an
+        unknown ticket, invalid feedback, or feedback that differs from the recorded one.
+
         - `ticket`: a ticket that `act` has returned.
         - `loss`: in [0, 1]; one number for bandit learners, one per action for full-information learners.
         - `reward`: 1 - loss, instead of the loss.
@@ -252,9 +255,10 @@ class Session(ProcessBound):
 
     @property
     def outcomes(self) -> tuple[Any, ...]:
-        """The outcome of each ticket; None while it is pending.
+        """The outcome of each ticket, in the order of rounds; None while it is pending.
 
-        A loss, the losses of all actions, either of them with the costs, or a label with its weight.
+        Bandit feedback: the loss. Full feedback: the losses of all actions. Under a budget: the pair (either of these,
+        tuple of its costs). Labels: the pair (label, weight).
         """
         found = (self.ticket_table.outcome(round_) for round_ in range(1, self.round + 1))
         return tuple(None if outcome is None else self.feedback_model.decode(outcome) for outcome in found)
@@ -271,7 +275,10 @@ class Session(ProcessBound):
 
     @property
     def state(self) -> Any:
-        """The learner state by name, the named tuple of its arrays; read-only."""
+        """The state of the learner, a named tuple; None for learners of labels.
+
+        Its arrays may be views on the state in use: do not change them.
+        """
         return self._live.runner.state if self._live.runner else None
 
     @property

@@ -265,8 +265,9 @@ class BudgetRun(NamedTuple):
     """Resolved budget and options of one play.
 
     limits: the budget.
-    stop: stop rule, "fits" or "strict"; see `Stop`.
-    mixed: fluid play, in which each action is played with its share of the mix.
+    stop: stop rule. "fits" allows every action whose worst cost still fits; "strict" (the paper) allows only the null
+        action once less than one largest cost of a resource is left.
+    mixed: whether play is fluid: instead of drawing one action, a round charges all of them by their probabilities.
     comparator: loss per round of the best fixed mix, NaN if unknown.
     """
 

@@ -48,7 +48,8 @@ class Optimum:
     value: mean reward per round of the mix, with a target too.
     mix: probability of each action, shape (k,).
     cost: mean cost per round, shape (resources,).
-    program: mean rewards, mean costs and rates of the linear program; see `target_as_budget` for the one of a target.
+    program: the linear program (rewards, costs, rates): mean rewards, shape (k,), mean costs, shape (k, resources), and
+        budget per round, shape (resources,); for a target, as returned by `target_as_budget`.
     unit: factor from prices of the program to prices in cost units; 1 without a target.
     """
 
@@ -172,8 +173,9 @@ def _reaching(program: Program, pool: Pool, target: float) -> Floats:
 def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float) -> tuple[Program, float]:
     """Return the program that minimises cost under a loss target, and its unit.
 
-    The target takes the place of a budget: the reward of an action is its negative scaled cost, and its loss is the
-    cost. Costs are scaled by the unit, the largest one. Rates that no cost exceeds are left out.
+    The program is (rewards, costs, rates), the arguments of `best_mix`, with the roles exchanged: the reward of an
+    action is minus its cost over the unit, its first cost is its loss, and the first rate is the target. The unit is
+    the largest cost. Rates that no cost exceeds are left out.
 
     losses: mean loss of each action, shape (k,).
     costs: mean costs, shape (k, resources).

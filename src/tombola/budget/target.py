@@ -29,13 +29,13 @@ class TargetRegret(NamedTuple):
     price: float
 
     def regret(self, rounds: Integers, losses: Floats, spent: Floats) -> Floats:
-        """Return the regret after some rounds, in units of cost, shape (..., rounds).
+        """Return the regret after some numbers of rounds, in cost units, shape (..., n).
 
         It is the excess spending, plus twice the price of each loss above the target. Both are
         relative to the cheapest mix that reaches the target.
 
-        rounds: numbers of rounds.
-        losses, spent: total loss and total cost after these rounds.
+        rounds: numbers of rounds, shape (n,).
+        losses, spent: total loss and total cost after each of them, shape (..., n).
 
         >>> TargetRegret(0.25, 0.75, 1.0).regret(np.array([4]), np.array([2.0]), np.array([2.0])).tolist()
         [1.0]

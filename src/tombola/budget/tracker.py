@@ -47,8 +47,9 @@ class BudgetTracker(NamedTuple):
     largest: maximum of `worst` per resource, shape (resources,).
     worst_costs: as `worst`, in cost units.
     unit_ticks, scale: factors from cost units to ticks and to the common scale, shape (resources,).
-    fits: 1 for each action that is affordable now, else 0.
-    flags: 1 or 0 at the indices STOPPED, CLOSED and _AMPLE.
+    fits: 1 for each action that is affordable now, else 0, shape (actions,).
+    flags: shape (3,). Entry STOPPED is 1 once only the null action may be played, to the end; CLOSED is 1 if only the
+        null action may be played in this round; the last one is 1 if every mix is affordable in this round.
     null: index of the null action.
     slack: relative rounding error of fluid costs.
     strict: whether the stop rule is "strict".

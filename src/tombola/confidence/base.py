@@ -102,7 +102,9 @@ class OnlineStatistic(ABC):
         self._counts[at] += 1
 
     def extend(self, values: Any, actions: Any = None) -> None:
-        """Add many values in [0, 1]; ParameterError, and none of them, if one is invalid.
+        """Add many values in [0, 1].
+
+        If one of them is invalid, none is added, and ParameterError is raised.
 
         values: with `actions`, shape (n,); without, one column per action, shape (rows, actions). With a single action,
             shape (rows,) will do.

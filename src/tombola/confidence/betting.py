@@ -98,7 +98,7 @@ def update_wealth(
     `variance`, which exclude `value`.
 
     points: means to bet against, sorted; those in points[first:last] are used.
-    wealth, row: the four strategies are in wealth[row : row + 4]; changed in place.
+    wealth, row: the four strategies are in wealth[row : row + 4], one column per point; changed in place.
     first, last: range of points.
     value: the next value, in [0, 1].
     total, count, variance: sum, number and variance estimate of the earlier values.

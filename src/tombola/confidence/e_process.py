@@ -128,7 +128,10 @@ class EProcess(OnlineStatistic):
 
     @property
     def strategy_wealth(self) -> Floats:
-        """The present wealth by strategy, shape (4 actions, 1): four rows per action."""
+        """The present wealth of each betting strategy, shape (4 * actions, 1).
+
+        Rows 4 a .. 4 a + 3 are the strategies of action a; STRATEGY_WEIGHTS of `betting` are their shares.
+        """
         return np.array(self._state.wealth)
 
     @property

@@ -36,9 +36,10 @@ def hoeffding_radius(count: float, level: float) -> float:
 
 
 def serfling_radius(count: float, population: float, level: float) -> float:
-    """Return the half width sqrt(f ln(2 / level) / (2 count)), f = `serfling_factor`.
+    """Return the Hoeffding-Serfling half width sqrt(f ln(2 / level) / (2 count)).
 
-    f is about 1 - count / population. At most 1, and 0 when all rows are sampled.
+    f is the smaller of 1 - (count - 1) / population and (1 - count / population) (1 + 1 / count): the factor of
+    sampling without replacement. The result is at most 1, and 0 when all rows are sampled.
 
     count, population: number of values in [0, 1], and of rows.
     level: error probability.
@@ -54,9 +55,10 @@ def serfling_radius(count: float, population: float, level: float) -> float:
 
 
 def bernstein_serfling_radius(count: float, population: float, variance: float, level: float) -> float:
-    """Return the half width sqrt(2 f v l / count) + c l / count, at most 1.
+    """Return the empirical Bernstein-Serfling half width, at most 1.
 
-    l = ln(7 / level), c = 7/3 + 3/sqrt(2), f = `serfling_factor`, about 1 - count / population.
+    It is sqrt(2 f v l / count) + c l / count (Bardenet and Maillard 2015) with l = ln(7 / level), c = 7/3 + 3/sqrt(2),
+    and f as in `serfling_radius`, about 1 - count / population.
 
     count, population: number of values in [0, 1], and of rows.
     variance: the empirical variance v with divisor `count`.
@@ -145,8 +147,8 @@ class Hoeffding(_FixedCount):
 class Serfling(_FixedCount):
     """Hoeffding-Serfling interval, mean +- sqrt(f ln(2 / level) / (2 n)).
 
-    f is `serfling_factor`, about 1 - n / population, for sampling without replacement. Valid at one sample size n fixed
-    in advance.
+    f is about 1 - n / population, for sampling without replacement; see `serfling_radius`. Valid at one sample size n
+    fixed in advance.
 
     population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
 
@@ -166,7 +168,7 @@ class EmpiricalBernsteinSerfling(_FixedCount):
     """Empirical Bernstein-Serfling interval, narrow for a small variance v.
 
     The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level), f about 1 - n / population
-    (`serfling_factor`). Valid at one sample size n fixed in advance.
+    (`serfling_radius`). Valid at one sample size n fixed in advance.
 
     population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
 

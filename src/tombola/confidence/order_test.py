@@ -242,11 +242,12 @@ def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
 
 
 def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed: int) -> OrderVerdict:
-    """Return the verdict of the martingale, or else of a permutation test.
+    """Return the verdict of a martingale test and a permutation test together.
 
+    An alarm of the martingale decides. Without one, the permutation test of the whole list runs, and its alarm decides.
     Each p-value is divided by its share of the level, so that the smaller one is valid (Bonferroni).
 
-    test: has read all of `table`, at the level MARTINGALE_SHARE * level.
+    test: the martingale test, which has read all of `table` at the level MARTINGALE_SHARE * level.
     table: the complete list, shape (rows, columns).
     level: probability of a false alarm of both tests together.
     seed: of the shuffles.

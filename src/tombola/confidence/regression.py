@@ -37,15 +37,16 @@ _UNKNOWN_NOISE, _MIN_NOISE = 0.125, 1e-3
 # Largest predicted deviation of a candidate from the mean of all, in standard deviations of its own: rare large ones
 # would limit the bets.
 _DEVIATION_LIMIT = 1.5
-# Time of one row with fits in plain Python, as a multiple of a row without; it scales the estimated work by which loops
-# are compiled or interpreted.
+# Time of one row with its share of the fits in plain Python, in rounds of play. Callers declare rows * FIT_ROUNDS as
+# `expected_rounds`, which decides whether their loop is compiled or interpreted.
 FIT_ROUNDS = 25.0
 
 
 class Fit(NamedTuple):
     """Regression of the losses on components of history; built by `new_fit`.
 
-    N rows, k candidates, q components. Matrices with N rows are stored by columns: loops over rows are vectorised.
+    N rows, k candidates, q components. A counted row is one whose losses are known and were added to `losses`.
+    Matrices with N rows are stored by columns: loops over rows are vectorised.
 
     components         (N, q) principal components of history: mean 0, variance 1, uncorrelated
     intercept          mean loss of the history columns; 1/2 if they are not losses
@@ -128,6 +129,8 @@ def initial_prediction(fit: Fit) -> Floats:
 def next_fit(n: int) -> int:
     """Return the number of counted rows at which to fit again, after a fit to n rows.
 
+    A counted row is one whose losses are known; fits become rarer as their number grows.
+
     n: number of rows of the last fit; 0 before the first one.
 
     >>> next_fit(0), next_fit(6), next_fit(100)
@@ -144,6 +147,7 @@ def fit_mean(fit: Any, n: int) -> None:
 
     fit: a `Fit`; the first column of `mean_targets` is read, `mean_fits` and the first column of `mean_errors` are
         written.
+    n: number of counted rows, those with known losses.
     """
     _find_axes(fit.components, fit.order, fit.scale, fit.centre, fit.centred, fit.gram, n)
     _decompose(fit.gram, fit.axes, fit.values)
@@ -163,7 +167,7 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
     their own: the largest predicted difference bounds the bets, and rare large ones cost more than they explain.
 
     fit: a `Fit`; `targets` is read, `fits` and `errors` are written.
-    n: number of counted rows.
+    n: number of counted rows, those with known losses.
     count: number of fitted candidates, the first columns of `targets`.
     """
     _ridge(fit, fit.targets, fit.errors, n, 0, count)
@@ -179,9 +183,12 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
 def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: int, count: int) -> None:
     """Split the losses of every counted row into their mean and deviations from it.
 
-    losses: of the counted rows, shape (N, k).
+    A kernel. A counted row is one whose losses are known.
+
+    losses: of the counted rows in the first n rows, shape (N, k).
     fitted: indices of the candidates that are fitted, the first `count` entries.
-    mean_targets, targets: outputs, the mean (first column) and the deviations (N, k).
+    mean_targets: output, the mean over the fitted candidates in the first column, shape (N, 2).
+    targets: output, the deviation of the c-th fitted candidate in column c, shape (N, k).
     n, count: number of counted rows, and of fitted candidates.
     """
     mean = mean_targets[:, 0]

@@ -100,9 +100,9 @@ class HoeffdingSequence(_ClosedForm):
 
     population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
 
-    Valid at all sample sizes simultaneously. With g = `finite_gain` and V = (g_1^2 + ... + g_n^2) / 4, the half width
-    at count n is sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V), where r makes it tightest near a count of
-    100.
+    Valid at all sample sizes simultaneously. With g_i = N / (N - i + 1) for a population of N rows, and
+    V = (g_1^2 + ... + g_n^2) / 4, the half width at count n is sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V),
+    where r makes it tightest near a count of 100.
 
     >>> sequence = HoeffdingSequence(population=1000)
     >>> sequence.extend([0.0, 1.0] * 50)
@@ -131,9 +131,10 @@ class BernsteinSequence(_ClosedForm):
 
     population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
 
-    Valid at all sample sizes simultaneously. With bets b_i from the past and g = `finite_gain`, the half width at count
-    n is (ln(2 / level) + costs) / (b_1 g_1 + ... + b_n g_n). The cost of value x_i is (x_i - m_i)^2 (-ln(1 - b_i) -
-    b_i), where m_i is the regularised mean of the values before.
+    Valid at all sample sizes simultaneously. The bet b_i, at most 1/2, depends on the values before x_i, and g_i =
+    N / (N - i + 1) for a population of N rows. The half width at count n is (ln(2 / level) + sum of costs) / (b_1 g_1 +
+    ... + b_n g_n). The cost of x_i is (x_i - m_i)^2 (-ln(1 - b_i) - b_i), where m_i is the mean of the values before
+    and one pseudo-value of 1/2.
 
     >>> sequence = BernsteinSequence(population=2000)
     >>> sequence.extend([0.5, 0.51] * 500)

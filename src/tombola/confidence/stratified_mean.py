@@ -34,7 +34,9 @@ class StratifiedMean:
         self._sequences = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
 
     def extend(self, values: Any, strata: Any) -> None:
-        """Add values in [0, 1]; ParameterError, and none of them, if one is invalid.
+        """Add values in [0, 1] with their strata.
+
+        If one of them is invalid, none is added, and ParameterError is raised.
 
         values: shape (n,).
         strata: the name of the stratum of each value, shape (n,).

@@ -93,9 +93,10 @@ def is_cached(dispatcher: Any) -> bool:
 
 
 def has_index(source: str, digest: str) -> bool:
-    """Return whether the disk cache may contain a kernel, without importing Numba.
+    """Return whether an index file of a kernel is in the disk cache.
 
-    Its locations are those of Numba: NUMBA_CACHE_DIR if that is set, else beside the source, else the user's folder.
+    Then its machine code is probably there too. Numba is not imported. The folders are those of Numba: NUMBA_CACHE_DIR
+    if that is set, else `__pycache__` beside the source and the user's cache folder.
 
     source: path of the file that defines the kernel.
     digest: fingerprint of the kernel.

@@ -61,11 +61,14 @@ class RowStream(NamedTuple):
 class Accumulators(NamedTuple):
     """Totals of a play so far, at the marked rounds, and optionally per round.
 
-    cursor: next round, rounds revealed, next mark, last action, and round to stop at.
-    sums: totals, indexed by LOSS, EXPECTED, COMPARATOR, SWITCHES, and SPENT + resource.
-    plays: number of plays per action.
-    curve, shares: `sums` and `plays` at each round in `marks`.
-    actions, probabilities, losses, expected, costs: one entry per round; empty unless requested.
+    cursor: shape (5,): next round (ROUND), number of rounds with feedback revealed, index of the next mark, last
+        action, and round to stop at (UNTIL).
+    sums: totals, shape (4 + resources,), indexed by LOSS, EXPECTED, COMPARATOR, SWITCHES, and SPENT + resource.
+    plays: number of plays per action, shape (actions,).
+    marks: increasing rounds, from 1, at which totals are recorded.
+    curve, shares: `sums` and `plays` at each mark, shapes (marks, 4 + resources) and (marks, actions).
+    actions, probabilities, losses, expected, costs: action, its probability, loss, expected loss, and cost per
+        resource of each round; empty unless requested.
     expects: whether to compute expected losses, over the learner's own randomness.
     """
 

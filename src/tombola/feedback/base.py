@@ -43,8 +43,10 @@ class LiveKernels(NamedTuple):
     `observe(cells, index, round, outcome) -> bool` takes an encoded outcome for row `index` of the table; False if
     that ticket is not pending or the outcome is not valid.
     `runner` holds the learner and its state; None for learners of labels.
-    `decision(cells, round) -> list` returns the record of a decision for the log, and
-    `repeat(cells, features, record, force=False)` acts by such a record; None for learners that repeat by themselves.
+    `decision(cells, round) -> list` returns the decision of a router in a round, as numbers for the event log.
+    `repeat(cells, features, decision, force=...)` is `act` with the choices of such a record, for the replay of a log;
+    with `force`, stake, safe action and capital are taken from it too. Both are None for learners that need no record,
+    because the replay of `act` gives the same actions.
     """
 
     act: Callable[..., tuple[int, int, float]]
@@ -57,7 +59,7 @@ class LiveKernels(NamedTuple):
     def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
         """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise.
 
-        cells, index: cells of the ticket table, and the row of the ticket.
+        cells, index: matrix of the ticket table, and the index of the ticket's row in it.
         round: the round of the ticket, from 1.
         outcome: encoded.
         """
@@ -216,7 +218,7 @@ class FeedbackModel(ABC):
         One float per resource, of the action played or, with full feedback, of each listed action in turn. Raises
         FeedbackError for invalid costs, and for any cost without a budget.
 
-        owner: function of the user, named in the error message.
+        owner: name of the function that the user called, for the error message.
         action: the action played, from 0.
         cost: as the user gave it; None for the known prices.
         """
@@ -240,9 +242,10 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the kernels of the loop and of the live kernels, by global name.
+        """Return the functions to bind in the loop and in the live kernels, by name.
 
-        The names are those that `tombola.engine.loop` and the live kernels call, such as `reveal`, `pauses` and `turn`.
+        A key is a global name that `tombola.engine.loop` or a live kernel calls, such as `reveal`, `pauses` or `turn`;
+        its value is the kernel for this learner and this feedback.
 
         learner: an instance.
         """
@@ -307,7 +310,10 @@ class FeedbackModel(ABC):
     def decode(self, outcome: EncodedOutcome) -> Any:
         """Return an encoded outcome in the form of `Session.outcomes`.
 
-        That is a loss, the losses of all actions, either of them with costs, or a label with its weight.
+        Bandit feedback: the loss. Full feedback: the losses of all actions. Under a budget: the pair (either of these,
+        tuple of its costs). Labels: the pair (label, weight).
+
+        outcome: the encoded outcome of the round.
         """
 
     @abstractmethod

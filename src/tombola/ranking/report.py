@@ -36,7 +36,8 @@ class Reading:
     variance: (k, k), variance of the difference of two candidates on one row.
     goal: wealth that proves the order of a pair, number of pairs / level.
     contradiction: whether proved pairs form a cycle, with probability at most `level`; the rank sets then mean nothing.
-    every_look: whether the level holds over all looks at a growing table, else for one look.
+    every_look: whether the level holds for all rankings of a growing table together, however often it is ranked; else
+        it holds for this ranking alone.
     n_worst: number of missing answers that were counted as the worst value.
     """
 
