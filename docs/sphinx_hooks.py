@@ -221,12 +221,20 @@ def displayed_formula(writer, node):
     _write_formula(writer, node, as_block=True)
 
 
+# docutils writes a subscript of an accented letter below the letter.
+ACCENT_WITH_SUBSCRIPT = re.compile(
+    r'<munderover>\s*(<mi>[^<]*</mi>)((?:(?!</?munderover>).)*?)(<mo stretchy="false">[ˉˆ~]</mo>)\s*</munderover>',
+    re.DOTALL,
+)
+
+
 def _write_formula(writer, node, *, as_block):
     try:
         markup = tex2mathml(node.astext(), as_block=as_block)
     except SyntaxError as error:
         log.warning("formula %r: %s", node.astext(), error, location=node)
         raise nodes.SkipNode from error
+    markup = ACCENT_WITH_SUBSCRIPT.sub(r'<msub><mover accent="true">\1\3</mover>\2</msub>', markup)
     # Browsers leave no space around the name of a function that has no parentheses.
     space = '<mspace width="0.17em"></mspace>'
     markup = re.sub(r"<mo>&ApplyFunction;</mo>(?!\s*(<mrow>\s*)?<mo)", space, markup)
