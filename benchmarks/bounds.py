@@ -145,26 +145,9 @@ def table(learners: dict[str, Learner], delay: int) -> str:
 def main() -> None:
     """Measure and write."""
     late: dict[str, Learner] = {**FULL, "SuccessiveElimination": BANDIT["SuccessiveElimination"]}
-    text = f"""# Bounds against what is measured
-
-`learner.bound(actions, horizon, delay)` divided by the largest mean regret over six ugly pools (ties in turn, fair
-rng, a gap of 2 √(k/T), a gap of .3, rare losses, constant rows), in random order, {REPETITIONS} orders each, with the
-pool that was worst. The last column is the first power of two at which the bound is below T/2, where it begins to say
-something. Made by `benchmarks/bounds.py`, which fails if a mean is above its bound. What is proved about each learner:
-[transfer](transfer.md), [frugal](frugal.md), [thrifty](thrifty.md), [delay](delay.md), [switching](switching.md),
-[optimistic](optimistic.md), where T²/4 rounds are simulated, too many to play at the largest T.
-On all 0/1 pools (k = 2, T <= 8; k = 3, T <= 5) with all delays FollowTheLeader, Hedge, HedgeAnytime and AdaHedge are
-checked exactly, in `tests/bounds/test_bounds.py` (`test_regret_bound_on_all_small_pools`,
-`test_regret_bound_on_all_larger_pools`); Exp3 for k = 2, T <= 4 and k = 3, T <= 3, and ExploreThenCommit
-for T = 5 to 8. The bounds of the other learners equal T at these sizes, so no pool could exceed them. Of UCB1, UCB2,
-FrugalUCB, ExploreThenCommit and Thrifty the drift is checked exactly there
-(`test_drift_of_bandit_learners_on_all_small_pools`); of the eliminations the radius, by the claim `concentration`.
-AdaHedge, FlipFlop, Exp3, TsallisInf, BatchedExp3 and TsallisSwitching have sequences that attain .46 to .95 of their
-bounds, and checks of each step of their proofs, in `tests/bounds/test_every_order.py`. OptimisticSimulation in
-`tests/learners/reductions/test_optimistic.py`
-(`test_simulation_bound_on_all_larger_pools`).
-
-## No delay
+    page = Path("docs/theory/bounds.md")
+    explanation = page.read_text(encoding="utf-8").split("## No delay")[0]
+    text = f"""{explanation}## No delay
 
 {table({**FULL, **BANDIT}, 0)}
 
@@ -172,7 +155,7 @@ bounds, and checks of each step of their proofs, in `tests/bounds/test_every_ord
 
 {table(late, DELAY)}
 """
-    Path("docs/theory/bounds.md").write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
