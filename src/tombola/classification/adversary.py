@@ -58,7 +58,7 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
     for _ in range(rounds):
         point = trees.question(alive)
         label = _contradict(predictor, float(point), record)
-        alive = trees.parts(alive, point)[label]
+        alive = trees.split(alive, point)[label]
     return _done(record, hypotheses)
 
 

@@ -132,9 +132,9 @@ class MistakeTrees:
 
         alive: bit set of hypotheses.
         """
-        return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.parts(alive, x)))
+        return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.split(alive, x)))
 
-    def parts(self, alive: int, point: int) -> tuple[int, int]:
+    def split(self, alive: int, point: int) -> tuple[int, int]:
         """Return the hypotheses with label 0 and with label 1 at a point, as bit sets.
 
         alive: bit set of hypotheses.
@@ -144,7 +144,7 @@ class MistakeTrees:
 
     def _search(self, alive: int) -> int:
         best = 0
-        parts = [sorted(self.parts(alive, x), key=int.bit_count) for x in range(len(self.columns))]
+        parts = [sorted(self.split(alive, x), key=int.bit_count) for x in range(len(self.columns))]
         # The most balanced split first: its smaller part bounds the depth.
         for small, large in sorted(parts, key=lambda part: -part[0].bit_count()):
             if small.bit_count().bit_length() <= best or alive.bit_count().bit_length() - 1 == best:

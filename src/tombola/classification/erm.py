@@ -18,8 +18,8 @@ class ERM(LabelLearner):
     ties: which of several hypotheses of smallest error predicts: "first", "last", "middle" or "random" (see
         `tombola.classification.switch_dp`).
 
-    In random order the regret against the best hypothesis is at most 1 + pi sqrt(2 v T ln(e T / v)) for VC dimension
-    v.
+    In random order the expected regret over T rounds against the best hypothesis is at most
+    1 + pi sqrt(2 v T ln(e T / v)), where v is the VC dimension.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool, Thresholds

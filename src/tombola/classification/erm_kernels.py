@@ -1,6 +1,7 @@
 """Compiled kernels of ERM on lines: the loop, and single steps for sessions.
 
-Rows have a key for each feature; predictions depend on revealed rows only.
+Every feature of a row has an integer key, in the order of its values: its rank in the loop, its 64 bits in sessions.
+Predictions depend only on rows whose label has arrived.
 """
 
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
 _LEVELS = 10
 
 
-class Labelled(NamedTuple):
+class LabelledRows(NamedTuple):
     """Hold the rows of a labelled pool as arrays, for kernels.
 
     features, keys: shape (rows, d); a key is the rank of a feature within its column.
@@ -33,11 +34,17 @@ class Labelled(NamedTuple):
 
 
 def predict_all(
-    tree: Tree, dp: SwitchDP, rng: RngState, rows: Labelled, order: Order, arrivals: ArrivalSchedule, labels: Integers
+    tree: Tree,
+    dp: SwitchDP,
+    rng: RngState,
+    rows: LabelledRows,
+    order: Order,
+    arrivals: ArrivalSchedule,
+    labels: Integers,
 ) -> None:
     """Predict the label of every round by ERM; learn labels when they arrive.
 
-    tree, dp: rows seen and current minimiser, new ones; changed in place.
+    tree, dp: a new tree, and a new minimiser; changed in place.
     rng: random generator for random ties.
     rows: the pool.
     order: row of each round.
@@ -54,7 +61,7 @@ def predict_all(
         labels[t] = label_of(dp, rows.features[order[t]])
 
 
-def _look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
+def _look_ahead(tree: Tree, rows: LabelledRows, order: Order, t: int) -> None:
     """Prefetch a future row after round `t`, and the lower tree nodes above its leaf."""
     if t + 2 * PREFETCH_ROUNDS < order.size:
         prefetch(rows.keys, order[t + 2 * PREFETCH_ROUNDS], 0)
@@ -69,7 +76,7 @@ def _look_ahead(tree: Tree, rows: Labelled, order: Order, t: int) -> None:
                 node //= 2
 
 
-def _learn(tree: Tree, dp: SwitchDP, rows: Labelled, row: int) -> None:
+def _learn(tree: Tree, dp: SwitchDP, rows: LabelledRows, row: int) -> None:
     """Add one row to the tree, and mark the minimiser as stale if it may change.
 
     Under the tie rules "first" and "last" a minimiser without a mistake stays in force.
@@ -81,7 +88,7 @@ def _learn(tree: Tree, dp: SwitchDP, rows: Labelled, row: int) -> None:
         add_row(tree, feature, rows.keys[row, feature], value, rows.labels[row], rows.weights[row])
 
 
-def learn_all(tree: Tree, dp: SwitchDP, rows: Labelled, rng: RngState) -> None:
+def learn_all(tree: Tree, dp: SwitchDP, rows: LabelledRows, rng: RngState) -> None:
     """Add all rows to the tree, and compute the best hypothesis in hindsight.
 
     tree, dp: changed in place; `dp` is then the best hypothesis.
@@ -99,28 +106,29 @@ def learn_all(tree: Tree, dp: SwitchDP, rows: Labelled, rng: RngState) -> None:
     update_minimiser(tree, dp, rng)
 
 
-def learn_one(whole: Integers, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
+def learn_one(integers: Integers, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
     """Learn the true label of one row, in a tree that grows; for sessions.
 
-    whole, floats, words: rows seen and minimiser, as returned by `label_vectors.new_vectors`; changed in place.
+    integers, floats, words: trees of the rows seen and their minimiser, vectors from `label_vectors.new_vectors`;
+        changed in place.
     row: features, shape (d,).
     label, weight: 0 or 1, and the loss of a wrong prediction.
     """
-    tree, dp = tree_view(whole, floats, words), switch_dp_view(whole, floats, words)
+    tree, dp = tree_view(integers, floats, words), switch_dp_view(integers, floats, words)
     if dp.rule >= MIDDLE or label_of(dp, row) != label:
         dp.place[STALE] = 1
     for feature in range(row.size):
         add_row(tree, feature, bits_of(row, feature), row[feature], label, weight)
 
 
-def predict_one(whole: Integers, floats: Floats, words: Words, rng: RngState, row: Floats) -> int:
+def predict_one(integers: Integers, floats: Floats, words: Words, rng: RngState, row: Floats) -> int:
     """Return the predicted label, 0 or 1, of one row; for sessions.
 
-    whole, floats, words: rows seen and minimiser, as returned by `label_vectors.new_vectors`; the minimiser is
-        recomputed if it is stale.
+    integers, floats, words: trees of the rows seen and their minimiser, vectors from `label_vectors.new_vectors`; the
+        minimiser is recomputed in place if it is stale.
     rng: random generator for random ties.
     row: features, shape (d,).
     """
-    dp = switch_dp_view(whole, floats, words)
-    update_minimiser(tree_view(whole, floats, words), dp, rng)
+    dp = switch_dp_view(integers, floats, words)
+    update_minimiser(tree_view(integers, floats, words), dp, rng)
     return label_of(dp, row)

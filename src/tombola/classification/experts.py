@@ -19,7 +19,8 @@ class Experts(LabelLearner):
     hypotheses: a finite class; each hypothesis is an action of `base`.
     base: full-information learner that chooses a hypothesis in every round.
 
-    Its regret is that of `base` over |H| actions: sqrt(T ln |H| / 2) in every order for Hedge.
+    Its regret over T rounds is that of `base` over |H| actions, one for each hypothesis: at most sqrt(T ln |H| / 2) in
+    every order for Hedge.
 
     >>> from tombola import Hedge, play
     >>> from tombola.classification import LabelledPool

@@ -13,7 +13,7 @@ from tombola._types import Floats, Integers
 from tombola.classification.segment_tree import MAX_DEPTH, NO_NODE, ROOT, Tree
 from tombola.classification.switch_dp import INITIAL_PLACE, SwitchDP
 
-# Array of 64-bit keys of float64 numbers, in the same order as the numbers (`segment_tree.bits_of`).
+# Array of 64-bit unsigned integers: keys of values (`segment_tree.bits_of`), and positions of their bits.
 Words: TypeAlias = NDArray[np.uint64]
 
 # Positions of the parameters of `new_vectors` in the vector of integers.
@@ -27,7 +27,9 @@ _HEADS = _PLACE + INITIAL_PLACE.size
 
 
 def new_vectors(rule: int, entries: int, switches: int, features: int, values: int) -> tuple[Integers, Floats, Words]:
-    """Return empty trees and their minimiser as vectors of integers, floats and keys.
+    """Return empty trees and their minimiser as flat vectors: integers, floats, words.
+
+    `tree_view` and `switch_dp_view` give their parts names.
 
     rule: code of a tie rule, a value of `switch_dp.RULES`.
     entries, switches: number of possible first labels, and largest number of switches.
@@ -35,10 +37,10 @@ def new_vectors(rule: int, entries: int, switches: int, features: int, values: i
     values: capacity, in distinct values per feature.
     """
     nodes, width = 2 * values * features, 4 * (switches + 1)
-    whole = np.zeros(_HEADS + 2 * features + 2 * MAX_DEPTH + 2 * nodes, np.int64)
-    whole[:_PLACE] = rule, entries, switches, features, values
+    integers = np.zeros(_HEADS + 2 * features + 2 * MAX_DEPTH + 2 * nodes, np.int64)
+    integers[:_PLACE] = rule, entries, switches, features, values
     vectors = (
-        whole,
+        integers,
         np.zeros((width + 1) * nodes + MAX_DEPTH * width + switches),
         np.zeros(nodes + nodes // 2, np.uint64),
     )
@@ -49,12 +51,12 @@ def new_vectors(rule: int, entries: int, switches: int, features: int, values: i
     return vectors
 
 
-def tree_view(whole: Integers, floats: Floats, words: Words) -> Tree:
-    """Return the trees of the rows seen that the vectors hold, as views.
+def tree_view(integers: Integers, floats: Floats, words: Words) -> Tree:
+    """Return the segment trees inside the vectors; the arrays are views.
 
-    whole, floats, words: integers, floats and keys, as returned by `new_vectors`.
+    integers, floats, words: from `new_vectors`.
     """
-    switches, features, values = whole[_SWITCHES], whole[FEATURES], whole[_VALUES]
+    switches, features, values = integers[_SWITCHES], integers[FEATURES], integers[_VALUES]
     width, count = 4 * (switches + 1), 2 * values
     nodes = features * count
     path = _HEADS + 2 * features
@@ -65,19 +67,21 @@ def tree_view(whole: Integers, floats: Floats, words: Words) -> Tree:
         0,
         floats[:tops].reshape((features, count, width)),
         floats[tops:context].reshape((features, count)),
-        whole[path + 2 * MAX_DEPTH :].reshape((features, count, 2)),
+        integers[path + 2 * MAX_DEPTH :].reshape((features, count, 2)),
         words[:nodes].reshape((features, count)),
         words[nodes:].reshape((features, values)),
-        whole[_HEADS:path].reshape((features, 2)),
-        whole[path : path + MAX_DEPTH],
-        whole[path + MAX_DEPTH : path + 2 * MAX_DEPTH],
+        integers[_HEADS:path].reshape((features, 2)),
+        integers[path : path + MAX_DEPTH],
+        integers[path + MAX_DEPTH : path + 2 * MAX_DEPTH],
         floats[context : context + MAX_DEPTH * width].reshape((MAX_DEPTH, width)),
     )
 
 
-def switch_dp_view(whole: Integers, floats: Floats, words: Words) -> SwitchDP:
-    """Return the current minimiser that the vectors hold, as views.
+def switch_dp_view(integers: Integers, floats: Floats, words: Words) -> SwitchDP:
+    """Return the current minimiser inside the vectors; the arrays are views.
 
-    whole, floats, words: integers, floats and keys, as returned by `new_vectors`.
+    integers, floats, words: from `new_vectors`.
     """
-    return SwitchDP(whole[_RULE], whole[_ENTRIES], whole[_PLACE:_HEADS], floats[floats.size - whole[_SWITCHES] :])
+    return SwitchDP(
+        integers[_RULE], integers[_ENTRIES], integers[_PLACE:_HEADS], floats[floats.size - integers[_SWITCHES] :]
+    )

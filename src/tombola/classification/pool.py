@@ -50,9 +50,10 @@ class LabelledPool:
 
     @cached_property
     def ranks(self) -> tuple[NDArray[np.uint64], int]:
-        """Ranks of the features within their columns, and the largest number of ranks.
+        """Ranks of the features within their columns, and the number of ranks.
 
-        Ranks count from 0, shape (rows, d); equal features have equal ranks.
+        Ranks count from 0, shape (rows, d); equal features have equal ranks. The number is that of the different values
+        in a column, in the column that has the most.
         """
         return ranks_of(self.features)
 

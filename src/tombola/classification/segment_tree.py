@@ -44,9 +44,11 @@ class Tree(NamedTuple):
     nodes: smallest errors of the labellings of a node by first label and number of switches, then the numbers of
         labellings that attain them; shape (features, nodes, 4 (switches + 1)).
     tops: largest value in each node, -inf without any, shape (features, nodes).
-    children, bits, keys: children and tested bit of each node, and key of each value, of a growing tree.
-    heads: root and number of values of each tree, shape (features, 2).
-    path, sides, context: scratch space of one descent.
+    children: of a growing tree, indices of the left and right child of each node, shape (features, nodes, 2).
+    bits: of a growing tree, the bit of a key that a node tests, from 0 (lowest), shape (features, nodes).
+    keys: of a growing tree, the key of each distinct value, shape (features, values).
+    heads: index of the root, and number of values, of each tree, shape (features, 2).
+    path, sides, context: scratch arrays of one descent from root to leaf.
     """
 
     switches: int
@@ -117,9 +119,10 @@ def bits_of(values: Floats, place: int) -> np.uint64:
 
 
 def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
-    """Return the ranks within each column, and the largest number of ranks.
+    """Return the ranks of the features within their columns, and the number of ranks.
 
-    Ranks count from 0, shape (rows, d); equal features have equal ranks.
+    Ranks count from 0, shape (rows, d); equal features have equal ranks. The number is that of the different values in
+    a column, in the column that has the most.
 
     features: shape (rows, d).
 

@@ -16,8 +16,9 @@ class StandardOptimal(LabelLearner):
 
     Only hypotheses without a mistake count; a tie is a 0.
 
-    If some hypothesis is always right, it makes at most Ldim(H) mistakes in every order, and no learner can do better.
-    When none is left it starts again with all. The Littlestone dimension is found by search.
+    If some hypothesis is always right, it makes at most d mistakes in every order, where d is the Littlestone dimension
+    of H, and no learner can do better. When no hypothesis is left it starts again with all. Dimensions are found by
+    search.
 
     hypotheses: a finite class H.
 

@@ -24,7 +24,8 @@ from tombola.rng import uniform
 
 # Codes of the tie rules "first", "last" and "random" in kernels, which compare integers.
 _FIRST, _LAST, _RANDOM = 0, 1, 3
-# Code of the tie rule "middle". From this code on, a row that is labelled correctly may change the minimiser too.
+# Code of the tie rule "middle". Rules with this or a larger code ("middle", "random") recompute the minimiser after
+# every row; the others only after a mistake.
 MIDDLE = 2
 # Name of a tie rule (which of several minimisers predicts) -> its integer code in kernels.
 RULES = {"first": _FIRST, "last": _LAST, "middle": MIDDLE, "random": _RANDOM}

@@ -33,7 +33,7 @@ _MAX_FAILURES = 3  # in a row, without a result in between
 
 @contextmanager
 def connect(address: str) -> Iterator[Client]:
-    """Run joblib work inside this block on a Dask cluster; yield its client.
+    """Use a Dask cluster for joblib inside a `with` block; yield its client.
 
     Raises ParameterError if there is no scheduler at the address, or it has no worker.
 

@@ -25,7 +25,7 @@ _NOTEBOOK_INTERVAL = 0.2
 
 
 def in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook; does not import IPython.
+    """Return whether this process is a notebook kernel; does not import IPython.
 
     >>> in_notebook()
     False
@@ -37,7 +37,7 @@ def in_notebook() -> bool:
 
 
 class NotebookLine:
-    """A line of text below the cell of a notebook, updated in place, removed at the end."""
+    """A line of text below a notebook cell, updated in place, removed at the end."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -88,7 +88,7 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
 
 
 def with_status_label(compute: Callable[[], _Result], label: str) -> _Result:
-    """Return `compute()`; if it takes a second, show `label` on a terminal or notebook.
+    """Return `compute()`; after a second, show `label` on a terminal or notebook.
 
     >>> with_status_label(lambda: 2, "add")
     2

@@ -127,7 +127,8 @@ class EarlyStoppingRace:
     async def complete_task(self) -> dict[str, Any]:
         """Return the result of the race for the log of the task. Called by inspect_ai.
 
-        Keys: verdict, answer, proved (None while undecided), calls, calls_saved, settings.
+        Keys: verdict (a sentence), answer (names of the candidates that are possible answers), proved (None while
+        undecided), calls and calls_saved (their numbers), settings.
         """
         race = self.race
         return {
@@ -169,7 +170,7 @@ def candidate_of(state: TaskState) -> str:
 
 @solver
 def ask_candidate() -> Solver:
-    """Return a solver of inspect_ai: it asks the model that the candidate names."""
+    """Return a solver of inspect_ai that calls the model named like the candidate."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.output = await get_model(candidate_of(state)).generate(state.messages)

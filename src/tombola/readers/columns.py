@@ -25,20 +25,20 @@ _TIMEOUTS = frozenset({"timeout", "time out", "timed out", "time-out", "t/o", "t
 _BEYOND_LIMIT = re.compile(r">=?\s*\d+(?:[.,]\d+)?\s*s?")
 # Words that count as numbers, in lower case -> number; Excel and pandas write booleans as words.
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-# Notations of a cell, the keys of `Column.notations`; their texts begin the notes on a table.
-# A number with a decimal point, true or false.
+# Notations of a cell: how its number is written. They are the keys of `Column.notations`.
+# Notation of a number with a decimal point, and of true and false.
 PLAIN = "plain"
-# A number with a per cent sign: 12.5% is 0.125.
+# Notation of a number with a per cent sign: 12.5% is 0.125.
 PERCENT = "percent"
-# Yes or no, which count as 1 and 0.
+# Notation of yes and no, which count as 1 and 0.
 _WORD = "word"
-# A number with a decimal comma, such as 0,5.
+# Notation of a number with a decimal comma, such as 0,5.
 _DECIMAL_COMMA = "decimal comma"
-# A run that did not end in time, such as TO or >60; it counts as missing.
+# Notation of a run that did not end in time, such as TO or >60; it counts as missing.
 _TIMEOUT = "timeout"
-# A comma before three digits: 1,234 is 1.234, or 1234 if the comma separates thousands.
+# Notation of a comma before three digits: 1,234 is 1.234, or 1234 if the comma separates thousands.
 AMBIGUOUS_COMMA = "comma"
-# A point before three digits: 1.234 is 1234 where commas are decimal.
+# Notation of a point before three digits: 1.234 is 1234 in a table whose commas are decimal.
 AMBIGUOUS_POINT = "point"
 # Start of the note on timeouts in a table; `ParsedTable.has_timeouts` recognises the note by it.
 TIMEOUT_NOTE = "timeouts such as"
@@ -91,7 +91,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A table as columns, before actions, ids and costs are told apart.
+    """A table as columns, before their roles (action, id, cost) are assigned.
 
     source: name in messages.
     columns: all columns, in the order of the file.
@@ -247,7 +247,9 @@ def has_ambiguous_point(text: str) -> bool:
 
 
 def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
-    """Parse the cells of a column; invalid ones become NaN and are recorded, not raised.
+    """Parse the cells of a column; an invalid cell becomes NaN and raises nothing.
+
+    The field `first_invalid` of the result has the first of them.
 
     name: of the column.
     cells: texts, numbers, booleans or None.

@@ -90,9 +90,10 @@ _NO_COSTS = _CostColumns({}, ())
 def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     """Return the cost columns that the option `costs` names or matches.
 
-    The result has the column name of each resource and action (`resources`) and all names (`columns`). The option lists
-    resources, patterns such as cost_*, or one column per action. Raises TableError if it mixes single columns with
-    resources or patterns, or names an unknown column.
+    The option lists resources, patterns such as cost_*, or one column per action. The result has the fields `resources`
+    (resource -> text that the star stands for -> name of the column; empty for one column per action) and `columns`
+    (all names). Raises TableError if the option mixes single columns with resources or patterns, or names an unknown
+    column.
 
     table: the columns as read, before roles are assigned.
     options: kind of the numbers, and roles of columns, that the user stated.
@@ -118,8 +119,8 @@ def detected_costs(
 ) -> _CostColumns:
     """Detect cost columns by name; no columns unless there is one for every action.
 
-    The result has the column name of each resource and action (`resources`) and all names (`columns`). It is empty if
-    the option `costs` is given. Columns called cost:ACTION must be complete: TableError otherwise.
+    The result has the fields `resources` (resource -> action -> name of the column) and `columns` (all names). Both are
+    empty if the option `costs` is given. Columns called cost:ACTION must be complete: TableError otherwise.
 
     table: the columns as read, before roles are assigned.
     names: of the actions.

@@ -51,7 +51,7 @@ def read_long(
     """Parse a long table; return it, and the row number, from 0, of each line.
 
     A long table has a line for each row and action; rows and actions keep the order of their first lines. Raises
-    TableError if it has no column of row ids, or one line per row.
+    TableError if it has no column of row ids, or if every row has a single line: it is then a log of chosen actions.
 
     action: column that names the action.
     average: average repeated lines of a row and action, which otherwise raise TableError.

@@ -10,13 +10,13 @@ _NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "lab
 # Direction of numbers: lower or higher is better.
 Kind: TypeAlias = Literal["losses", "scores"]
 
-# Names of arrays in an archive, and of columns in a long table, with losses.
+# Names, in lower case, of arrays in an NPZ archive and of columns in a long table that hold losses.
 LOSSES = ("losses", "loss")
-# Names of arrays and columns with scores.
+# Names, in lower case, of arrays in an NPZ archive and of columns in a long table that hold scores.
 SCORES = ("scores", "score", "rewards", "reward")
-# Names of arrays and columns with costs.
+# Names, in lower case, of arrays in an NPZ archive and of columns in a long table that hold costs.
 COSTS = ("costs", "cost")
-# Names of arrays and columns with delays, in rounds.
+# Names, in lower case, of arrays in an NPZ archive and of columns that hold delays, in rounds.
 DELAYS = ("delays", "delay")
 # Names, in lower case, of arrays and columns that are read as ids of rows: those in common use.
 IDS = ("ids", "id", "row", "row_id", "instance_id")
@@ -62,7 +62,10 @@ _LOSS_ALTHOUGH_SCORE = frozenset({"brier"})
 
 
 def classify_name(name: str) -> _NameClass:
-    """Classify a column by the first and last word of its name; "plain" if no word fits.
+    """Classify a column by the first and last word of its name.
+
+    Returns the role that the name suggests: "loss", "score", "cost", "date", "feature" or "label"; "plain" for none, so
+    that the column may be an action.
 
     >>> [classify_name(name) for name in ("gpt_cost", "Accuracy", "created date", "x12", "split", "llama-3")]
     ['cost', 'score', 'date', 'feature', 'label', 'plain']

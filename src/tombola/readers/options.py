@@ -96,7 +96,7 @@ class ParsedTable(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the actions; columns of an array are numbered."""
+        """The names of the actions; "0", "1", .. for columns of an array without names."""
         return self.actions or tuple(str(action) for action in range(self.values.shape[1]))
 
     @property
@@ -160,7 +160,7 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
     """Return the error, to be raised, for a table with the loss of one action per row.
 
     source: name of the table in the message.
-    evidence: why the table looks logged.
+    evidence: why the table looks logged: it has the outcome of the chosen action only.
     hint: a further fix, appended to the message.
     """
     return TableError(

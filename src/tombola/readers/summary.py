@@ -121,8 +121,8 @@ class TableSummary(NamedTuple):
     def next_steps(self, command: str, source: str) -> list[tuple[str, str]]:
         """Return the commands to run next, as pairs (purpose, command line).
 
-        There is one for losses and one for scores, unless the column names state which. For a table with missing
-        cells it is a race that fills them.
+        There is one for losses and one for scores, unless the column names state which. It is a race that fills the
+        missing cells if more than half of the rows are incomplete, else a comparison of learners.
 
         command: `tombola compare` with the table, as typed; missing options are appended.
         source: path of the table, for the command of a race.
@@ -138,7 +138,8 @@ class TableSummary(NamedTuple):
     def race_steps(self, source: str, limits: tuple[float, float] | None = None) -> list[tuple[str, str]]:
         """Return (purpose, command) of a race that starts from the cells of a table.
 
-        Empty without many blanks, and without a file or a column of ids, which a race needs.
+        Empty if fewer than 5 % of the rows are incomplete, if cells state timeouts, and without a file or a column of
+        ids, which a race needs.
 
         source: path of the table, or FILE::SHEET; "-" is standard input.
         limits: the smallest and the largest possible value; None: round numbers that contain the values.

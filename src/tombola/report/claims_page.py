@@ -61,7 +61,7 @@ class ClaimEntry(NamedTuple):
 
 
 def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]) -> str:
-    """Return the page of a reproduction as HTML: a table of claims, then their sections.
+    """Return the page of a reproduction as HTML: table of claims, then their sections.
 
     title, lead: heading of the page, and the paragraph below it.
     entries: the claims, in the order of the page.

@@ -57,5 +57,9 @@ class LabelPlacer(Artist):
         self.set_in_layout(False)
 
     def draw(self, renderer: Any) -> None:
+        """Place the labels of the axes, and draw nothing; called by Matplotlib.
+
+        renderer: not used.
+        """
         if isinstance(self.axes, Axes):
             figures.place_labels(self.axes)

@@ -59,7 +59,7 @@ _LABEL_GAP = 15.0
 def draw_chart(
     chart: Chart, *, titled: bool = True, axes: "Axes | None" = None, size: tuple[float, float] | None = None
 ) -> "Figure":
-    """Draw a chart into these axes, or a new figure; return the figure.
+    """Draw a chart into the given axes, or a new figure; return the figure.
 
     Each curve is labelled at its right end, a vertical line at its top; a figure narrower than 4.5 inches has a legend
     below and no title. Labels follow their curves if the limits of the axes change later, and make room for each other

@@ -101,7 +101,7 @@ class Retries:
         self._deadline, self._delay = time.monotonic() + patience, FIRST_RETRY
 
     def next_delay(self, problem: str) -> float:
-        """Return the seconds to wait after `problem`; SessionError beyond `patience` seconds."""
+        """Return the seconds to wait after `problem`; SessionError beyond `patience`."""
         if time.monotonic() + self._delay > self._deadline:
             raise SessionError(
                 f"Client: expected a reply of {self._url} within {self._patience:g} s, got {problem}; "
@@ -131,7 +131,7 @@ def path_of(kind: str, name: str) -> str:
 
 
 def only_name(kind: str, found: dict[str, Any]) -> str:
-    """Return the name of the only session or race in the overview; else ParameterError."""
+    """Return the name of the only session or race of a server; else ParameterError."""
     names = [one["name"] for one in found[kind]]
     if len(names) != 1:
         listed = f" ({', '.join(names[:10])})" if names else ""
@@ -233,7 +233,7 @@ def verdict() -> ApiRequest[dict[str, Any]]:
 
 
 def check_reply(reply: "httpx.Response") -> "httpx.Response":
-    """Return a successful reply; raise the error that the problem of another one names."""
+    """Return a successful reply; raise the error that another one states."""
     if reply.is_success:
         return reply
     try:

@@ -94,7 +94,7 @@ class Service:
         return _named(self.races, request, "race")
 
     def file_at(self, request: Request) -> HostedFile[Any]:
-        """Return the session or race named in the path of a request; ProblemError 404 if unknown."""
+        """Return the session or race in the path of a request; ProblemError 404 if none."""
         return _named({**self.sessions, **self.races}, request, "session or race")
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Clients of `tombola serve`: `SessionFile` and `RaceFile` over HTTP, with retries.
+"""Clients of `tombola serve`: sessions and races over HTTP, with retries.
 
 `Client` and `RaceClient` block; `AsyncClient` and `AsyncRaceClient` have the same methods for async functions.
 """
@@ -217,7 +217,7 @@ class Client(_SyncConnection):
 
         round: number of the ticket.
         loss, reward: one of them, in [0, 1]; a list with one per action with full feedback.
-        cost: under a budget, one number per resource; None if it is on the price list, or without a budget.
+        cost: under a budget, one number per resource; None if the budget states its price, or without a budget.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
@@ -371,7 +371,7 @@ class RaceClient(_SyncConnection):
 
     @property
     def settings(self) -> RaceSettings:
-        """The settings of the race: candidates, level, range of the values, caps."""
+        """The settings of the race: candidates, level, range of the values, limits."""
         return self._run(api_requests.race_settings())
 
     @property
@@ -382,8 +382,9 @@ class RaceClient(_SyncConnection):
     def verdict(self) -> dict[str, Any]:
         """Return the answer of the race so far, as plain data.
 
-        It has verdict and progress (sentences), proved (None while undecided), answer, done, active (candidates left),
-        leader, calls and calls_saved.
+        Keys: verdict and progress (sentences), proved (True, False if refuted, None while undecided), answer (names of
+        the candidates that are possible answers), done (whether the race has ended), active (candidates left), leader
+        (name), calls and calls_saved (their numbers).
         """
         return self._run(api_requests.verdict())
 

@@ -125,7 +125,7 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
     key. Callers: role worker or above.
     """
     hosted = service.session(request)
-    count, reissue_after, key = await read_lease(request, default=1)
+    count, reissue_after, key = await read_issue_request(request, default=1)
 
     def issue() -> list[dict[str, Any]]:
         file = hosted.file
@@ -134,20 +134,21 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
     return json_reply({"tickets": await hosted.write(issue), "key": key})
 
 
-async def read_lease(request: Request, default: int | None) -> tuple[int | None, float | None, str]:
-    """Return count, reissue_after and idempotency key of a request for tickets.
+async def read_issue_request(request: Request, default: int | None) -> tuple[int | None, float | None, str]:
+    """Return count, reissue_after and key of a request for tickets or calls.
 
-    reissue_after is in seconds, None without it. A request without a key gets a random one.
+    count: how many to issue; None for all that the next row of a race needs. reissue_after: in seconds, None if the
+    body has none. key: header Idempotency-Key, random without one. Raises ProblemError 422 if one is invalid.
 
-    default: the count if the body has none.
+    default: count if the body has none.
     """
     fields = await parsing.read_json(request, optional=["count", "reissue_after"])
-    count = None if "count" not in fields else parsing.integer("count", fields["count"], 1, parsing.MAX_COUNT)
+    count = None if "count" not in fields else parsing.parse_integer("count", fields["count"], 1, parsing.MAX_COUNT)
     reissue = fields.get("reissue_after")
-    reissue_after = None if reissue is None else parsing.seconds("reissue_after", reissue)
+    reissue_after = None if reissue is None else parsing.parse_seconds("reissue_after", reissue)
     key = request.headers.get("idempotency-key")
     # A request without a key cannot be repeated; it still needs a lease that names the worker.
-    key = secrets.token_urlsafe(12) if key is None else parsing.text("Idempotency-Key", key)
+    key = secrets.token_urlsafe(12) if key is None else parsing.parse_text("Idempotency-Key", key)
     return default if count is None else count, reissue_after, key
 
 
@@ -176,7 +177,7 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["outcomes"])
-    outcomes = parsing.outcomes(fields["outcomes"])
+    outcomes = parsing.parse_outcomes(fields["outcomes"])
     new = await hosted.write(hosted.file.record_all, outcomes)
     return json_reply({"recorded": new, "known": len(outcomes) - new})
 
@@ -189,7 +190,7 @@ async def amend(service: "Service", request: Request, identity: Identity) -> Res
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"], optional=["loss", "reward"])
-    given = parsing.outcome(fields)
+    given = parsing.parse_outcome(fields)
     before = await hosted.write(lambda: hosted.file.amend(given.round, loss=given.loss, reward=given.reward))
     return json_reply({"ticket": given.round, "loss_before": before})
 
@@ -201,28 +202,29 @@ async def cancel(service: "Service", request: Request, identity: Identity) -> Re
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"])
-    ticket = parsing.integer("ticket", fields["ticket"], 1, parsing.MAX_TICKET)
+    ticket = parsing.parse_integer("ticket", fields["ticket"], 1, parsing.MAX_TICKET)
     return json_reply({"ticket": ticket, "new": await hosted.write(hosted.file.cancel, ticket)})
 
 
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return progress, pending tickets and estimates of a session, and paused.
+    """Return progress, pending tickets and estimates of a session.
 
-    Reply: the keys of `Status.to_json`, and paused (true or false). Callers: role reader or above.
+    Reply: the fields of `Status.to_json`, and paused, which is true while the session is paused. Callers: role reader
+    or above.
     """
     hosted = service.session(request)
-    now = await hosted.cached("status", hosted.file.status)
+    now = await hosted.read_cached("status", hosted.file.status)
     return json_reply({**now.to_json(), "paused": hosted.paused})
 
 
 async def ranking(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the actions by mean loss, the best first, with confidence intervals.
 
-    Actions without an outcome come last. Reply: actions, best, within, level and estimate. Callers: role reader or
-    above.
+    Actions without an outcome come last. Reply: actions, best (name), within (bound on its distance from the best
+    mean), level (error probability) and estimate (a sentence). Callers: role reader or above.
     """
     hosted = service.session(request)
-    now = await hosted.cached("status", hosted.file.status)
+    now = await hosted.read_cached("status", hosted.file.status)
     means = {action.name: action.mean if action.known else math.inf for action in now.actions}
     found = now.to_json()
     actions = sorted(found["actions"], key=lambda action: means[action["name"]])
@@ -239,7 +241,7 @@ async def ticket(service: "Service", request: Request, identity: Identity) -> Re
         number = int(request.path_params["ticket"])
     except ValueError:
         number = 0
-    number = parsing.integer("ticket", number, 1, parsing.MAX_TICKET)
+    number = parsing.parse_integer("ticket", number, 1, parsing.MAX_TICKET)
 
     def find() -> dict[str, Any]:
         return _tickets_json(hosted.file, [hosted.file.assignment(number)])[0]
@@ -324,7 +326,7 @@ async def _event_stream(
         last = ""
         while True:
             changes = hosted.changes
-            text = json.dumps(await hosted.cached("counts", lambda: counts(hosted.file)))
+            text = json.dumps(await hosted.read_cached("counts", lambda: counts(hosted.file)))
             if text != last:
                 yield f"event: counts\ndata: {text}\n\n"
                 last = text
@@ -359,13 +361,13 @@ async def pause(service: "Service", request: Request, identity: Identity) -> Res
     hosted = service.file_at(request)
     fields = await parsing.read_json(request, required=["paused"])
     if type(fields["paused"]) is not bool:
-        raise parsing.invalid("paused", "true or false", f"{fields['paused']!r:.100}", "change it")
+        raise parsing.invalid_value("paused", "true or false", f"{fields['paused']!r:.100}", "change it")
     hosted.pause(paused=fields["paused"])
     return json_reply({"name": hosted.name, "paused": hosted.paused})
 
 
-async def tokens(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return tokens: name and role of the owner of each, without the token itself.
+async def list_tokens(service: "Service", request: Request, identity: Identity) -> Response:
+    """Return the names and roles of all owners of tokens, without the tokens.
 
     Reply: tokens, a list of objects with name and role. Callers: role admin.
     """
@@ -379,8 +381,8 @@ async def add_token(service: "Service", request: Request, identity: Identity) ->
     admin.
     """
     fields = await parsing.read_json(request, required=["name", "role"])
-    name = parsing.text("name", fields["name"], MAX_NAME_LENGTH)
-    role = parsing.text("role", fields["role"])
+    name = parsing.parse_text("name", fields["name"], MAX_NAME_LENGTH)
+    role = parsing.parse_text("role", fields["role"])
     token = await service.call(service.tokens.add, name, role)
     return json_reply({"name": name, "role": role, "token": token}, 201)
 
@@ -390,7 +392,7 @@ async def remove_token(service: "Service", request: Request, identity: Identity)
 
     Reply: name, and removed, which is true. Callers: role admin.
     """
-    name = parsing.text("name", request.path_params["owner"], MAX_NAME_LENGTH)
+    name = parsing.parse_text("name", request.path_params["owner"], MAX_NAME_LENGTH)
     if not await service.call(service.tokens.remove, name):
         raise ProblemError(404, "not-found", f"token: expected the name of a token, got {name!r}; list them first.")
     return json_reply({"name": name, "removed": True})

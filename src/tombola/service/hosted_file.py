@@ -23,7 +23,7 @@ _STATUS_LIFETIME = 1.0
 
 
 class HostedFile(Generic[_File]):
-    """An open file, the only thread that uses it, and listeners to its changes.
+    """A served session or race file, with the only thread that uses it.
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
 
@@ -82,13 +82,13 @@ class HostedFile(Generic[_File]):
         """
         self.paused = paused
 
-    async def cached(self, key: str, function: Callable[[], _T]) -> _T:
-        """Return the result of a function, called on the thread of the file.
+    async def read_cached(self, key: str, function: Callable[[], _T]) -> _T:
+        """Return the cached result of `key`; if it is outdated, compute it by `read`.
 
-        The result is reused until the next change by this server, for one second at most.
+        A result is outdated one second after it was computed, and after every `write`.
 
-        key: name of the result in the cache.
-        function: computes it, from the file.
+        key: identifies the result, such as "status"; always with the same function.
+        function: computes the result from the file, on the thread of the file. No arguments.
         """
         at, changes, value = self._cached.get(key, (0.0, -1, None))
         if changes == self.changes and time.monotonic() - at < _STATUS_LIFETIME:

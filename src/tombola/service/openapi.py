@@ -1,4 +1,4 @@
-"""The operations of the JSON API (`API`), and the OpenAPI document built from them."""
+"""The operations of the JSON API (`API`), and the OpenAPI document of them."""
 
 import inspect
 import re
@@ -266,7 +266,7 @@ API = (
     Operation("GET", f"{_RACE}/events", "reader", race_endpoints.events, _STREAM),
     Operation("GET", "/v1/files/{name}/backup", "admin", endpoints.backup, _DATABASE),
     Operation("POST", "/v1/files/{name}/pause", "admin", endpoints.pause, _PAUSED, _PAUSE_BODY),
-    Operation("GET", "/v1/tokens", "admin", endpoints.tokens, _TOKENS),
+    Operation("GET", "/v1/tokens", "admin", endpoints.list_tokens, _TOKENS),
     Operation("POST", "/v1/tokens", "admin", endpoints.add_token, _NEW_TOKEN, _TOKEN_BODY, 201),
     Operation("DELETE", "/v1/tokens/{owner}", "admin", endpoints.remove_token, _REMOVED),
 )

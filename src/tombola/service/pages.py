@@ -94,7 +94,7 @@ def page_routes(service: "Service") -> list[Route]:
 
 
 def _as_page(service: "Service", role: str | None, handler: _PageHandler) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint whose problems are pages; without a token it leads to the login."""
+    """Return an endpoint whose errors are pages; without a token, redirect to login."""
     checked = service.endpoint(role, handler)
 
     async def run(request: Request) -> Response:
@@ -153,7 +153,7 @@ async def _work(service: "Service", request: Request, identity: Identity) -> Res
     hosted = service.session(request)
     file, unit = hosted.file, unit_of(hosted.file)
     mine = await hosted.read(_worker_view, file, identity.name)
-    now = await hosted.cached("status", file.status)
+    now = await hosted.read_cached("status", file.status)
     current = mine.current
     is_known = current is not None and file.names.index(current.action) < file.feedback_model.n_listed_actions
     return page(
@@ -179,7 +179,7 @@ async def _work(service: "Service", request: Request, identity: Identity) -> Res
 
 async def _progress(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    now = await hosted.cached("status", hosted.file.status)
+    now = await hosted.read_cached("status", hosted.file.status)
     return page("progress.html", **_progress_values(now, unit_of(hosted.file)))
 
 
@@ -271,7 +271,7 @@ def _plain_words(now: Status, units: Units) -> str:
 
 async def _next(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    key = parsing.text("key", (await read_form(request)).get("key"))
+    key = parsing.parse_text("key", (await read_form(request)).get("key"))
     await hosted.write(lambda: hosted.file.lease(key, 1, worker=identity.name))
     return _back(hosted)
 
@@ -281,7 +281,7 @@ async def _record(service: "Service", request: Request, identity: Identity) -> R
     fields = await read_form(request)
     await hosted.write(hosted.file.record_all, [_outcome(hosted, fields)])
     if fields.get("then") == "next":
-        key = parsing.text("key", fields.get("key"))
+        key = parsing.parse_text("key", fields.get("key"))
         try:
             await hosted.write(lambda: hosted.file.lease(key, 1, worker=identity.name))
         except ProblemError as problem:
@@ -306,7 +306,7 @@ async def _cancel(service: "Service", request: Request, identity: Identity) -> R
 
 async def _race(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.race(request)
-    now = await hosted.cached("page", lambda: _race_view(hosted.file))
+    now = await hosted.read_cached("page", lambda: _race_view(hosted.file))
     return page(
         "race.html", name=hosted.name, you=identity, paused=hosted.paused, has_token=bool(len(service.tokens)), **now
     )
@@ -314,7 +314,7 @@ async def _race(service: "Service", request: Request, identity: Identity) -> Res
 
 async def _race_progress(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.race(request)
-    return page("race_progress.html", **await hosted.cached("page", lambda: _race_view(hosted.file)))
+    return page("race_progress.html", **await hosted.read_cached("page", lambda: _race_view(hosted.file)))
 
 
 def _race_view(file: RaceFile) -> dict[str, Any]:
@@ -362,14 +362,14 @@ async def _pause(service: "Service", request: Request, identity: Identity) -> Re
 
 async def _add_token(service: "Service", request: Request, identity: Identity) -> Response:
     fields = await read_form(request)
-    name = parsing.text("name", fields.get("name"), MAX_NAME_LENGTH)
+    name = parsing.parse_text("name", fields.get("name"), MAX_NAME_LENGTH)
     token = await service.call(service.tokens.add, name, fields.get("role", ""))
     # The only page that shows the token: just its hash is stored.
     return _admin_page(service, identity, token, name)
 
 
 async def _remove_token(service: "Service", request: Request, identity: Identity) -> Response:
-    name = parsing.text("name", (await read_form(request)).get("name"), MAX_NAME_LENGTH)
+    name = parsing.parse_text("name", (await read_form(request)).get("name"), MAX_NAME_LENGTH)
     await service.call(service.tokens.remove, name)
     return RedirectResponse("/admin", 303)
 
@@ -391,7 +391,7 @@ def _back(hosted: HostedFile[SessionFile]) -> Response:
 
 def _ticket(fields: dict[str, str]) -> int:
     text = fields.get("ticket", "")
-    return parsing.integer(
+    return parsing.parse_integer(
         "ticket", int(text) if text.isascii() and text.isdecimal() and len(text) < 17 else 0, 1, parsing.MAX_TICKET
     )
 
@@ -410,7 +410,7 @@ def _outcome(hosted: HostedFile[SessionFile], fields: dict[str, str]) -> Outcome
 def _loss(unit: Units, text: str) -> float:
     loss = unit.parse(text)
     if loss is None:
-        raise parsing.invalid(
+        raise parsing.invalid_value(
             "outcome", f"a number from {unit.low:g} to {unit.high:g}", f"{text!r:.100}", "write digits such as 0.5"
         )
     return loss
@@ -421,4 +421,4 @@ def _cost(text: str) -> float:
         # A comma is the decimal sign on many phones.
         return float(text.strip().replace(",", "."))
     except ValueError:
-        raise parsing.invalid("cost", "a number", f"{text!r:.100}", "write digits such as 0.5") from None
+        raise parsing.invalid_value("cost", "a number", f"{text!r:.100}", "write digits such as 0.5") from None

@@ -79,112 +79,124 @@ def _checked_fields(owner: str, found: Any, required: Iterable[str], optional: I
     required, optional = list(required), list(optional)
     names = ", ".join([*required, *optional])
     if not isinstance(found, dict):
-        raise invalid(owner, f"an object with {names}", type(found).__name__, "write it in braces")
+        raise invalid_value(owner, f"an object with {names}", type(found).__name__, "write it in braces")
     missing = [name for name in required if name not in found]
     unknown = [name for name in found if name not in required and name not in optional]
     if missing or unknown:
         got = f"no {missing[0]}" if missing else f"{unknown[0]!r:.100}"
-        raise invalid(owner, f"the fields {names}", got, "see the how-to on tombola serve")
+        raise invalid_value(owner, f"the fields {names}", got, "see the how-to on tombola serve")
     return found
 
 
-def integer(owner: str, value: Any, least: int, most: int) -> int:
-    """Return the value if it is an integer in [least, most]; else ProblemError 422.
+def parse_integer(owner: str, value: Any, least: int, most: int) -> int:
+    """Return a JSON value if it is an integer in [least, most]; else ProblemError 422.
 
-    owner: named in the error message.
+    owner: name of the field in the error message.
+    value: parsed JSON.
 
-    >>> integer("count", 3, 1, 10)
+    >>> parse_integer("count", 3, 1, 10)
     3
     """
     if type(value) is not int or not least <= value <= most:
-        raise invalid(owner, f"an integer in {least}..{most}", f"{value!r:.100}", "change it")
+        raise invalid_value(owner, f"an integer in {least}..{most}", f"{value!r:.100}", "change it")
     return value
 
 
-def seconds(owner: str, value: Any) -> float:
-    """Return a number of seconds in [0, MAX_SECONDS]; else raise ProblemError 422.
+def parse_seconds(owner: str, value: Any) -> float:
+    """Return a JSON value if it is a number in [0, MAX_SECONDS].
 
-    owner: named in the error message.
-    value: parsed JSON.
+    Raises ProblemError 422 otherwise.
+
+    owner: name of the field in the error message.
+    value: parsed JSON, a number of seconds.
     """
     if type(value) not in (int, float) or not 0 <= value <= MAX_SECONDS:
-        raise invalid(owner, f"seconds in 0..{MAX_SECONDS:.0f}", f"{value!r:.100}", "change it")
+        raise invalid_value(owner, f"seconds in 0..{MAX_SECONDS:.0f}", f"{value!r:.100}", "change it")
     return float(value)
 
 
-def text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
-    """Return a text of 1 to `most` printable characters; else ProblemError 422.
+def parse_text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
+    """Return a JSON value if it is a string of printable characters.
 
-    owner: named in the error message.
-    value: parsed JSON.
+    Raises ProblemError 422 if it is not a string, is empty, is too long, or has a character that is not printable.
+
+    owner: name of the field in the error message.
+    value: parsed JSON, or a field of a form.
     most: largest number of characters.
+
+    >>> parse_text("name", "Ann")
+    'Ann'
     """
     if type(value) is not str or not 1 <= len(value) <= most or not value.isprintable():
-        raise invalid(owner, f"1 to {most} printable characters", f"{value!r:.100}", "change it")
+        raise invalid_value(owner, f"1 to {most} printable characters", f"{value!r:.100}", "change it")
     return value
 
 
-def outcome(found: Any) -> Outcome:
-    """Return the outcome of a JSON object with ticket, loss or reward, and cost.
+def parse_outcome(value: Any) -> Outcome:
+    """Convert a JSON object with ticket, loss or reward, and cost to an outcome.
 
     Absent numbers are None. Only types are checked (ProblemError 422); the session checks ranges and lengths.
 
-    found: the parsed JSON.
+    value: parsed JSON.
 
-    >>> outcome({"ticket": 3, "loss": 0.5})[:4]
+    >>> parse_outcome({"ticket": 3, "loss": 0.5})[:4]
     (3, 0.5, None, None)
     """
-    fields = _checked_fields("outcome", found, ["ticket"], ["loss", "reward", "cost"])
-    ticket = integer("ticket", fields["ticket"], 1, MAX_TICKET)
+    fields = _checked_fields("outcome", value, ["ticket"], ["loss", "reward", "cost"])
+    ticket = parse_integer("ticket", fields["ticket"], 1, MAX_TICKET)
     return Outcome(ticket, *(_numbers(name, fields.get(name)) for name in ("loss", "reward", "cost")))
 
 
-def outcomes(found: Any) -> list[Outcome]:
-    """Return the outcomes of a JSON list with 1 to MAX_OUTCOMES objects.
+def parse_outcomes(value: Any) -> list[Outcome]:
+    """Convert a JSON list of 1 to MAX_OUTCOMES objects to outcomes.
 
-    Each has ticket, loss or reward, and cost. Raises ProblemError 422 if one has other types.
+    Each object has ticket, loss or reward, and cost. Raises ProblemError 422 for another length, and if a field is
+    missing, unknown or of another type.
 
-    found: the parsed JSON.
+    value: parsed JSON.
     """
-    return [outcome(item) for item in _checked_list("outcomes", found)]
+    return [parse_outcome(item) for item in _checked_list("outcomes", value)]
 
 
 def _checked_list(owner: str, found: Any) -> list[Any]:
     if type(found) is not list or not 1 <= len(found) <= MAX_OUTCOMES:
         got = f"{len(found)} of them" if type(found) is list else type(found).__name__
-        raise invalid(owner, f"a list of 1 to {MAX_OUTCOMES}", got, "split the request")
+        raise invalid_value(owner, f"a list of 1 to {MAX_OUTCOMES}", got, "split the request")
     return found
 
 
-def answers(found: Any) -> list[Event]:
-    """Return the answers of a JSON list of 1 to MAX_OUTCOMES objects, as events.
+def parse_answers(value: Any) -> list[Event]:
+    """Convert a JSON list of 1 to MAX_OUTCOMES objects to answers of a race.
 
-    An object has ticket, loss or failed, and optionally cost. Raises ProblemError 422 if one is invalid; the race
-    checks the range of losses.
+    An object has ticket, loss or failed, and optionally cost. Answers are events of the kind "answer". Raises
+    ProblemError 422 if one is invalid; the race checks the range of losses.
 
-    found: the parsed JSON.
+    value: parsed JSON.
 
-    >>> answers([{"ticket": 3, "loss": 0.5}])
+    >>> parse_answers([{"ticket": 3, "loss": 0.5}])
     [Event(kind='answer', ticket=3, loss=0.5, cost=0.0, failed=False)]
     """
-    return [_answer(item) for item in _checked_list("answers", found)]
+    return [_answer(item) for item in _checked_list("answers", value)]
 
 
 def _answer(found: Any) -> Event:
     fields = _checked_fields("answer", found, ["ticket"], ["loss", "cost", "failed"])
     failed = fields.get("failed", False)
     if type(failed) is not bool:
-        raise invalid("failed", "true or false", f"{failed!r:.100}", "change it")
+        raise invalid_value("failed", "true or false", f"{failed!r:.100}", "change it")
     loss, cost = (_number(name, fields.get(name)) for name in ("loss", "cost"))
     return Event(
-        "answer", integer("ticket", fields["ticket"], 1, MAX_TICKET), loss, 0.0 if cost is None else cost, failed
+        "answer", parse_integer("ticket", fields["ticket"], 1, MAX_TICKET), loss, 0.0 if cost is None else cost, failed
     )
 
 
-def invalid(owner: str, expected: str, got: str, fix: str) -> ProblemError:
-    """Return the problem of an invalid value, with HTTP status 422, to be raised.
+def invalid_value(owner: str, expected: str, got: str, fix: str) -> ProblemError:
+    """Return a ProblemError 422 (invalid value) for the caller to raise.
 
-    owner, expected, got, fix: parts of the message "owner: expected ..., got ...; fix."
+    owner: name of the field. expected, got: valid values, and the value received. fix: advice, as an imperative.
+
+    >>> invalid_value("count", "an integer", "'x'", "change it").detail
+    "count: expected an integer, got 'x'; change it."
     """
     return ProblemError(422, "invalid", f"{owner}: expected {expected}, got {got}; {fix}.")
 
@@ -192,16 +204,16 @@ def invalid(owner: str, expected: str, got: str, fix: str) -> ProblemError:
 def _number(name: str, value: Any) -> float | None:
     """Return a number, or None; the race checks its range."""
     if type(value) is list:
-        raise invalid(name, "a number", "a list", "change it")
+        raise invalid_value(name, "a number", "a list", "change it")
     found: float | None = _numbers(name, value)
     return found
 
 
 def _numbers(name: str, value: Any) -> Any:
-    """Return a number, a list of numbers, or None; the session checks ranges and lengths."""
+    """Return a number, a list of them, or None; the session checks ranges and lengths."""
     items = value if type(value) is list else [value]
     if value is not None and not all(type(item) in (int, float) for item in items):
-        raise invalid(name, "a number or a list of numbers", f"{value!r:.100}", "change it")
+        raise invalid_value(name, "a number or a list of numbers", f"{value!r:.100}", "change it")
     if any(type(item) is int and abs(item) > MAX_TICKET for item in items):
-        raise invalid(name, "numbers below 2^53", "a larger one", "change it")
+        raise invalid_value(name, "numbers below 2^53", "a larger one", "change it")
     return value

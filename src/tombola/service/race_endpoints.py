@@ -11,7 +11,7 @@ from tombola.racing.driver import progress_line
 from tombola.racing.events import Call
 from tombola.racing.report import RaceReport
 from tombola.service import parsing
-from tombola.service.endpoints import event_reply, json_reply, read_lease, table_reply
+from tombola.service.endpoints import event_reply, json_reply, read_issue_request, table_reply
 from tombola.service.tokens import Identity
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ async def next_calls(service: "Service", request: Request, identity: Identity) -
     or above.
     """
     hosted = service.race(request)
-    count, reissue_after, key = await read_lease(request, default=None)
+    count, reissue_after, key = await read_issue_request(request, default=None)
 
     def issue() -> tuple[list[Call], bool]:
         calls = hosted.file.lease(key, count, worker=identity.name, reissue_after=reissue_after)
@@ -45,7 +45,7 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
     """
     hosted = service.race(request)
     fields = await parsing.read_json(request, required=["answers"])
-    answers = parsing.answers(fields["answers"])
+    answers = parsing.parse_answers(fields["answers"])
 
     def write() -> tuple[int, bool]:
         return hosted.file.record_all(answers), hosted.file.race.done
@@ -55,23 +55,25 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 
 
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
-    """Return verdict, standings, pending calls and settings of a race, and paused.
+    """Return verdict, standings, pending calls and settings of a race.
 
-    Reply: a JSON object with these keys. Callers: role reader or above.
+    Reply: the fields of `RaceReport.to_json`, pending (calls), active (candidates left), leader, progress (a line), and
+    paused, which is true while the race is paused. Callers: role reader or above.
     """
     hosted = service.race(request)
-    now = await hosted.cached("status", lambda: race_status(hosted.file))
+    now = await hosted.read_cached("status", lambda: race_status(hosted.file))
     return json_reply({**now, "paused": hosted.paused})
 
 
 async def verdict(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the answer of a race so far, whether it is proved, and the calls made.
 
-    Reply: verdict, progress, proved, answer, done, active, leader, calls and calls_saved. Callers: role reader or
-    above.
+    Reply: verdict and progress (sentences), proved (null while undecided), answer (names of the candidates that are
+    possible answers), done, active (candidates left), leader, calls and calls_saved (their numbers). Callers: role
+    reader or above.
     """
     hosted = service.race(request)
-    now = await hosted.cached("status", lambda: race_status(hosted.file))
+    now = await hosted.read_cached("status", lambda: race_status(hosted.file))
     names = ("verdict", "progress", "proved", "answer", "done", "active", "leader", "calls", "calls_saved")
     return json_reply({name: now[name] for name in names})
 

@@ -41,7 +41,7 @@ class Estimator(HypothesisClass):
         return self.dimension
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_EstimatorERM":
-        """Return an ERM that trains the model again as rows grow; the rest is ignored."""
+        """Return an approximate ERM that refits the model as rows grow; ignore parameters."""
         return _EstimatorERM(self.model, self.growth_factor, horizon, dimensions)
 
 

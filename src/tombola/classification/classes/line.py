@@ -13,7 +13,7 @@ from tombola import _validate
 from tombola._types import Floats, Integers, Order, RngState
 from tombola.classification.classes.base import HypothesisClass, Ties, sauer_shelah
 from tombola.classification.dimension import littlestone_dimension
-from tombola.classification.erm_kernels import Labelled, learn_all, learn_one, predict_all, predict_one
+from tombola.classification.erm_kernels import LabelledRows, learn_all, learn_one, predict_all, predict_one
 from tombola.classification.label_vectors import FEATURES, Words, new_vectors
 from tombola.classification.pool import LabelledPool
 from tombola.classification.segment_tree import ranked_tree
@@ -52,11 +52,11 @@ class LineClass(HypothesisClass):
         return self.switches
 
     def growth(self, points: int) -> int | None:
-        """Return the number of labellings of `points` points with at most `switches`."""
+        """Return the number of labellings of `points` different numbers, exact."""
         return sauer_shelah(points, self.switches)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return infinity, or the exact value on `points` different numbers."""
+        """Return the Littlestone dimension: infinite, or exact on `points` numbers."""
         if points is None:
             return math.inf
         return littlestone_dimension(self.on_points(points)) if points else 0
@@ -94,7 +94,7 @@ class LineClass(HypothesisClass):
         rng: for random ties.
         """
         keys, values = pool.ranks
-        rows = Labelled(pool.features, keys, pool.labels, pool.weights)
+        rows = LabelledRows(pool.features, keys, pool.labels, pool.weights)
         tree = ranked_tree(values, pool.dimensions, self.switches)
         labels = np.zeros(order.size, np.int64)
         arguments = (tree, new_switch_dp(RULES[ties], self.entries, self.switches), rng, rows, order, arrivals, labels)
@@ -105,7 +105,7 @@ class LineClass(HypothesisClass):
         """Return the labels of a hypothesis of smallest weighted error on `pool`, (rows,)."""
         self.check(pool.dimensions)
         keys, values = pool.ranks
-        rows = Labelled(pool.features, keys, pool.labels, pool.weights)
+        rows = LabelledRows(pool.features, keys, pool.labels, pool.weights)
         tree = ranked_tree(values, pool.dimensions, self.switches)
         dp = new_switch_dp(RULES["first"], self.entries, self.switches)
         arguments = (tree, dp, rows, new_rng(np.random.SeedSequence(0)))
@@ -220,7 +220,7 @@ class Stumps(LineClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension: the largest d with C(d, floor(d/2)) <= 2 * features."""
+        """The VC dimension: the largest v with C(v, floor(v/2)) <= 2 * features."""
         size = 1
         while math.comb(size + 1, (size + 1) // 2) <= 2 * self.features:
             size += 1
@@ -231,5 +231,5 @@ class Stumps(LineClass):
         return sum(min(math.comb(points, size), 2 * self.features) for size in range(points + 1))
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return infinity; None (unknown) for a limited number of points."""
+        """Return infinity for points=None, else None: the dimension is unknown."""
         return math.inf if points is None else None

@@ -82,7 +82,7 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
 
 
 def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) -> ParsedTable:
-    """Add arrays of shape (rows,) or (rows, features) as features; note missing values."""
+    """Add arrays of shape (rows,) or (rows, features) as features; note missing ones."""
     rows, parts, names = len(parsed.values), [], []
     for name, array in arrays.items():
         table = array[:, None] if array.ndim == 1 else array

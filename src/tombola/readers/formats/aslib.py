@@ -70,7 +70,7 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
 
 
 def _add_features(parsed: ParsedTable, path: Path, options: ReadOptions) -> ParsedTable:
-    """Add features from feature_values.arff by instance; NaN for instances without a line."""
+    """Add features from feature_values.arff by instance; NaN for those without a line."""
     if not path.is_file():
         raise TableError(f"{path}: expected features of the instances, got no such file; leave out the features.")
     table = _read_arff(path, "expected attributes instance_id, repetition and features", 3, "lines")
