@@ -1,4 +1,4 @@
-"""Advice on a user's table: request, report, and HTML page."""
+"""Advice on which learner to use for a table: request, report, and HTML page."""
 
 from tombola.advice.comparison_page import compare_page
 from tombola.advice.default_learners import Conditions, default_budgeted_learners, default_learners

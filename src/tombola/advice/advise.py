@@ -1,4 +1,4 @@
-"""Choice of a learner by paired differences; mean ranks break ties."""
+"""Choice of a learner by paired differences in regret; mean ranks break ties."""
 
 from typing import NamedTuple
 
@@ -21,12 +21,16 @@ _REASONS = {
 class Advice(NamedTuple):
     """Hold the advised learner, and the estimates that support it.
 
+    An estimate has a value and a 95 % interval. A random fixed action is one action, drawn uniformly and played on all
+    rows.
+
     - `order`: the input model of all estimates: "random", "iid" or "given".
-    - `learner`: the learner to use; where none is better than a random fixed action, the best one.
-    - `tied`: the learners whose paired difference to it is not significant.
-    - `regret`: its total regret over the list.
-    - `next`: the best learner that is significantly worse, or ""; `lead` is the difference in regret.
-    - `gain`: loss of a random fixed action minus loss of the learner; None under a budget.
+    - `learner`: name of the learner to use; if `fixed_action`, of the learner with the smallest regret.
+    - `tied`: the learners whose regret does not differ significantly from that of `learner`.
+    - `regret`: total regret of `learner` over the list.
+    - `next`: the best learner that is significantly worse, or "".
+    - `lead`: regret of `next` minus regret of `learner`; None without `next`.
+    - `gain`: total loss of a random fixed action minus that of `learner`; None under a budget.
     """
 
     order: str

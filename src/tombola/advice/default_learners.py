@@ -76,7 +76,8 @@ class Conditions:
     def kind(self) -> Kind:
         """The condition that decides which learners are suitable; a key of `MEAN_RANKS`.
 
-        With bandit feedback, a switching price comes before a delay.
+        It is "full" or "bandit" without delay, "late rows" or "late losses" with it, or "switching". With bandit
+        feedback, a switching price comes before a delay.
         """
         if self.switching_price > 0 and self.feedback == "bandit":
             return "switching"

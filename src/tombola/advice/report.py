@@ -108,7 +108,7 @@ class CompareReport:
 
     @cached_property
     def random_action_loss(self) -> float | None:
-        """The total loss of a random fixed action; None under a budget."""
+        """The total loss of a fixed action, averaged over all actions; None under a budget."""
         return None if self.runs.amounts else float(self.pool.means.mean()) * self.pool.rows
 
     @cached_property
@@ -157,7 +157,10 @@ class CompareReport:
 
     @property
     def regret_scale(self) -> float:
-        """The factor from regrets to the unit of the table; 1 with a target (costs)."""
+        """The factor that converts a regret to the unit of the table.
+
+        It is 1 with a target, where a regret is a cost.
+        """
         return 1.0 if self.request.target is not None else self.units.gap(1.0)
 
     @cached_property
@@ -296,6 +299,7 @@ def run_comparison(
 
     Raises ParameterError if the request does not fit the table, such as a budget without costs.
 
+    table, request: the table, as `read_table` returns it, and the parameters of the comparison.
     name: of the table, in texts.
     workers: number of threads.
     cache_dir: folder for finished repetitions: an interrupted comparison continues, and one with more repetitions plays

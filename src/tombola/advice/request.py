@@ -62,7 +62,7 @@ class CompareRequest:
     def kind(self) -> Kind:
         """The condition that decides which learners are suitable; a key of MEAN_RANKS.
 
-        A budget comes before delay and switching price.
+        It is "budget" (full feedback) or "budget losses" (bandit) if costs count, else `Conditions.kind`.
         """
         if not self.has_budget:
             return self.conditions.kind

@@ -1,6 +1,7 @@
-"""Routing by features in a comparison.
+"""Routing in a comparison: play a policy that chooses actions by features.
 
-Without a budget it is the guarded router, under a budget the linear program with routers. The answer is one of three
+A router is a trained model that chooses the action by the features of a row. Without a budget the policy is `Routed`: a
+guard draws whether the router or a safe learner plays. Under a budget it is `RoutedLP`. The answer is one of three
 sentences: route by features, features do not help, or the comparison with the best fixed mix at the same cost. The
 guarantee of the guard is about the loss averaged over its random draws, so both the averaged and the realised figure
 are shown.
@@ -60,12 +61,14 @@ class Explanation:
     """Figures of the page that explain the router.
 
     The router chooses actions by features; the guard limits its cost against the safe learner, which ignores features.
+    Total losses are counted in rows: one row is a loss of 1.
 
-    starts, curve: training rows and mean loss of the router in each block, repetitions x blocks.
+    starts: training rows of the router in each block, shape (blocks,).
+    curve: mean loss of the router in each block, repetitions x blocks.
     twice: expected fall of the mean loss with twice the rows of the list, an extrapolation.
-    capital: rows that the guard may still risk, repetitions x points of `Routing.rounds`.
-    won: rows won against the safe learner at the end, for each order; negative if lost.
-    importance: features by the loss per row that they save.
+    capital: loss in rows that the guard may still risk, repetitions x points of `Routing.rounds`.
+    won: loss of the safe learner minus that of routing, in rows, shape (repetitions,).
+    importance: features with the loss per row that each saves, the largest first.
     tree: a decision tree of two levels, one sentence per leaf.
     """
 
@@ -89,7 +92,7 @@ class Explanation:
 
     @property
     def won_text(self) -> str:
-        """The rows won or lost against the safe learner in each order, as a sentence."""
+        """The largest and smallest of `won`, and how many orders lost, as a sentence."""
         lost = int((self.won < 0).sum())
         return (
             f"Against the safe learner: {format_number(float(self.won.max()))} rows won in the best order, "
@@ -102,22 +105,25 @@ class Explanation:
 class Routing:
     """Hold the result of routing by features on a table.
 
-    Routing is compared with the best fixed action or, under a budget, the best fixed mix.
+    Routing is compared with the best fixed action or, under a budget, the best fixed mix. Without a budget, a guard
+    draws whether the router or the safe learner, which ignores features, plays. Total losses are counted in rows: one
+    row is a loss of 1.
 
     policy: "Routed", or "RoutedLP" under a budget.
     fixed: the name of the best fixed action, or the description of the best fixed mix.
-    gain: mean loss of that minus mean loss of routing (averaged over the guard's draws), paired over the orders. With a
-        target: mean cost saved, less twice the price of each loss above the target.
+    gain: mean loss of `fixed` minus mean loss of routing (averaged over the guard's draws), paired over the orders.
+        With a target: mean cost saved, less twice the price of each loss above the target.
     share_of_gap: gain as a share of the largest possible one, which plays the best action of every row.
-    against_safe: rows by which routing is worse than the safe learner, averaged over the guard's draws; None under a
+    against_safe: loss of routing minus that of the safe learner, in rows, averaged over the guard's draws; None under a
         budget.
-    rows: router and references, each with name, mean loss and cost.
-    rounds, won: rounds of the curve, and rows won against the safe learner so far, repetitions x rounds.
-    risk: rows that the guard lets routing cost on average.
+    rows: router and references, each with `name`, `mean_loss` and `spent` (total cost; None without a budget).
+    rounds, won: rounds at which the curve is drawn, and loss of the safe learner minus that of routing up to each of
+        them, in rows, repetitions x rounds.
+    risk: loss in rows that the guard lets routing cost on average.
     delay: rounds until feedback arrives.
     budget, target: amount of the resource, and mean loss to reach; None without one.
     n_features: number of encoded features.
-    explanation: None under a budget.
+    explanation: figures that explain the router; None under a budget.
     units: of the table, for sentences.
     quality: under a budget, cost and mean loss of routing at several budgets.
     """
@@ -214,7 +220,7 @@ class Routing:
         return f"{format_estimate(gain)} {'more' if self.units.scores else 'less'}"
 
     def mean(self, row: _RoutingRow) -> Estimate:
-        """Return the mean of one of `rows`, in the unit of the table.
+        """Return the mean loss of one of `rows`, converted to the unit of the table.
 
         row: one of `rows`, the router or a reference such as the best fixed action.
         """
@@ -261,11 +267,11 @@ def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
 
 
 def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) -> Routing:
-    """Play the router on the orders of the comparison, and return the answer.
+    """Play the routing policy in several orders, and compare it with fixed actions.
 
-    Call it only if `skip_reason` is None.
+    Call it only if `skip_reason` returns None. It plays 5 to 10 repetitions.
 
-    table, request: with features, and the parameters of the comparison.
+    table, request: the table with features, and the parameters of the comparison.
     workers: number of threads.
 
     >>> import numpy as np

@@ -33,7 +33,7 @@ _MAX_ACTIONS_LENGTH = 160
 _LP_TOLERANCE = 1e-9
 # Smaller shares of a mix are not printed: they would read 0 %.
 _MIN_SHARE = 0.005
-# The reference without learning: one action, chosen uniformly, played on every row.
+# Name, in rankings and sentences, of the reference without learning: one action, chosen uniformly, played on every row.
 RANDOM_ACTION = "random fixed action"
 
 
@@ -43,9 +43,9 @@ class Summary(NamedTuple):
     table: name and size of the table.
     best: best action or mix in it, exact.
     advice: learner to use on a new list.
-    gain: its loss against references.
+    gain: loss of that learner, compared with references such as a random fixed action.
     precision: repetitions, intervals and the proved bound.
-    command: starts a live session with the learner, or is "".
+    command: command line that starts a live session with the learner; "" if there is none.
     warnings: sentences about the order or the size of the table.
     """
 
@@ -217,6 +217,7 @@ def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) ->
 def mix_text(pool: Pool, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     """Describe a mix: share of each action, mean loss, costs over all rows.
 
+    pool: the table, for the names of the actions and the number of rows.
     best: the mix, from `optimum`.
     units: of the table.
 

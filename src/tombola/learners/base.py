@@ -68,7 +68,8 @@ class Learner(ABC):
 
     feedback: kind of feedback.
     learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
-    names_actions: whether a parameter is the index of an action; `compare` then keeps its labels.
+    names_actions: whether a parameter is the index of an action. `compare` renumbers the actions at random in each
+        repetition, but not for such a learner.
     """
 
     feedback: ClassVar[Feedback]

@@ -1,12 +1,13 @@
-"""The stake guard: routing costs at most `risk` rows (Theorem C3).
+"""Guard: routing costs at most `risk` rows more than the safe learner (Theorem C3).
 
-The comparison is with the safe learner, and holds for every router.
+Losses are counted in rows: one row is a loss of 1. The theorem holds for every router.
 
 b_t and a_t are the losses of the safe learner and of the router in round t, both seen after the round (full
-information). d_t = b_t - a_t. The router is played with probability p_t = min(1, rate_t * C_t), where the capital C_t
-starts at `risk` and grows by p_t d_t. Since p_t <= C_t and d_t >= -1, the capital never falls below 0, so the loss
-averaged over the guard's random draws is at most that of the safe learner plus `risk`, for every order and every
-router.
+information). d_t = b_t - a_t. The router is played with probability p_t = min(1, rate_t * C_t), the stake. The capital
+C_t starts at `risk` and grows by p_t d_t. rate_t, in [0.02, 0.5], is Kelly's rate for the past differences: their sum
+over the sum of their squares, after ten imagined rows. Since p_t <= C_t and d_t >= -1, the capital never falls below 0,
+so the loss averaged over the guard's random draws is at most that of the safe learner plus `risk`, for every order and
+every router.
 
 The promise is about this average. The realised loss has the noise of the draws. The guard's random stream must not be
 visible to the models: a router that sees the draw can lose without limit.
@@ -29,7 +30,8 @@ _MIN_RATE, _MAX_RATE = 0.02, 0.5
 CAPITAL = 0
 # Positions in the state of the guard: sums of the differences safe loss - router loss, and of their squares.
 _GAIN, _SQUARES = 1, 2
-# Position in the state of the guard: the second account, in rows that routing may still lose on every order.
+# Position in the state of the guard: the second account, in rows that routing may still lose on every order; infinite
+# without the limit `worst`.
 ACCOUNT = 3
 # Position in the state of the guard: the sum of the stakes of rows without feedback.
 PENDING = 4
@@ -38,11 +40,11 @@ PENDING = 4
 class Stakes(NamedTuple):
     """Hold the accounts of the guard, round by round; each field has shape (T,).
 
-    An account is the number of rows that routing by features may still lose against the safe learner.
+    An account is the loss, in rows, that routing by features may still have above that of the safe learner.
 
-    probabilities: of playing the router.
-    capital: rows at risk before the round.
-    reserve: the second account, for the limit `worst`, less the stakes of rows not yet known; infinite without it.
+    probabilities: stake of the round, which is the probability of playing the router.
+    capital: first account, for the limit `risk`, before the round.
+    reserve: second account, for the limit `worst`, less the stakes of rows without feedback; infinite without `worst`.
     """
 
     probabilities: Floats
@@ -55,13 +57,14 @@ class Guard:
     """Limit the cost of a router: `risk` rows on average, `worst` rows at most.
 
     A router chooses actions by features. Its cost is the loss above that of a safe learner, which ignores features.
+    Costs are in rows: one row is a loss of 1. The stake of a row is the probability of playing the router on it.
 
-    risk: rows at risk, averaged over the guard's draws.
-    worst: rows that routing may cost on every order; None for no such limit.
+    risk: largest cost, averaged over the guard's draws.
+    worst: largest cost on every order; None for no such limit.
 
-    With a constant delay, row n + 1 is settled as if it were played with the policies after n answers (Theorem C3'):
-    then the mean over orders and draws is at most `risk` rows worse. `worst` adds the second account, which reserves
-    the stake of every row not yet answered, and bounds every single order.
+    With a constant delay, the cost of row n + 1 is charged as if it were played with the policies after n answers
+    (Theorem C3'): then the mean cost over orders and draws is at most `risk`. `worst` adds a second account, which
+    reserves the stake of every row without feedback, and bounds every single order.
     """
 
     risk: float = 3.0

@@ -74,11 +74,13 @@ class LinearIndex:
     penalty: ridge penalty of the slopes, in rows: 100 is as strong as 100 rows of slope 0.
     bonus: standard errors by which an index is below the prediction.
     growth: factor of the number of losses seen, after which features are standardised again.
-    risk: rows that its turns may cost against the best fixed action, or None for no guard.
-    safe: with `risk`, the learner over fixed actions that plays the other turns.
+    risk: largest loss of the rounds it plays itself (its turns) above that of the best fixed action on as many average
+        rows, in rows (one row is a loss of 1); None for no guard.
+    safe: with `risk`, the learner over fixed actions that plays the other rounds.
     level: probability that the promise of `risk` fails.
     feedback: model of the feedback: features before, the loss of the action played after the round.
-    plans, learns, mixes: True, True, False: sessions compile it, it improves, it returns one action.
+    plans: True: sessions always compile its kernels, and never interpret them.
+    learns, mixes: True, False: it uses its feedback, and returns one action, not a mix.
 
     >>> import numpy as np
     >>> side = np.arange(600) % 2

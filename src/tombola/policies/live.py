@@ -52,7 +52,8 @@ CAPITAL_BEFORE = 3
 # Column of a decision in the ticket table: the action of the present router, which settles the row; it differs from
 # `ROUTER` if models were trained while the row was in flight.
 _SETTLED = 4
-# Number of columns of a decision in the ticket table; the features of the row follow.
+# Number of columns of a decision in the ticket table: the four above, and the choice of the router that is in use when
+# the outcome arrives. The features of the row follow.
 DECISION_WIDTH = 5
 # Choice of the router, in a decision, while no model beats the best fixed action.
 _NO_ROUTER = -1
@@ -248,7 +249,9 @@ class LiveRouter:
     def decision(self, cells: Floats, round: int) -> list[float]:
         """Return the record of the decision in a round, from 1, for the event log.
 
-        It has stake, choices of router and safe learner, capital, and new choices for rows in flight.
+        In this order: stake, action of the router (-1 without one), action of the safe learner, capital of the guard
+        before the round. If models were trained in the round, the actions of the new router for the rows without
+        feedback follow.
 
         cells: of the ticket table.
         """
@@ -261,7 +264,8 @@ class LiveRouter:
         Returns False, and changes nothing, otherwise, or if the ticket is not pending.
 
         cells: of the ticket table, changed in place.
-        loss: a number for each action; `cost` and `label` must be None.
+        ticket: round, action and probability, as issued by `act`.
+        loss: a number in [0, 1] for each action; `cost` and `label` must be None.
         """
         is_exact = has_native_types(ticket) and cost is label is None and copy_into(self.losses, loss)
         return is_exact and self._learn(cells, *ticket)

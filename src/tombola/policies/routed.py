@@ -61,7 +61,8 @@ class Routed:
     delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over orders,
         and more rows in flight can be routed (`tombola.policies.live`).
     feedback: model of the feedback: features before, the losses of all actions after the round.
-    plans, learns, mixes: True, True, False: sessions compile it, it improves, it returns one action.
+    plans: True: sessions always compile its kernels, and never interpret them.
+    learns, mixes: True, False: it uses its feedback, and returns one action, not a mix.
 
     >>> import numpy as np
     >>> side = np.arange(400) % 2

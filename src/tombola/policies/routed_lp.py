@@ -1,17 +1,18 @@
 """RoutedLP: routing by features under a hard budget (Theorem C6).
 
-It solves one linear program over actions, null and routers.
+It solves one linear program over actions, null action and routers. A router is a trained model at a price of the
+resource: it plays the action (or null) with the least predicted loss + price x predicted cost.
 
-At solve times (rows seen grow by `growth`) the program chooses a mix of columns for the budget left per row left. The
-columns are the k actions, the null action, and for each model two routers: argmin of predicted loss + price x
-predicted cost over actions and null, at the two prices around the rate, found by bisection on out-of-bag choices with
-true costs. All columns are measured with true losses and costs; routers by their out-of-bag choices, never by rows
-they were trained on. The budget tracker is asked with the largest possible cost of the action, so no router can
-overspend.
+The program is solved again when the number of rows seen has grown by `growth`. It chooses a mix of columns whose mean
+cost is at most the rate, which is the budget left per row left. The columns are the k actions, the null action, and two
+routers of each model: one whose mean cost is just above the rate, and one just below it. Their prices are found by
+bisection. All columns are measured with true losses and costs; routers by their out-of-bag choices, never by rows they
+were trained on. An action is played only if its largest possible cost fits into the budget, so no router can overspend.
 
 With a target, loss and cost exchange their roles: the cheapest mix of columns with a mean loss that still reaches it.
 
-Out-of-bag measurement has no bound; Theorem C6 is for halves. The budget is never exceeded in either case.
+Theorem C6 is for models that are trained on one half of the rows and measured on the other. No bound is proved for
+out-of-bag measurement. The budget is never exceeded in either case.
 """
 
 import math

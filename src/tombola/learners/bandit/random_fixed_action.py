@@ -24,6 +24,7 @@ class RandomFixedAction(Learner):
     Its expected regret is T times the distance of the average action from the best one.
 
     feedback: "bandit", the learner observes the loss of the action played.
+    learns: False, it is a baseline.
 
     >>> from tombola import Pool, play
     >>> play(RandomFixedAction(), Pool([[1.0, 0.0]] * 5), switching_price=10.0, seed=1).switches

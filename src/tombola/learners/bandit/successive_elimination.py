@@ -32,8 +32,8 @@ class SuccessiveElimination(Learner):
 
     Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), with r = sqrt(2 ln T / n) for the n losses seen of
     an action. With late feedback it continues in turn, and decides at the end of each turn by the losses seen so far.
-    In random order its regret is at most `bounds.successive_elimination`, of which a delay d is d (H_k - 1), less than
-    d ln k (docs/theory/transfer.md).
+    In random order its regret is at most `bounds.successive_elimination`, in which a delay d adds d (H_k - 1), less
+    than d ln k; H_k is 1 + 1/2 + .. + 1/k (docs/theory/transfer.md).
 
     feedback: "bandit", the learner observes the loss of the action played.
 

@@ -57,7 +57,7 @@ def normalise(gaps: Floats, y: float, mix: Floats) -> float:
 
 @dataclass(frozen=True)
 class TsallisInf(MixedLearner):
-    """Play action a with probability 4 / (eta (total(a) - x))^2, normalised by x.
+    """Play action a with probability 4 / (eta (total(a) - x))^2; x makes the sum 1.
 
     total(a) adds up loss / probability of the plays of a, and eta = 2 / sqrt(t), where t - 1 counts the rounds answered
     (without delay, t is the round). No parameters, no horizon. The regret is at most (4 sqrt(k) - 2) sqrt(T) in every

@@ -57,7 +57,7 @@ class UCB1(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of smallest index in `state`, untried first; probability 1."""
+        """Return the smallest bound's action, or an untried one; probability 1, no `rng`."""
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)

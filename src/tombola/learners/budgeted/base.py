@@ -8,8 +8,8 @@ They are frozen dataclasses like every learner, and observe costs besides losses
     observe(state, round, action, probability, loss, costs)   BudgetedBanditLearner: costs (m,)
 
 `played` is the mix if it is played as such (`mixed=True`), otherwise 1 at the action drawn. Costs are in the common
-scale of `Budget`: in [0, 1], with the same rate for all m resources. The engine enforces the budget, so no learner can
-overspend. Feedback may be late, out of order or missing.
+scale of `Budget`: in [0, 1], with the same rate (budget per round) for all m resources. The engine enforces the budget,
+so no learner can overspend. Feedback may be late, out of order or missing.
 """
 
 from abc import ABC, abstractmethod

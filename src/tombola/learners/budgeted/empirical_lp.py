@@ -74,7 +74,7 @@ class EmpiricalLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state for the budget `terms`: no row seen, plan is null."""
+        """Return the first state for the budget `terms`: no row seen; it plays null."""
         return _State(
             growth=float(self.growth),
             **target_fields(terms),
@@ -98,7 +98,11 @@ class EmpiricalLP(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether rows in `state` have grown, or a planned action no longer `fits`."""
+        """Return whether to solve the LP again, by the conditions of `growth`.
+
+        state: as returned by `init`.
+        fits: 1 for each affordable action, shape (k,).
+        """
         return plan_is_due(state, state.seen[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:

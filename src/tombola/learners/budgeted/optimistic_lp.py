@@ -55,11 +55,11 @@ class OptimisticLP(BudgetedBanditLearner):
 
     Optimistic are upper confidence bounds of rewards and lower confidence bounds of costs.
 
-    For an action observed n times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if
-    p > 1/2, and g = ln(2 (k+1) (m+1) T / delta); costs with a price are known. Solved again when the plays of an action
-    have grown by a factor, or the rounds to come have shrunk by it. In random order without delay its regret is at most
-    `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows and many actions need less caution: see
-    `ThriftyLP`.
+    For an action observed n times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if p >
+    1/2, and g = ln(2 (k+1) (m+1) T / delta) for k actions, m resources and T rounds; costs with a price are known.
+    Solved again when the plays of an action have grown by a factor, or the rounds to come have shrunk by it. In random
+    order without delay its regret is at most `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows
+    and many actions need less caution: see `ThriftyLP`.
 
     delta: error probability of the confidence bounds.
     growth: factor after which the LP is solved again.
@@ -78,7 +78,7 @@ class OptimisticLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state for the budget `terms`: no play observed, plan is null."""
+        """Return the first state for the budget `terms`: no play seen; it plays null."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -100,7 +100,14 @@ class OptimisticLP(BudgetedBanditLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether plays in `state` have grown, or a planned action does not fit."""
+        """Return whether to solve the LP again.
+
+        It is due when the plays of an action have grown by `growth`, the rounds to come have shrunk by it, or an action
+        of the mix no longer fits.
+
+        state: as returned by `init`.
+        fits: 1 for each affordable action, shape (k,).
+        """
         return plan_is_due(state, state.answered[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:

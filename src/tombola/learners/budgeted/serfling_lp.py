@@ -64,7 +64,7 @@ class SerflingLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state for the budget `terms`: no row seen, plan is null."""
+        """Return the first state for the budget `terms`: no row seen; it plays null."""
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),

@@ -1,7 +1,8 @@
 """Thrifty LP: optimal mix of posterior means plus a bonus for rare actions.
 
-The beliefs are those of `Thrifty` (an empirical-Bayes prior), the little more follows MOSS (Audibert and Bubeck 2009),
-with the rounds left; the mix comes from the linear program of the budget left, as in `EmpiricalLP`.
+The posterior means come from an empirical-Bayes prior, as in `Thrifty`. The bonus has the form of MOSS (Audibert and
+Bubeck 2009), with the rounds left in place of the horizon. The mix solves the linear program of the budget left, as in
+`EmpiricalLP`.
 """
 
 import math
@@ -81,11 +82,12 @@ class _State(NamedTuple):
 class ThriftyLP(BudgetedBanditLearner):
     """Play the optimal mix of the LP of posterior means (bandit feedback).
 
-    Mean losses are shrunk to those of the other actions, as far as these are alike, and an action chosen n times is
-    taken to earn .4 sqrt(d) ln(R/(k n)) more, where d is its posterior variance and R the number of plays that rounds
-    and money are left for. Costs are shrunk in the same way, on the logarithmic scale. An action never chosen is
-    offered to the program at no cost as long as a trial is expected to pay: its knowledge gradient, net of the dual
-    price of money, is positive. Nothing is proved, so `bound` is None; `OptimisticLP` has a bound.
+    The mean loss of an action is shrunk to those of the other actions, the more so the less these differ. The reward
+    of an action chosen n times gets a bonus of .4 sqrt(d) ln(R/(k n)), where d is its posterior variance, k the number
+    of actions, and R the number of further plays that rounds and budget allow. Costs are shrunk in the same way, on the
+    logarithmic scale. An action never chosen has cost 0 in the LP, unless its price is known, as long as a trial is
+    expected to pay: its knowledge gradient, net of the dual prices of the resources, is positive. Nothing is proved, so
+    `bound` is None; `OptimisticLP` has a bound.
 
     growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved again.
     supports_target: True, it can minimise costs under a loss target.
@@ -129,9 +131,11 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the planned mix; ask for a new plan when an action reaches its limit.
+        """Write the planned mix, and count it as plays of the actions.
 
-        state: as returned by `init`.
+        A new plan becomes due once an action was played often since the last plan, even if its feedback is late.
+
+        state: as returned by `init`, changed in place.
         mix: output, the probability of every action, shape (k,).
         """
         write_planned_mix(state, mix)
@@ -176,7 +180,7 @@ class ThriftyLP(BudgetedBanditLearner):
         state: as returned by `init`, changed in place.
         left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
         fits: 1 for each affordable action, shape (k,).
-        rng: random generator of the learner.
+        rng: not used.
         """
         remaining = schedule_next_plan(state, fits)
         _write_beta_posterior(state)

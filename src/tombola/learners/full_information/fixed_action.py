@@ -21,7 +21,10 @@ class FixedAction(Learner):
 
     The regret is 0 if it is the best action, and linear otherwise.
 
+    action: index of the action, from 0.
     feedback: "full", the learner observes the losses of all actions.
+    learns: False, it is a baseline.
+    names_actions: True, `compare` must not renumber the actions for it.
 
     >>> from tombola import Pool, play
     >>> play(FixedAction(1), Pool([[1.0, 0.0]] * 3), order="given", seed=0).actions.tolist()

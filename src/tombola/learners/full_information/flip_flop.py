@@ -73,13 +73,13 @@ class FlipFlop(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Copy the weights in `state`, at the rate of the regime, into `mix`, shape (k,)."""
+        """Copy the weights of "flip" or "flop", whichever is on, into `mix`, shape (k,)."""
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add `losses`, shape (k,), to the totals in `state`; change the regime if due."""
+        """Add `losses`, shape (k,), to the totals; change to "flip" or "flop" if due."""
         regime = int(state.regime[0])
         state.gaps[regime] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         if _regime_ends(state.gaps, regime):

@@ -18,6 +18,7 @@ class Uniform(MixedLearner):
     """Play every action with probability 1/k; the regret is linear in general.
 
     feedback: "full", the learner observes the losses of all actions.
+    learns: False, it is a baseline.
 
     >>> from tombola import Pool, play
     >>> play(Uniform(), Pool([[1.0, 0.0]] * 3), order="given", seed=0).expected_losses.tolist()

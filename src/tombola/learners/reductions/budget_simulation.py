@@ -1,7 +1,7 @@
 """Simulation for constraints: the paper's template under budgets (Section 4.2).
 
-At the start of block i: make the past i.i.d., train a stochastic learner on it with a little less budget, and play the
-average of its mixes in the block.
+At the start of block i: draw i.i.d. rows from the past ones, train a learner for i.i.d. rows on them with a slightly
+smaller budget, and play the average of its mixes in the block.
 """
 
 import warnings
@@ -48,9 +48,9 @@ class BudgetSimulation(BudgetedLearner):
     """Train `base` on i.i.d. draws from past rows, and play its average mix.
 
     With rho the budget per round, m resources, k actions and T rounds, block i has the rate rho_i = rho - margin *
-    epsilon_i, epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block with rho_i < rho / 2 plays null, as the
-    proof demands, and so does round 1, which the proof does not pay for. That takes 96 ln(m k log2(T) / delta) /
-    rho^2 rounds: if the horizon is shorter it never plays, and it warns.
+    epsilon_i, epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block with rho_i < rho / 2 plays the null
+    action, as the proof demands, and so does round 1, whose cost is not in the proof. These blocks take 96 ln(m k
+    log2(T) / delta) / rho^2 rounds: if the horizon is shorter, only null is played, and `init` warns.
 
     base: learner under a budget.
     delta: error probability of the proof.

@@ -102,7 +102,7 @@ class Interleaved(Learner):
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return d + 1 times the regret bound of `base`, d = `self.delay`; None above d.
+        """Return d + 1 times the bound of `base`, d = `self.delay`; None if `delay` > d.
 
         actions, horizon, delay: number of actions and of rounds, and the true delay in rounds.
         """

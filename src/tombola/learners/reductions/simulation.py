@@ -1,6 +1,7 @@
 """Simulation, the paper's template (Section 3), also for delays (Section 4).
 
-At the start of a block: make the past i.i.d., train a stochastic learner on it, and play its frequencies in the block.
+At the start of a block: draw i.i.d. rows from the past ones, train a learner for i.i.d. rows on them, and play the
+frequencies of its actions in the block.
 """
 
 from collections.abc import Callable
@@ -152,7 +153,10 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, losses: Floats) -> None:
-        """Keep `losses`, shape (k,), for training; drop rows of a `round` outside blocks."""
+        """Store the `losses` of a row, shape (k,), for training.
+
+        With blocks and `past` = "blocks", a row is ignored if its `round` is in no block.
+        """
         if state.discards == 1.0 and not in_any_block(
             state.starts, state.lengths, int(state.counters[_BLOCK]), float(round)
         ):

@@ -13,8 +13,8 @@ class BernsteinElimination(StagedElimination):
     """Play as `SerflingElimination`, with a radius that also uses the variance seen.
 
     The radius is the smaller one of Serfling's and of the empirical Bernstein-Serfling radius, each at half the level:
-    about sqrt(2 v L / n) + 4.5 L / n for the variance v of n losses and S decisions in all, L = ln(7 k S / delta). It
-    drops sooner where losses are nearly constant, and hardly later elsewhere.
+    about sqrt(2 v L / n) + 4.5 L / n for the variance v of n losses and S ends of stages in all, L = ln(7 k S / delta).
+    It drops sooner where losses are nearly constant, and hardly later elsewhere.
 
     delta: probability that the best action is dropped; None is 1/T.
     price: cost of a switch, in losses; only `bound` uses it.

@@ -38,7 +38,8 @@ class _State(NamedTuple):
 def lower_index(mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0) -> float:
     """Return FrugalUCB's index of an action, a lower confidence bound in [0, 1].
 
-    A kernel. It is the smallest q with seen kl(mean, q) <= scale (1 - seen/T) ln max(1, remaining / (k seen)).
+    A kernel. It is the smallest q with seen kl(mean, q) <= scale (1 - seen/T) ln max(1, remaining / (k seen)), where kl
+    is the relative entropy of two Bernoulli distributions.
 
     mean, seen: mean and number of the losses observed of the action, at least one.
     remaining: number of rounds left.
@@ -82,12 +83,13 @@ class FrugalUCB(Learner):
     It switches only if that can pay in the remaining rounds.
 
     With R rounds left, the index of a is the smallest q <= m(a) with n(a) kl(m(a), q) <= scale (1 - n(a)/T) ln max(1, R
-    / (k n(a))), plus 2 price / R unless a is being played; n(a) counts its losses seen, m(a) is their mean. Without
-    any, q = 0. A block lasts half of the previous plays of the action, and at least min(16 price, 2 sqrt(T/k)) rounds.
-    So it explores while that can pay, and less the closer the end is. `price` is the cost of a switch, in losses. For
-    every pool in random order without delay its regret, with the price of its switches, is at most `bounds.frugal_ucb`,
-    of order sqrt(k T) + price k ln T, which is the best order there is up to the constant (docs/theory/frugal.md).
-    `scale` = 1 is meant; below 1/2 the bound gains a logarithm.
+    / (k n(a))), plus 2 price / R unless a is being played; n(a) counts its losses seen, m(a) is their mean, and kl is
+    the relative entropy of two Bernoulli distributions. Without any loss, q = 0. A block lasts half of the previous
+    plays of the action, and at least min(16 price, 2 sqrt(T/k)) rounds. So it explores while that can pay, and less the
+    closer the end is. `price` is the cost of a switch, in losses. For every pool in random order without delay its
+    regret, with the price of its switches, is at most `bounds.frugal_ucb`, of order sqrt(k T) + price k ln T, which is
+    the best order there is up to the constant (docs/theory/frugal.md). `scale` = 1 is meant; below 1/2 the bound gains
+    a logarithm.
 
     feedback: "bandit", the learner observes the loss of the action played.
 

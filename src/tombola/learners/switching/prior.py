@@ -10,7 +10,12 @@ from typing import Any
 
 from tombola.learners.bandit.counts import update_mean
 
-CENTRE, SPREAD, TRIED = 0, 1, 2
+# Position in `state.prior`: the centre, which is the estimated mean of the mean losses of all actions.
+CENTRE = 0
+# Position in `state.prior`: the spread, which is the estimated variance of the mean losses of actions.
+SPREAD = 1
+# Position in `state.prior`: the number of actions with feedback.
+TRIED = 2
 # Iterations of `_estimate_spread`, in which each spread weights the next one.
 _PASSES = 3
 # Weight of the widest spread in the estimate, in actions. It keeps the spread from collapsing while few actions are
@@ -34,17 +39,19 @@ def add_loss(state: Any, action: int, loss: float) -> None:
     state.within[0] += off * (loss - state.means[action])
 
 
-def update_posterior(state: Any, initial_spread: float, least_spread: float, sided: float) -> None:
+def update_posterior(state: Any, initial_spread: float, least_spread: float, one_sided_from: float) -> None:
     """Estimate the prior, and the posterior mean and variance of every action.
 
-    A kernel. It writes `prior` (centre, spread, actions tried), `noise_var`, `errors`, `posterior_mean` and
-    `posterior_var`. Both spreads are multiples of c (1 - c), the variance of a coin with the centre c as its mean.
+    A kernel. It writes the estimates into `state`: `prior` (see `CENTRE`, `SPREAD` and `TRIED`), and for each action
+    `noise_var` (variance of one loss), `errors` (variance of the observed mean), `posterior_mean` and `posterior_var`.
+    The two spreads below are multiples of c (1 - c), the variance of a coin with the centre c as its mean.
 
     state: with these fields and those of `add_loss`; changed in place.
-    initial_spread: variance of the means before differences are seen.
-    least_spread: least prior variance of an action with feedback: shrinking it by the spread of the others would hide
-        the one that is unlike them.
-    sided: actions tried from which on only those better than the centre count for the spread of the others.
+    initial_spread: variance of the mean losses before any difference between actions is observed.
+    least_spread: smallest prior variance of an action with feedback. A smaller one would shrink an action that is
+        unlike the others too close to them.
+    one_sided_from: number of actions with feedback from which on the prior variance of an action without feedback is
+        estimated only from the actions better than the centre; infinite for never.
     """
     _estimate_noises(state)
     prior = state.prior
@@ -54,7 +61,7 @@ def update_posterior(state: Any, initial_spread: float, least_spread: float, sid
         for _ in range(_PASSES):
             _estimate_spread(state, initial_spread * coin)
     wide = max(least_spread * coin, prior[SPREAD])
-    if prior[TRIED] >= sided:
+    if prior[TRIED] >= one_sided_from:
         _narrow_spread(state, initial_spread * coin)
     for action in range(state.seen.size):
         state.posterior_mean[action], state.posterior_var[action] = prior[CENTRE], prior[SPREAD]

@@ -14,8 +14,8 @@ class SerflingElimination(StagedElimination):
     A stage ends when the count of each has grown by half.
 
     Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), r = sqrt((1 - (n-1)/T) ln(k S / delta) / (2 n)), for
-    the n losses seen of an action and S decisions in all (Serfling 1974): the radius shrinks to 0 as the pool is used
-    up. The first stage is as long as the first drop needs.
+    the n losses seen of an action, k actions and S ends of stages in all (Serfling 1974): the radius shrinks to 0 as
+    the pool is used up. The first stage is as long as the first drop needs.
 
     delta: probability that the best action is dropped; None is 1/T. Then the regret is at most
         `bounds.switching.elimination`, of order sqrt(k T ln T) + price k ln T. A small delta is for the proof; 0.1

@@ -47,13 +47,14 @@ class SimulationSuccessiveElimination(Learner):
     """Play each active action for one stretch of a block, then drop; blocks double.
 
     Rounds 1 .. 2^i0, i0 = ceil(log2 k), play the actions in turn. Block i = i0, i0 + 1, .. is rounds 2^i + 1 ..
-    2^(i+1): each active action plays floor(2^i / |A|) of them, the last one also the rest. Then a is dropped if
-    mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), by all losses seen. Faithful to the paper: its
-    radius is so wide that at usual horizons nothing is ever dropped (`bounds.first_elimination_horizon`);
+    2^(i+1): each of the |A| active actions plays floor(2^i / |A|) of them, the last one also the rest. Then a is
+    dropped if mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), by all losses seen. Faithful to the
+    paper: its radius is so wide that at usual horizons nothing is ever dropped (`bounds.first_elimination_horizon`);
     `SerflingElimination` is the tight version. It makes at most `bounds.switching.simulation_elimination_switches`
     switches. `price` is the cost of a switch, in losses; only `bound` uses it.
 
     feedback: "bandit", the learner observes the loss of the action played.
+    learns: False, at usual horizons it drops no action.
 
     >>> from tombola import Pool, play
     >>> play(SimulationSuccessiveElimination(), Pool([[1.0, 0.0]] * 16), seed=0).actions.tolist()

@@ -1,11 +1,11 @@
 """Thrifty, for many actions: explore only if it can pay in the remaining rounds.
 
-It may differ from FrugalUCB as long as its exploration budget lasts, so its bound is twice the sum that bounds its
-indices.
+It may deviate from the index of `FrugalUCB` until an exploration budget is spent. The budget equals the sum that bounds
+the plays by that index, so the bound is twice this sum.
 
-The value of information, one look ahead at a time: Frazier, Powell and Dayanik 2008 (knowledge gradient), with as many
-plays as pay best (Frazier and Powell 2010), for online play (Ryzhov, Powell and Frazier 2012); the price of a switch,
-and a prior estimated from the actions already tried, are added here.
+The rule is the knowledge gradient: the value of the information from the next plays of one action (Frazier, Powell and
+Dayanik 2008), for the most valuable number of plays (Frazier and Powell 2010), in online play (Ryzhov, Powell and
+Frazier 2012). The price of a switch, and a prior estimated from the actions already tried, are added here.
 """
 
 import math
@@ -27,13 +27,14 @@ from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, add_loss, up
 _VISIT_PRICES = 12.0
 # Pseudo-actions of the rule of succession for "an untried action is unlike all others": one unlike, three alike.
 _PRIOR_ACTIONS = 4.0
-# Variances of the prior over that of a coin, chosen on nine tables (docs/theory/thrifty.md, section 4).
-FIRST_SPREAD, TRIED_SPREAD, SPREAD_BY_PRICE = 0.15, 0.07, 0.4
-# Actions tried, times max(1, price), from which on only the better ones tell how good a new one may be.
-ONE_SIDED_FROM = 3.0
-# Two actions: scale of the index that checks the worse one, answers of each before it does, and longest horizon. With
-# more rounds the value of information is as careful by itself.
-PAIR, PAIR_SCALE, PAIR_PLAYS, PAIR_HORIZON = 2, 1.15, 20.0, 5000.0
+# The two spreads of `update_posterior`, and how much a price narrows the first: it is divided by 1 + 0.4 price. Chosen
+# on nine tables (docs/theory/thrifty.md, section 4).
+_FIRST_SPREAD, _TRIED_SPREAD, _SPREAD_BY_PRICE = 0.15, 0.07, 0.4
+# Number of tried actions, times max(1, price), from which on the prior of an untried action uses only the better ones.
+_ONE_SIDED_FROM = 3.0
+# With two actions: scale of the index that checks the worse one, losses seen of each before it does, and longest
+# horizon. With more rounds the value of information is as careful by itself.
+_PAIR, _PAIR_SCALE, _PAIR_PLAYS, _PAIR_HORIZON = 2, 1.15, 20.0, 5000.0
 # Less of that scale at a price of 1 or more, where a check costs two switches.
 _PAIR_SCALE_BY_PRICE = 0.12
 # Largest ratio of the plays of two actions begun and not answered yet: with two actions a share of 60 %.
@@ -166,8 +167,8 @@ def _most_valuable(state: _State) -> int:
     A visit goes on as long as staying is better than leaving at once for the action of smallest posterior mean. The
     state is changed in place.
     """
-    first = FIRST_SPREAD / (1.0 + SPREAD_BY_PRICE * state.price)
-    update_posterior(state, first, TRIED_SPREAD, ONE_SIDED_FROM / max(1.0, state.price))
+    first = _FIRST_SPREAD / (1.0 + _SPREAD_BY_PRICE * state.price)
+    update_posterior(state, first, _TRIED_SPREAD, _ONE_SIDED_FROM / max(1.0, state.price))
     remaining, current = state.horizon - state.acted[0], int(state.current[0])
     fresh, first = least_tried_action(state.seen, state.chosen), argmin(state.posterior_mean)
     second = 1 if first == 0 else 0
@@ -205,9 +206,9 @@ def _choose_of_two(state: _State, valuable: int) -> int:
     """
     whole = min(1.0, state.price)
     if state.chosen[valuable] == 0.0:
-        state.hold[0] = PAIR_PLAYS * whole
-    elif min(state.seen[0], state.seen[1]) >= PAIR_PLAYS:
-        careful = most_promising(state, THRIFTY_TOLL, PAIR_SCALE - _PAIR_SCALE_BY_PRICE * whole)
+        state.hold[0] = _PAIR_PLAYS * whole
+    elif min(state.seen[0], state.seen[1]) >= _PAIR_PLAYS:
+        careful = most_promising(state, THRIFTY_TOLL, _PAIR_SCALE - _PAIR_SCALE_BY_PRICE * whole)
         if careful != valuable:
             state.visit[0] = 0.0
             if careful != state.current[0]:
@@ -225,7 +226,7 @@ def _next_action(state: _State) -> int:
     """
     promising = most_promising(state, THRIFTY_TOLL, state.scale)
     valuable = int(state.current[0]) if state.hold[0] > 0.0 else _most_valuable(state)
-    if state.seen.size == PAIR and state.horizon <= PAIR_HORIZON and state.hold[0] <= 0.0:
+    if state.seen.size == _PAIR and state.horizon <= _PAIR_HORIZON and state.hold[0] <= 0.0:
         valuable = _choose_of_two(state, valuable)
     toll = state.price if valuable != state.current[0] and state.current[0] >= 0.0 else 0.0
     state.exploring[0] = 0.0
@@ -241,22 +242,24 @@ def _next_action(state: _State) -> int:
 
 @dataclass(frozen=True)
 class Thrifty(Learner):
-    """Visit an action only if that can pay in the rounds that are left.
+    """Try an action only if that can pay in the rounds that are left.
 
-    The value of a visit is judged by the spread of the means of the actions tried.
+    A visit is a run of consecutive rounds with one action. With R rounds left, a visit of n = 1, 2, 4, .. rounds to
+    action a, followed by the better one of a and b, is expected to cost n m(a) + (R - n) E min(M, m(b) +
+    price / (R - n)), plus the switch to a. Here m are posterior mean losses, M is the posterior mean of a after the
+    visit, and b is the best other action. The learner begins the cheapest visit. The prior has the centre and spread of
+    the means of the actions tried so far; for an action never tried, the spread of the better ones. For at most 12
+    price rounds, or as many as the action had before, a visit is not ended in favour of another visit.
 
-    With R rounds left, a visit of n = 1, 2, 4, .. rounds to action a, and then going on with it or with the best other
-    b, is expected to cost n m(a) + (R - n) E min(M, m(b) + price / (R - n)), and the switch to a. Here m are the
-    posterior means, and M is the future mean of a. The cheapest visit is begun. Posterior means use a prior with the
-    centre and spread of the actions tried so far, for an action never tried that of the better ones. A visit is not
-    broken off to look elsewhere, for at most 12 price rounds, or as many as the action had before. Where FrugalUCB's
-    index with scale .7 asks for another action, losses and switch come from the exploration budget; once it is empty
-    that decides. So for every pool in random order without delay its regret, with the price of its switches, is at most
-    `bounds.thrifty`, of order sqrt(k T) + price k ln T. The bound is T, and says nothing, below about T = 500 for two
-    actions, 1,700 for five and 3,400 for ten. With two actions and at most 5,000 rounds that index with scale 1.15
-    (1.03 at a price of 1 or more) decides once each has 20 losses seen, so that the unlucky one is not given up too
-    soon. Plays that wait for late feedback are spread over the actions begun. All formulas, the proof, and the tables
-    it was tuned on: docs/theory/thrifty.md.
+    Where FrugalUCB's index with scale .7 prefers another action, losses and switch are charged to an exploration
+    budget; once that is spent, the index decides. So for every pool in random order without delay its regret, with the
+    price of its switches, is at most `bounds.thrifty`, of order sqrt(k T) + price k ln T for k actions and T rounds.
+    The bound is trivial (equal to T) below about T = 500 for two actions, 1,700 for five and 3,400 for ten.
+
+    With two actions and at most 5,000 rounds, the index with scale 1.15 (1.03 at a price of 1 or more) decides once 20
+    losses of each were seen: otherwise an unlucky action is given up too soon. While feedback is late, plays are spread
+    over the actions that were played but have no feedback yet. Formulas, proof, and tables used for tuning:
+    docs/theory/thrifty.md.
 
     price: cost of a switch, in losses; 0 if a switch is free.
     feedback: "bandit", the learner observes the loss of the action played.
@@ -304,10 +307,9 @@ class Thrifty(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current visit, and probability 1.
+        """Return the action of the current visit, and probability 1; ignore `rng`.
 
-        state: as returned by `init`.
-        rng: random generator.
+        state: as returned by `init`, changed in place.
         """
         if state.left[0] == 0.0:
             action = _next_action(state) if state.seen.size > 1 else 0
@@ -323,7 +325,7 @@ class Thrifty(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add the loss in [0, 1] to its action's mean; charge it if it was exploration.
+        """Add a loss to the mean of its action, and charge exploration to its budget.
 
         state: as returned by `init`, changed in place.
         action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
@@ -332,7 +334,7 @@ class Thrifty(Learner):
         state.exploration_budget[0] -= state.exploring[0] * loss
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switches; None with a delay.
+        """Return a bound on regret plus switching costs; None if `delay` > 0.
 
         actions, horizon: number of actions and of rounds.
         delay: constant delay of the feedback, in rounds.
