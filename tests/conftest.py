@@ -31,6 +31,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return "\npytestmark = pytest.mark.full\n" in collection_path.read_text(encoding="utf-8") or None
 
 
+class Examples:
+    """Fixture of the examples in docstrings, which are not below this folder."""
+
+    @pytest.fixture(autouse=True)
+    def _interpret(self, request: pytest.FixtureRequest) -> Iterator[None]:
+        is_example = isinstance(request.node, pytest.DoctestItem)
+        with interpreted() if is_example and not request.config.getoption("--compiled") else nullcontext():
+            yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Interpret the kernels of all examples."""
+    config.pluginmanager.register(Examples())
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _mode(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run kernels as users get them: short work is interpreted, with the same bits; `--compiled` compiles it too."""

@@ -278,7 +278,7 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     >>> from tombola.advice.default_learners import Conditions
     >>> from tombola.advice.request import CompareRequest
     >>> from tombola.readers.to_pool import Table
-    >>> side = np.arange(300) % 2
+    >>> side = np.arange(120) % 2
     >>> pool = Pool(np.stack([side, 1 - side], axis=1), ["left", "right"], features=side)
     >>> run_routing(Table(pool, None, []), CompareRequest(Conditions("full"), repetitions=5)).helps
     True

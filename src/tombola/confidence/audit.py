@@ -309,7 +309,7 @@ def plan(
     shuffles: the number of simulated audits.
     seed: of the shuffles.
 
-    >>> plan(0.5, 0.6, population=20_000, seed=0)
+    >>> plan(0.5, 0.8, population=20_000, seed=0)
     SampleSize(median=..., percentile_90=...)
     """
     rng = np.random.default_rng(_validate.seed_sequence("plan", seed))

@@ -79,7 +79,7 @@ def _with_half_radius(interval: _Intervals) -> _Intervals:
     The radius is proportional to sqrt(ln(2 / level)), so a larger level halves it.
 
     >>> kinds = (Hoeffding, _with_half_radius(Hoeffding))
-    >>> whole, half = (_intervals_by_ones(kind, 10**6, 1000, 0.05).highs[500] for kind in kinds)
+    >>> whole, half = (_intervals_by_ones(kind, 10**6, 20, 0.05).highs[10] for kind in kinds)
     >>> round(float((half - 0.5) / (whole - 0.5)), 9)
     0.5
     """
