@@ -13,8 +13,9 @@ reproduce: .venv/run
 test: .venv/test
 	$(MAKE) --no-print-directory -j 2 lint quick
 
+# A worker that is done takes tests of the other one, also from within a file.
 quick: .venv/test
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full" --durations=25
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not full" --durations=25
 
 test-full: .venv/full
 	$(BIN)/python -m pytest -n 2 --dist loadfile --compiled

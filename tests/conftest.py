@@ -1,6 +1,8 @@
 """What several test files share."""
 
+import gc
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +17,9 @@ from tombola.engine.compiler import compiled, interpreted
 SOURCE = Path(__file__).parent.parent / "src"
 
 HANGS = 1800  # seconds after which a process hangs; no test fails because a machine is slow
+
+# Compilers create many objects that live long: collecting them as often as Python does takes a seventh of the time.
+gc.set_threshold(20_000, 20, 50)
 
 Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -31,8 +36,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return "\npytestmark = pytest.mark.full\n" in collection_path.read_text(encoding="utf-8") or None
 
 
+def pytest_collection_finish() -> None:
+    """Exclude all modules and collected tests from garbage collection."""
+    gc.collect()
+    gc.freeze()
+
+
 class Examples:
-    """Fixture of the examples in docstrings, which are not below this folder."""
+    """Hook and fixture of the examples in docstrings, which are not below this folder."""
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Skip modules without examples, and their imports."""
+        if collection_path.suffix != ".py" or SOURCE not in collection_path.parents:
+            return None
+        return ">>> " not in collection_path.read_text(encoding="utf-8") or None
 
     @pytest.fixture(autouse=True)
     def _interpret(self, request: pytest.FixtureRequest) -> Iterator[None]:
@@ -42,7 +59,7 @@ class Examples:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Interpret the kernels of all examples."""
+    """Register what holds for examples outside this folder."""
     config.pluginmanager.register(Examples())
 
 
@@ -68,6 +85,8 @@ def run_python(tmp_path: Path) -> Run:
             cwd=cwd,
             env={**inherited, "PYTHONPATH": path, "COLUMNS": "200", **environment},
             timeout=HANGS,
+            # Where the tests themselves run in the background, children inherit that Ctrl-C is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
             check=False,
         )
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from conftest import HANGS
 from tombola.errors import TombolaError
 from tombola.plugins.logs import read_logs
 
-pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
+# Not `importorskip`: every process of a test run would import the package, which takes a second.
+pytestmark = pytest.mark.skipif(
+    find_spec("inspect_ai") is None, reason="inspect_ai is not installed: pip install 'tombola[inspect]'"
+)
 
 HERE = Path(__file__).parent
 POOL = HERE.parent.parent.parent / "shared" / "pools" / "swebench_bash.npz"

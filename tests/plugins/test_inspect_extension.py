@@ -2,13 +2,17 @@
 
 import os
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from conftest import Run
 
-pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
+# Not `importorskip`: every process of a test run would import the package, which takes a second.
+pytestmark = pytest.mark.skipif(
+    find_spec("inspect_ai") is None, reason="inspect_ai is not installed: pip install 'tombola[inspect]'"
+)
 ROOT = Path(__file__).parent.parent.parent
 
 RUN = """
