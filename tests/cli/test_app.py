@@ -1,10 +1,11 @@
-"""The command line: most commands in a process of their own, bad input in this one."""
+"""The command line: most commands in this process, some in one of their own."""
 
 import csv
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,11 @@ MAIN = "from tombola.cli.app import main; main()"
 
 
 @pytest.fixture
-def tombola(run_python: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
-    def run(*arguments: str, **environment: str) -> Any:
-        return run_python("-c", MAIN, *arguments, cwd=tmp_path, **environment)
+def tombola(run_main: Main, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    def run(*arguments: str, columns: int = 200) -> Any:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        status, out, said = run_main(*arguments)
+        return SimpleNamespace(returncode=status, stdout=out, stderr=said)
 
     return run
 
@@ -71,7 +74,7 @@ def test_compare_options(tombola: Callable[..., Any], table: Path, tmp_path: Pat
 def test_compare_at_80_columns(tombola: Callable[..., Any], table: Path) -> None:
     done = tombola(
         *("compare", "losses.csv", "--orders", "random,given", "--repetitions", "3", "--switching-price", "500"),
-        COLUMNS="80",
+        columns=80,
     )
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -103,8 +106,10 @@ def test_compare_under_a_budget_as_json_and_page(tombola: Callable[..., Any], tm
     assert "tombola compare dear.npz --budget 10" in page
 
 
-def test_compare_named_learners(tombola: Callable[..., Any], table: Path) -> None:
-    done = tombola("compare", "losses.csv", "--learners", "UCB2,Hedge", "--repetitions", "2", "--json")
+def test_compare_named_learners(run_python: Callable[..., Any], table: Path) -> None:
+    arguments = ("compare", "losses.csv", "--learners", "UCB2,Hedge", "--repetitions", "2", "--json")
+    done = run_python("-c", MAIN, *arguments, cwd=table.parent)
+    assert (done.returncode, done.stderr) == (0, "")
     names = [one["learner"] for one in json.loads(done.stdout)["rankings"]["random"]]
     assert sorted(names) == ["Hedge", "UCB2"]
 
@@ -148,17 +153,16 @@ def test_compare_learner_from_a_file(tombola: Callable[..., Any], table: Path, t
 
 
 def test_describe_prints_the_next_command(tombola: Callable[..., Any], table: Path) -> None:
-    done = tombola("describe", "losses.csv", "--ignore", "dear", COLUMNS="80")
+    done = tombola("describe", "losses.csv", "--ignore", "dear", columns=80)
     assert (done.returncode, done.stderr) == (0, "")
     assert "\ntombola compare losses.csv --ignore dear\n" in done.stdout
     assert "2: cheap, good" in done.stdout
 
 
-def test_table_from_standard_input(run_python: Callable[..., Any], table: Path) -> None:
-    source = (
-        f"import sys; sys.stdin = open({str(table)!r}); sys.argv = ['tombola', 'describe', '-', '--losses']; {MAIN}"
-    )
-    done = run_python("-c", source)
+def test_table_from_standard_input(tombola: Callable[..., Any], table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with table.open() as lines:
+        monkeypatch.setattr("sys.stdin", lines)
+        done = tombola("describe", "-", "--losses")
     assert done.returncode == 0, done.stderr
     assert "\ntombola compare - --losses\n" in done.stdout
 
@@ -180,7 +184,7 @@ def test_names_are_escaped(tombola: Callable[..., Any], tmp_path: Path) -> None:
 
 
 def test_learners(tombola: Callable[..., Any]) -> None:
-    done = tombola("learners", COLUMNS="80")
+    done = tombola("learners", columns=80)
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert sum(line == "  UCB2(alpha=0.5)  [regret bound proved]" for line in lines) == 1
@@ -189,7 +193,7 @@ def test_learners(tombola: Callable[..., Any]) -> None:
 
 
 def test_claims(tombola: Callable[..., Any]) -> None:
-    done = tombola("claims", COLUMNS="80")
+    done = tombola("claims", columns=80)
     assert re.search(r"^birthday  \(", done.stdout, re.MULTILINE)
     assert "birthday" in [entry["name"] for entry in json.loads(tombola("claims", "--json").stdout)]
 
@@ -203,7 +207,7 @@ def test_version(tombola: Callable[..., Any], run_python: Callable[..., Any]) ->
 
 @pytest.mark.parametrize("example", ["call_list", "language_models"])
 def test_demo_runs_three_commands(example: str, tombola: Callable[..., Any], tmp_path: Path) -> None:
-    done = tombola("demo", example, COLUMNS="80")
+    done = tombola("demo", example, columns=80)
     assert (done.returncode, done.stderr) == (0, "")
     commands = re.findall(r"^\$ tombola (\S+) demo.csv", done.stdout, re.MULTILINE)
     assert commands == ["describe", "check-order", "compare"]

@@ -4,12 +4,14 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from cli.conftest import Main
 from conftest import Run
 from race_cases import ROWS, loss_of
 from tombola._formatting import cli_style, csv_text
@@ -236,8 +238,13 @@ def losses(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cli(run_python: Run) -> Callable[..., Any]:
-    return lambda *words: run_python("-c", "import tombola.cli.app; tombola.cli.app.main()", "race", *words)
+def cli(run_main: Main, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    def run(*words: str) -> Any:
+        monkeypatch.setenv("COLUMNS", "200")
+        status, out, said = run_main("race", *words)
+        return SimpleNamespace(returncode=status, stdout=out, stderr=said)
+
+    return run
 
 
 def test_plan_text_matches_json(losses: Path, cli: Callable[..., Any]) -> None:
