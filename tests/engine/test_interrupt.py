@@ -112,13 +112,17 @@ def test_signal_stops_play_in_middle(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("workers", "ignored", "sign", "status"),
-    [("1", False, signal.SIGINT, 130), ("2", False, signal.SIGINT, 130), ("2", True, signal.SIGTERM, 143)],
+    [
+        pytest.param("1", False, signal.SIGINT, 130, marks=pytest.mark.full),
+        ("2", False, signal.SIGINT, 130),
+        ("2", True, signal.SIGTERM, 143),
+    ],
 )
 def test_command_line_says_that_it_stopped(
     workers: str, ignored: bool, sign: signal.Signals, status: int, tmp_path: Path
 ) -> None:
     """By Ctrl-C, and when it is asked to end where Ctrl-C is ignored, as in the background of a shell."""
-    np.save(tmp_path / "table.npy", np.random.default_rng(0).random((200_000, 4)))
+    np.save(tmp_path / "table.npy", np.random.default_rng(0).random((20_000, 4)))
     program = f"import sys, tombola.cli.app; print('begun', file=sys.stderr, flush=True); {COMMAND}"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "compare", "table.npy", "--losses", "--repetitions", "100000",

@@ -62,7 +62,11 @@ def rows_of(kind: str, T: int, k: int, seed: int = 0) -> Floats:
 
 
 KINDS = ("continuous", "bits", "eighths", "easy", "alternating", "upset", "grid", "0", "1", "0.1")
-SIZES = ((1, 1), (1, 3), (2, 2), (23, 1), (37, 2), (29, 5))
+SIZES = {
+    "none": ((1, 1), (1, 3), (2, 2), (23, 1), (37, 2), (29, 5)),
+    "fixed": ((2, 2), (37, 2)),
+    "random": ((23, 1), (29, 5)),
+}
 
 
 def arrivals(T: int, delay: str) -> list[list[int]]:
@@ -112,14 +116,16 @@ def agree(learner: Learner, twin: Any, action: int, probability: float, mix: lis
         assert (action, probability) == (min(twin.best()), 1)
 
 
-@pytest.mark.parametrize("delay", ["none", "fixed", "random"])
+@pytest.mark.usefixtures("short_work")
+@pytest.mark.parametrize("delay", SIZES)
 @pytest.mark.parametrize("name", TWINS)
 def test_learner_agrees_with_its_twin(name: str, delay: str) -> None:
     case = TWINS[name]
-    for kind, (T, k) in itertools.product(KINDS, SIZES):
+    for kind, (T, k) in itertools.product(KINDS, SIZES[delay]):
         drive(case.learner, rows_of(kind, T, k), arrivals(T, delay), case)
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("name", TWINS)
 @settings(max_examples=15, derandomize=True, deadline=None)
 @given(data=st.data())

@@ -101,7 +101,7 @@ def test_delay_as_long_as_horizon(schedule: Any) -> None:
 
 
 def test_several_trainings_reduce_noise() -> None:
-    pool = instances.balanced(4096, 2, seed=2)
+    pool = instances.balanced(1024, 2, seed=2)
     one, many = (
         np.array([play(Simulation(FollowTheLeader(), trainings=n), pool, seed=s).expected_regret for s in range(60)])
         for n in (1, 16)
@@ -112,7 +112,7 @@ def test_several_trainings_reduce_noise() -> None:
 
 def test_past_and_waiting_options() -> None:
     """With all rows kept and the last mix played, waiting costs less than the free action does (paired, fixed seed)."""
-    d, pool = 200, instances.split(2**13)
+    d, pool = 100, instances.split(2**11)
     learners = {
         "faithful": Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
         "kept": Simulation(FollowTheLeader(), LemmaSchedule(delay=d), past="all", waiting="last"),

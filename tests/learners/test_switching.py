@@ -51,7 +51,7 @@ def test_passes_every_check(case: Case) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7, 8, 16])
-@pytest.mark.parametrize("T", [1, 2, 3, 5, 16, 33, 64, 100, 255, 256, 1000])
+@pytest.mark.parametrize("T", [1, 2, 3, 16, 33, 255, 256])
 def test_switches_of_eliminations_stay_below_their_bound(k: int, T: int) -> None:
     """Balanced rows, so that hardly anything is dropped, and rows with one bad action, so that it is."""
     bad = np.tile((np.arange(k) == 0).astype(float), (T, 1))

@@ -78,9 +78,11 @@ KINDS = {kind.name: kind for kind in CLAIMS}
 # Long, mostly compilation: left to full runs, and to `tombola reproduce --inject-faults`. The claims on races and ranks
 # have shorter tests in the folder extensions.
 SLOW = (
-    "constraints", "classification", "impossibility", "switching", "random-walk", "bandit-repair", "ranks", "known",
-    "race-best", "race-within", "race-top", "race-gate", "empirical-lp", "repair",
+    "constraints", "classification", "delay-theorem", "impossibility", "switching", "random-walk", "bandit-repair",
+    "ranks", "known", "race-best", "race-within", "race-top", "race-gate", "empirical-lp", "repair", "thrifty",
 )  # fmt: skip
+# Their units are so small that compiling takes longer.
+SHORT = ("minimax", "delay-lemma", "hierarchy")
 SLOW_SOURCE_FAULTS = (*SLOW, "frugal-ucb", "late-elimination")
 CLAIM_CASES = [pytest.param(name, marks=[pytest.mark.full] if name in SLOW else []) for name in KINDS]
 FAULT_CASES = [
@@ -93,6 +95,13 @@ SOURCE_FAULT_CASES = [
     for name in KINDS
     for fault in KINDS[name]().source_faults()
 ]
+
+
+@pytest.fixture(autouse=True)
+def _mode_of_claim(request: pytest.FixtureRequest) -> None:
+    """Interpret the kernels of small claims."""
+    if getattr(request.node, "callspec", None) and request.node.callspec.params["name"] in SHORT:
+        request.getfixturevalue("short_work")
 
 
 def rows_of(claim: Claim) -> list[Any]:

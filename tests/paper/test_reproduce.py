@@ -19,7 +19,19 @@ from tombola.paper.extensions.lower_bounds import FixedSample
 from tombola.paper.reproduce import reproduce
 from tombola.paper.runner import _unit_key
 
-CLAIMS = [UniformConvergence, FixedSample]  # one uses an rng, one does not; neither compiles anything
+
+class Sampled(UniformConvergence):
+    """A small claim that uses an rng, and compiles nothing."""
+
+    def units(self, *, full: bool) -> list[Any]:
+        return [{"n": 7, "T": 14, "plays": 50}, *({"n": n, "T": 256, "plays": 20} for n in (16, 64))]
+
+
+class Exact(FixedSample):
+    """A small claim without an rng, which compiles nothing."""
+
+    def units(self, *, full: bool) -> list[Any]:
+        return super().units(full=False)[:2]
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
@@ -32,7 +44,7 @@ def unit_files(folder: Path) -> list[Path]:
 
 def test_output_does_not_depend_on_workers(tmp_path: Path) -> None:
     for name, workers in (("one", 1), ("two", 2)):
-        reproduce([kind() for kind in CLAIMS], tmp_path / name, full=False, seed=3, workers=workers)
+        reproduce([kind() for kind in (Sampled, Exact)], tmp_path / name, full=False, seed=3, workers=workers)
     assert outputs(tmp_path / "one") == outputs(tmp_path / "two") != {}
     page = (tmp_path / "one" / "index.html").read_text(encoding="utf-8")
     assert "fixed-sample" in page
@@ -40,29 +52,29 @@ def test_output_does_not_depend_on_workers(tmp_path: Path) -> None:
 
 
 def test_finished_units_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reproduce([FixedSample()], tmp_path, full=False, seed=3, workers=1)
+    reproduce([Exact()], tmp_path, full=False, seed=3, workers=1)
     before = outputs(tmp_path)
 
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("run again")
 
-    monkeypatch.setattr(FixedSample, "run", fail)
-    reproduce([FixedSample()], tmp_path, full=False, seed=3, workers=1)
+    monkeypatch.setattr(Exact, "run", fail)
+    reproduce([Exact()], tmp_path, full=False, seed=3, workers=1)
     assert outputs(tmp_path) == before
     with pytest.raises(AssertionError, match="run again"):
-        reproduce([FixedSample()], tmp_path, full=False, seed=4, workers=1)
+        reproduce([Exact()], tmp_path, full=False, seed=4, workers=1)
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "changed"])
 def test_damaged_unit_is_run_again(tmp_path: Path, damage: str) -> None:
-    reproduce([FixedSample()], tmp_path, full=False, seed=3, workers=1)
+    reproduce([Exact()], tmp_path, full=False, seed=3, workers=1)
     before, file = outputs(tmp_path), unit_files(tmp_path)[0]
     content = file.read_bytes()
     if damage == "missing":
         file.unlink()
     else:
         file.write_bytes(content[:-9] if damage == "cut" else content.replace(b"0.", b"1.", 1))
-    reproduce([FixedSample()], tmp_path, full=False, seed=3, workers=1)
+    reproduce([Exact()], tmp_path, full=False, seed=3, workers=1)
     assert outputs(tmp_path) == before
     assert file.read_bytes() == content
 
@@ -92,7 +104,7 @@ def test_unit_key_depends_on_claim_fault_unit_and_seed() -> None:
 
 def test_rows_depend_on_the_seed(tmp_path: Path) -> None:
     for seed in (1, 2):
-        reproduce([UniformConvergence()], tmp_path / str(seed), full=False, seed=seed, workers=1)
+        reproduce([Sampled()], tmp_path / str(seed), full=False, seed=seed, workers=1)
     name = "uniform-convergence.csv"
     assert (tmp_path / "1" / name).read_bytes() != (tmp_path / "2" / name).read_bytes()
 
@@ -117,7 +129,7 @@ def test_killed_run_continues(tmp_path: Path) -> None:
 
 
 def test_unexpected_outcome_is_reported(tmp_path: Path) -> None:
-    class Wrong(FixedSample):
+    class Wrong(Exact):
         expected = "refuted"
 
     (result,) = reproduce([Wrong()], tmp_path, full=False, seed=1, workers=1)
