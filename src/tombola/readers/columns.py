@@ -194,7 +194,8 @@ class _ParsedCell(NamedTuple):
 def parse_cell(cell: Any) -> _ParsedCell:
     """Parse a cell: number, boolean, percentage, decimal comma, or missing.
 
-    Returns `number` (NaN if missing, None if invalid), and `notation`: how it is written.
+    Returns `number` (NaN if missing, None if invalid) and `notation`, how it is written: "plain", "percent", "word"
+    (yes or no), "decimal comma", "timeout", "comma" or "point"; the last two may separate thousands.
 
     cell: text, number, boolean or None.
 

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class Drawing(NamedTuple):
     """A chart for a page: SVG, points with tooltips, and alternative text.
 
-    name: prefix of its identifiers, unique in the page.
+    name: prefix of its HTML identifiers, unique in the page.
     svg: text of the SVG element.
-    spots: points as a JSON list of [left, top, text]; left and top are shares of width and height.
+    spots: points with tooltips, as a JSON list of [left, top, text]; left and top are shares of width and height.
     alt: description for readers who do not see the chart.
     legend: CSS name of the colour and name of each curve.
-    edge: where the labels begin, as a share of the width.
+    edge: where the names of the curves begin, right of the axes, as a share of the width; narrow screens cut them off.
     y_label: label of the vertical axis.
     """
 
@@ -65,7 +65,7 @@ def render(template: str, **values: object) -> str:
 def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Drawing:
     """Convert a chart to SVG for a page; light and dark mode change its colours.
 
-    name: prefix of its identifiers, unique in the page.
+    name: prefix of its HTML identifiers, unique in the page.
     figure: an already drawn figure; None draws the chart.
     """
     figure = draw_chart(chart, titled=False) if figure is None else figure

@@ -16,7 +16,7 @@ from tombola.errors import ParameterError
 class Estimator(HypothesisClass):
     """Hypothesis class of a classifier with the interface of scikit-learn.
 
-    Its minimiser is approximate: the fitted model. While all labels seen are the same, so is the prediction.
+    Its minimiser is approximate: the fitted model. Until both labels were seen, it predicts the one seen; at first 0.
 
     model: with `fit` and `predict`; it is copied, never changed.
     growth_factor: the model is refitted whenever the number of rows seen has grown by this factor.
@@ -41,7 +41,10 @@ class Estimator(HypothesisClass):
         return self.dimension
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_EstimatorERM":
-        """Return an approximate ERM that refits the model as rows grow; ignore parameters."""
+        """Return an approximate ERM without rows, which refits the model as rows grow.
+
+        ties: not used. horizon: largest number of rows that it will learn. dimensions: number of features of a row.
+        """
         return _EstimatorERM(self.model, self.growth_factor, horizon, dimensions)
 
 

@@ -61,7 +61,7 @@ class _PlaneClass(HypothesisClass):
 class Rectangles(_PlaneClass):
     """Label 1 inside an axis-aligned rectangle, or nowhere; rows have two features.
 
-    Ties go to the first rectangle from left to right.
+    Of several rectangles of smallest error, the leftmost predicts: smallest left side, then smallest right side.
 
     >>> Rectangles().vc
     4
