@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from tombola import __version__
-from tombola.bounds.references import entries_of
+from tombola.bounds.references import bibtex_entries
 from tombola.bounds.sources import PAPER, bound_source
 from tombola.errors import ParameterError
 
@@ -96,7 +96,7 @@ def cite(name: str = "") -> Citation:
     if not name:
         return Citation("", (), (PAPER_ENTRY, SOFTWARE_ENTRY))
     if name in _COMMANDS:
-        return Citation(name, _COMMANDS[name], (*entries_of(" ".join(_COMMANDS[name])), SOFTWARE_ENTRY))
+        return Citation(name, _COMMANDS[name], (*bibtex_entries(" ".join(_COMMANDS[name])), SOFTWARE_ENTRY))
     # Found at run time: as a static import it closes a cycle of all modules, in which mypy misreads a dataclass.
     claim = next((one for one in import_module("tombola.paper").CLAIMS if one.name == name), None)
     if claim is not None:
@@ -108,7 +108,7 @@ def cite(name: str = "") -> Citation:
             "tombola claims list the others."
         )
     source = bound_source(kind)
-    entries = [*entries_of(source), *([PAPER_ENTRY] if PAPER in source else [])]
+    entries = [*bibtex_entries(source), *([PAPER_ENTRY] if PAPER in source else [])]
     entries += [SOFTWARE_ENTRY] if not entries or "docs/theory" in source or "tombola." in source else []
     return Citation(name, (source or "no bound is proved",), tuple(entries))
 

@@ -10,7 +10,7 @@ from tombola import Pool, bounds, learners, play
 from tombola.bounds.bandit import _ucb2_counts
 from tombola.bounds.budget import _lp_blocks, _lp_radius, lp_margin
 from tombola.bounds.common import harmonic, sum_of_inverse_roots
-from tombola.bounds.frugal import _frugal_counts, _index_overshoot, _index_shortfall, frugal_first_block
+from tombola.bounds.frugal import _best_index_excess, _frugal_counts, _other_index_deficit, frugal_first_block
 from tombola.bounds.switching import _radius
 from tombola.exact import random_order, worst_pool
 from tombola.learners import (
@@ -314,8 +314,8 @@ def naive_frugal(T: int, k: int, block: int, s: float, parts: int = 2) -> tuple[
 )
 def test_frugal_ucb_bound_equals_plain_sum(T: int, k: int, block: int, s: float) -> None:
     A, B = naive_frugal(T, k, block, s)
-    assert A * 0.999 <= _index_shortfall(T, k, block, s) <= 1.04 * A + 1
-    assert _index_overshoot(T, k, block, s) == pytest.approx(B)
+    assert A * 0.999 <= _best_index_excess(T, k, block, s) <= 1.04 * A + 1
+    assert _other_index_deficit(T, k, block, s) == pytest.approx(B)
     assert all(later - n == max(block, math.ceil(n / 2)) for n, later in itertools.pairwise(_frugal_counts(T, block)))
 
 
@@ -323,9 +323,9 @@ def test_frugal_ucb_bound_equals_plain_sum(T: int, k: int, block: int, s: float)
 def test_thrifty_bound_equals_plain_sum(T: int, k: int) -> None:
     """Budget, first plays, A and B on the list that grows by eighths, drift, tolls, switches, each by a plain sum."""
     A, B = naive_frugal(T, k, 1, 0.7, parts=8)
-    assert A * 0.999 <= _index_shortfall(T, k, 1, 0.7, 8) <= 1.04 * A + 1
-    assert _index_overshoot(T, k, 1, 0.7, 8) == pytest.approx(B)
-    indices = k - 1 + _index_shortfall(T, k, 1, 0.7, 8) + B + bounds.drift(T, k)
+    assert A * 0.999 <= _best_index_excess(T, k, 1, 0.7, 8) <= 1.04 * A + 1
+    assert _other_index_deficit(T, k, 1, 0.7, 8) == pytest.approx(B)
+    indices = k - 1 + _best_index_excess(T, k, 1, 0.7, 8) + B + bounds.drift(T, k)
     assert bounds.thrifty_exploration_budget(T, k) == pytest.approx(indices)
     G = [n for n in _frugal_counts(T, 1, 8) if n < T / k]
     blocks = k * (len(G) + 1) - 1  # of all actions at a count just above those of the list that are below T/k
@@ -361,7 +361,7 @@ def test_constant_of_frugal_ucb() -> None:
     for scale, constant in ((1.0, 8.1), (1.5, 6.9), (2.0, 6.8)):
         for T, k, block in itertools.product((2**6, 2**10, 2**14, 2**18), (2, 10, 1000), (1, 16)):
             if k < T:
-                total = _index_shortfall(T, k, block, scale) + _index_overshoot(T, k, block, scale)
+                total = _best_index_excess(T, k, block, scale) + _other_index_deficit(T, k, block, scale)
                 assert total <= constant * math.sqrt(k * T)
 
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from tombola import Pool, bounds, play
-from tombola.bounds.frugal import _index_shortfall
+from tombola.bounds.frugal import _best_index_excess
 from tombola.engine.compiler import compiled, interpreted
 from tombola.errors import ParameterError
 from tombola.learners import SuccessiveElimination
@@ -45,10 +45,10 @@ def test_kernels_see_the_fault(mode: Callable[[], AbstractContextManager[None]])
 
 
 def test_memoised_results_do_not_survive() -> None:
-    before = _index_shortfall(100, 2, 1, 1.0)
+    before = _best_index_excess(100, 2, 1, 1.0)
     with injected(SourceFault("bounds.frugal:_excess", "math.exp(scale", "2 * math.exp(scale")):
-        assert _index_shortfall(100, 2, 1, 1.0) != before
-    assert _index_shortfall(100, 2, 1, 1.0) == before
+        assert _best_index_excess(100, 2, 1, 1.0) != before
+    assert _best_index_excess(100, 2, 1, 1.0) == before
 
 
 def test_text_must_occur_once() -> None:

@@ -1,6 +1,7 @@
-"""Regret bounds of bandit learners, each with its model of input.
+"""Regret bounds of bandit learners: i.i.d. rows, random order, or every order.
 
-The transfer of i.i.d. proofs to random order adds a drift: docs/theory/transfer.md.
+A bound for i.i.d. rows that counts plays holds in random order with one more term, the `drift`: the losses of the rows
+that remain differ from the means of the pool (docs/theory/transfer.md).
 """
 
 import math
@@ -18,13 +19,14 @@ _SHARES = np.arange(0.05, 0.7, 0.05)
 
 
 def ucb1_iid(horizon: int, actions: int) -> float:
-    r"""Bound the regret of UCB1 (scale 2) on i.i.d. rows, for all gaps.
+    r"""Bound the regret of UCB1 with scale 2 on i.i.d. rows, for all gaps.
 
     .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1)
 
-    Auer, Cesa-Bianchi and Fischer 2002, Theorem 1: an action with gap D is played at most 8 ln T / D^2 + 1 + pi^2 / 3
-    times in expectation. So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if it is played n times, for every D. The
-    counts add up to at most T (Cauchy and Schwarz).
+    Scale 2 is the original exploration term, sqrt(2 ln t / n) after n losses of an action and t in all. The gap D of an
+    action is its mean loss minus that of the best action. It is played at most 8 ln T / D^2 + 1 + pi^2 / 3 times in
+    expectation (Auer, Cesa-Bianchi and Fischer 2002, Theorem 1). So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if
+    it is played n times, for every D. The counts add up to at most T (Cauchy and Schwarz).
 
     horizon, actions: T and k, number of rounds and of actions.
 
@@ -37,9 +39,11 @@ def ucb1_iid(horizon: int, actions: int) -> float:
 
 
 def ucb1(horizon: int, actions: int) -> float:
-    r"""Bound the regret of UCB1 (scale 2) in random order: i.i.d. bound plus `drift`.
+    r"""Bound the regret of UCB1 with scale 2 in random order, without delay.
 
     .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1) + \mathrm{drift}(T, k)
+
+    It is the bound for i.i.d. rows, `ucb1_iid`, plus `drift`.
 
     horizon, actions: T and k, number of rounds and of actions.
 
@@ -151,9 +155,10 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
 
     .. math:: \min_x \left(x T + (k-1) \max_D \, (D - x) \, n(D)\right) + \mathrm{drift}(T, k)
 
-    n(D) is `ucb2_plays`; gaps below x cost at most x in every round. It is of order sqrt(k T ln T). The count is that
-    of Auer, Cesa-Bianchi and Fischer 2002, proof of Theorem 2, summed exactly. It transfers to random order, because
-    its events concern one column at a fixed count (docs/theory/transfer.md).
+    D is a gap, the excess mean loss of an action over the best one, and n(D) bounds the plays of that action
+    (`ucb2_plays`). Actions with a gap below x cost at most x per round. The bound is of order sqrt(k T ln T). n(D) is
+    that of Auer, Cesa-Bianchi and Fischer 2002, proof of Theorem 2, summed exactly. It holds in random order too, since
+    its events concern the mean of one action after a fixed number of plays (docs/theory/transfer.md).
 
     horizon, actions: T and k, number of rounds and of actions.
     alpha: parameter of UCB2: plays of an action grow by the factor 1 + alpha between two decisions.
@@ -185,10 +190,13 @@ def _ucb2_counts(horizon: int, alpha: float) -> list[int]:
 def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
     r"""Bound the expected plays by UCB2 of an action that is worse by `gap`.
 
+    It holds on i.i.d. rows and in random order.
+
     .. math:: 1 + \min_y \sum_m L_m \min (1, P_a(m) + P_b(m))
 
-    over the counts m and the L_m plays after them, on i.i.d. rows or in random order. P_a is the probability that the
-    action looks as good as the mean of the best one plus y, P_b that the best one looks worse:
+    m = ceil((1 + alpha)^r) are the play counts at which UCB2 decides about an action again, and L_m the plays between
+    two of them. P_a bounds the probability that the index of the action is at most the mean of the best action plus y,
+    P_b that the index of the best action is above it. s runs over the same counts, of plays of the best action:
 
     .. math:: P_a = e^{-2 m (\mathrm{gap} - y - r)^2}, \quad r = \sqrt{\frac{(1+\alpha) \ln (e T / m)}{2 m}}, \qquad
        P_b = \sum_s e^{-2 s y^2} \left(\frac{e (m+s)}{s}\right)^{-(1+\alpha)}

@@ -1,7 +1,8 @@
-"""Bounds under budgets: T * OPT_LP minus the reward, with probability 1 - delta.
+"""Bounds on regret under budgets, with probability 1 - delta.
 
-Costs are in [0, 1] and every resource has the budget rate * T. Proofs: docs/theory/budget.md and
-docs/theory/budget_bandit.md.
+Regret is T OPT minus the reward, where OPT is the reward per round of the best fixed mix within the budget (the value
+of a linear program). The reward of a play is 1 minus its loss, and costs are in [0, 1]. Every resource has the budget
+rate * T. Proofs: docs/theory/budget.md and docs/theory/budget_bandit.md.
 """
 
 import math
@@ -38,7 +39,8 @@ def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta
 
     .. math:: \epsilon_i = \sqrt{6 \cdot 2^{-i} \ln \frac{m k \log_2 T}{\delta}}
 
-    Line 473 of the paper.
+    The mean rewards and costs of the rows before block i, and of its own rows, are meant to be within epsilon_i of
+    those of the pool, for all actions and resources at once (line 473 of the paper).
 
     block: i, a block of 2^i rounds.
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
@@ -295,9 +297,10 @@ def empirical_lp(
     .. math:: 1 + \sum_{\mathrm{safe\ blocks}} L \min \left(1, \, e + e' + \frac{e + \eta}{\rho + e}\right)
        + \sum_{\mathrm{other\ blocks}} L + \mathrm{noise}
 
-    L is the number of rounds of a block, e is Serfling's radius of the past rows, e' = T/(T-n) e that of the rest, and
-    eta how far the rate may have fallen. A block is safe if the budget left at its end pays for one play of any
-    action.
+    A block of L rounds follows n rows. e is Serfling's radius of the mean of these rows, and e' = T/(T-n) e that of the
+    mean of the other rows. eta bounds the fall of the rate, the budget left per round left, below rho. A block is safe
+    if the budget left at its end pays for one play of any action. The noise is the deviation of the rewards in the safe
+    blocks from their means.
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     rate: rho, budget per round and resource.
@@ -344,8 +347,9 @@ def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> 
 def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta: float, growth: float = 1.44) -> float:
     r"""Bound T OPT minus the reward of OptimisticLP in random order without delay.
 
-    It holds with probability 1 - delta, and is at most T. After n rounds the promises differ from the rewards by at
-    most D(n), and the rate has fallen by at most eta(n):
+    OPT is the reward per round of the best fixed mix within the budget. The bound holds with probability 1 - delta, and
+    is at most T. After n rounds the optimistic estimates by which OptimisticLP plans exceed the rewards by at most D(n)
+    in total, and the rate, the budget left per round left, has fallen by at most eta(n):
 
     .. math:: D(n) = k + \left(2 \sqrt{2 \, \mathrm{growth}} + \frac{1}{\sqrt 2}\right) \sqrt{g k n}, \qquad
        \eta(n) = \frac{D(n) + \sqrt{g k n / 2} + \sqrt{2 g n}}{T - n}

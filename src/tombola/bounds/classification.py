@@ -1,6 +1,6 @@
-"""Bounds of empirical risk minimisation (ERM) in random order: labels and policies.
+"""Bounds of empirical risk minimisation (ERM) over labels or policies.
 
-Paper, Section 5 (errata 37-45), and Theorem C2 of docs/theory/context.md.
+They hold in random order. Sources: the paper, Section 5 (errata 37-45), and Theorem C2 of docs/theory/context.md.
 """
 
 import math
@@ -71,7 +71,7 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
     It is `follow_the_leader` with N actions.
 
-    labellings: N, number of labellings of the pool by the class.
+    labellings: N, number of different labellings of the pool by hypotheses of the class.
     horizon: T, number of rows.
     delay: d, constant delay of the labels in rounds.
 

@@ -1,7 +1,8 @@
 """Bounds of FrugalUCB and Thrifty, C sqrt(k T) (docs/theory/frugal.md, Theorem 2).
 
-The same sum bounds the regret of every learner that plays the smallest index and reconsiders an action when its count
-has grown by a half (FrugalUCB, OptimisticSimulation) or by an eighth (Thrifty).
+The index of an action is a lower confidence bound on its mean loss. The same sum bounds the regret of every learner
+that plays the action with the smallest index, and chooses again when the plays of that action have grown by a half
+(FrugalUCB, OptimisticSimulation) or by an eighth (Thrifty).
 """
 
 import math
@@ -14,22 +15,23 @@ from tombola.bounds.common import capped, drift
 
 # Length of the first block of an action, in switching prices, so that the block outweighs the switch.
 _STRETCH = 16.0
-# Ratio of neighbouring grid points of R in `_index_shortfall`: steps of 2 %.
+# Ratio of neighbouring grid points of R in `_best_index_excess`: steps of 2 %.
 _FINE = 1.02
 # Bisection steps for the point where a tail probability reaches 1: an error of 2^-14.
 _HALVINGS = 14
-# FrugalUCB decides again about an action when its plays have grown by 1/HALVES of themselves.
-HALVES = 2
-# Thrifty decides again about an action when its plays have grown by 1/EIGHTHS of themselves: more often, because its
-# decisions depend on a prior.
-EIGHTHS = 8
+# A block of FrugalUCB adds 1/2 to the plays of its action: n plays are followed by a block of ceil(n / 2), but never by
+# one shorter than the first.
+_FRUGAL_GROWTH_DIVISOR = 2
+# A block of Thrifty adds 1/8 to the plays of its action: n plays are followed by a block of ceil(n / 8). Its blocks are
+# shorter than those of FrugalUCB, because its decisions depend on a prior that may be wrong.
+THRIFTY_GROWTH_DIVISOR = 8
 # Factor of the exploration term in the index of Thrifty, where FrugalUCB has 1: less exploration, but above 1/2, below
 # which the bound gains a logarithm.
 THRIFTY_SCALE = 0.7
 # FrugalUCB adds FRUGAL_TOLL * price / (rounds left) to the index of every action but the current one, which keeps it
-# from switching late.
+# from switching late; `price` is the cost of a switch, in losses.
 FRUGAL_TOLL = 2.0
-# The same factor in Thrifty.
+# Thrifty adds THRIFTY_TOLL * price / (rounds left) to the index of every action but the current one.
 THRIFTY_TOLL = 8.0
 
 
@@ -47,29 +49,33 @@ def frugal_first_block(horizon: int, actions: int, price: float = 1.0) -> int:
     return max(1, math.floor(min(_STRETCH * price, 2 * math.sqrt(horizon / actions))))
 
 
-def _frugal_counts(horizon: int, block: int, parts: int = HALVES) -> list[int]:
-    """Return the play counts at which an action is reconsidered.
+def _frugal_counts(horizon: int, block: int, growth_divisor: int = _FRUGAL_GROWTH_DIVISOR) -> list[int]:
+    """Return the play counts below `horizon` at which a block of an action ends.
 
-    >>> _frugal_counts(100, 16), _frugal_counts(16, 1, parts=8)
+    >>> _frugal_counts(100, 16), _frugal_counts(16, 1, growth_divisor=8)
     ([16, 32, 48, 72], [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15])
     """
     counts = [block]
-    while (following := counts[-1] + max(block, -(-counts[-1] // parts))) < horizon:
+    while (following := counts[-1] + max(block, -(-counts[-1] // growth_divisor))) < horizon:
         counts.append(following)
     return [count for count in counts if count < horizon]
 
 
-def growing_block_switches(horizon: int, actions: int, block: int, parts: int = HALVES) -> float:
+def growing_block_switches(
+    horizon: int, actions: int, block: int, growth_divisor: int = _FRUGAL_GROWTH_DIVISOR
+) -> float:
     """Bound the number of switches of a learner that plays in growing blocks.
 
-    It counts the blocks begun. An action played N times has begun at most one block more than there are block ends
-    below N, a concave function of N between these ends.
+    A switch starts a block, so the bound is the largest possible number of blocks, minus 1. An action with N plays has
+    at most one block more than there are block ends below N. Interpolated between the block ends this is a concave
+    function of N, so the sum over the actions is largest at N = T/k for each.
 
     horizon, actions: T and k, number of rounds and of actions.
     block: number of plays in the first block of an action.
-    parts: each later block adds 1/parts to the plays of its action, by default a half.
+    growth_divisor: g; after n plays of an action its next block has ceil(n / g) plays, but at least `block`. The
+        default is 2: plays grow by a half.
     """
-    counts = _frugal_counts(horizon, block, parts)
+    counts = _frugal_counts(horizon, block, growth_divisor)
     blocks = np.interp(horizon / actions, [0, *counts], np.arange(len(counts) + 1) + 1.0)
     return 0.0 if actions == 1 else min(horizon - 1.0, actions * float(blocks) - 1)
 
@@ -91,13 +97,13 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
 
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k) + 2 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
 
-    A is the shortfall of the index of the best action, B the excess of the indices of the others (`smallest_index`),
-    b_0 the first block and S the bound `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last
-    term it is at most T. H_T is a harmonic number.
+    A and B are the errors of the indices, the best action's and the others' (`smallest_index`); b_0 is the first block
+    (`bounds.frugal.frugal_first_block`), H_T a harmonic number, and S the bound `frugal_switches`. For scale 1, A + B
+    is at most 8.1 sqrt(k T). Without the last term it is at most T.
 
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.
-    scale: factor of the radius in the index.
+    scale: parameter of FrugalUCB: factor of the exploration term in the index.
 
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
     (2419, 6217)
@@ -113,8 +119,9 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 
     .. math:: 2 E + 8 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
 
-    E is `thrifty_exploration_budget`: the budget itself, and as much again for playing by indices. H_T is a harmonic
-    number, and S bounds the number of blocks (docs/theory/thrifty.md). Without the last term it is at most T.
+    E is `thrifty_exploration_budget`: the budget itself, and as much again for playing the smallest index. H_T is a
+    harmonic number, and S is `bounds.frugal.growing_block_switches` (docs/theory/thrifty.md). Without the last term it
+    is at most T.
 
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.
@@ -122,7 +129,7 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
     (13004, 24526)
     """
-    switches = price * growing_block_switches(horizon, actions, 1, EIGHTHS)
+    switches = price * growing_block_switches(horizon, actions, 1, THRIFTY_GROWTH_DIVISOR)
     regret = 2 * thrifty_exploration_budget(horizon, actions) + _tolls(horizon, THRIFTY_TOLL * price)
     return capped(regret, horizon, actions) + switches
 
@@ -130,14 +137,15 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 def thrifty_exploration_budget(horizon: int, actions: int) -> float:
     """Return the exploration budget of Thrifty, in losses.
 
-    It limits the loss in plays that its indices do not choose, and is the regret bound of playing by these indices.
+    It limits the total loss of plays of another action than the one with the smallest index, in excess of that one. Its
+    value is the regret bound of always playing the smallest index (`smallest_index`).
 
     horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(thrifty_exploration_budget(2**16, 2)), round(thrifty_exploration_budget(500, 25))
     (6380, 589)
     """
-    return smallest_index(horizon, actions, 1, THRIFTY_SCALE, EIGHTHS)
+    return smallest_index(horizon, actions, 1, THRIFTY_SCALE, THRIFTY_GROWTH_DIVISOR)
 
 
 def _tolls(horizon: int, toll: float) -> float:
@@ -148,44 +156,50 @@ def _tolls(horizon: int, toll: float) -> float:
     return toll * math.fsum(1 / left for left in range(1, horizon + 1))
 
 
-def smallest_index(horizon: int, actions: int, block: int = 1, scale: float = 1.0, parts: int = HALVES) -> float:
-    r"""Bound the regret of playing the smallest index, in random order.
+def smallest_index(
+    horizon: int, actions: int, block: int = 1, scale: float = 1.0, growth_divisor: int = _FRUGAL_GROWTH_DIVISOR
+) -> float:
+    r"""Bound the regret of playing the action with the smallest index.
+
+    It holds in random order.
 
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k)
 
-    A is the shortfall of the index of the best action, B the excess of the indices of the others, in mean loss times
-    plays; the last term is `drift`. The index of an action with n losses is their mean less `scale` times a radius of
-    about sqrt(ln(T/(k n)) / n) (docs/theory/frugal.md).
+    The index of an action is a lower confidence bound on its mean loss: for n losses about their mean minus
+    sqrt(scale ln(T/(k n)) / (2 n)) (docs/theory/frugal.md). A is the excess of the index of the best action over its
+    mean, B that of the means of the others over their indices, both summed over all rounds; the last term is `drift`.
 
     horizon, actions: T and k, number of rounds and of actions.
     block: b_0, number of plays in the first block of an action.
-    scale: factor of the radius in the index.
-    parts: a count of plays grows by 1/parts of itself between two decisions, by default by a half.
+    scale: factor of the exploration term in the index.
+    growth_divisor: g; after n plays of an action its next block has ceil(n / g) plays, but at least `block`. The
+        default is 2: plays grow by a half.
 
     >>> round(smallest_index(2**16, 2)), round(smallest_index(2**16, 10))
     (2520, 6467)
     """
     if actions == 1:
         return 0.0
-    promises = _index_shortfall(horizon, actions, block, scale, parts) + _index_overshoot(
-        horizon, actions, block, scale, parts
-    )
-    return (actions - 1) * block + promises + drift(horizon, actions)
+    excess = _best_index_excess(horizon, actions, block, scale, growth_divisor)
+    deficit = _other_index_deficit(horizon, actions, block, scale, growth_divisor)
+    return (actions - 1) * block + (excess + deficit) + drift(horizon, actions)
 
 
 @lru_cache(maxsize=256)
-def _index_shortfall(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
-    r"""Bound the total shortfall of the best action's index below its mean.
+def _best_index_excess(
+    horizon: int, actions: int, block: int, scale: float, growth_divisor: int = _FRUGAL_GROWTH_DIVISOR
+) -> float:
+    r"""Bound the total excess of the best action's index over its mean.
 
-    .. math:: A = \sum_{R=1}^{T} E \max (0, m - I_R)
+    .. math:: A = \sum_{R=1}^{T} E \max (0, I_R - m)
 
-    m is the mean of the action, and I_R its smallest index with R rounds left. The expected shortfall falls in R, so
+    m is the mean loss of the action, and I_R its largest index with R rounds left. The expected excess falls in R, so
     it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R up to the next.
     """
     marks = [1]
     while marks[-1] < horizon:
         marks.append(min(horizon, max(marks[-1] + 1, int(_FINE * marks[-1]))))
-    counts = np.array(_frugal_counts(horizon, block, parts), dtype=np.float64)
+    counts = np.array(_frugal_counts(horizon, block, growth_divisor), dtype=np.float64)
     excesses = [_excess(left, horizon, actions, counts, scale) for left in marks]
     return float(np.dot(excesses, np.diff([*marks, horizon + 1])))
 
@@ -210,12 +224,14 @@ def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float)
     return high + math.sqrt(math.pi) / 2 * math.fsum(tails)
 
 
-def _index_overshoot(horizon: int, actions: int, block: int, scale: float, parts: int = HALVES) -> float:
+def _other_index_deficit(
+    horizon: int, actions: int, block: int, scale: float, growth_divisor: int = _FRUGAL_GROWTH_DIVISOR
+) -> float:
     """Bound the total excess of the worse actions' means over their indices.
 
     It is the term B of `smallest_index`: the blocks of each action, times the radius of its index at their start.
     """
-    counts = np.array(_frugal_counts(horizon, block, parts), dtype=np.float64)
+    counts = np.array(_frugal_counts(horizon, block, growth_divisor), dtype=np.float64)
     if counts.size == 0:
         return 0.0
     lengths = np.diff([*counts, horizon])

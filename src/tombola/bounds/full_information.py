@@ -203,8 +203,8 @@ def birthday(horizon: int) -> float:
 
     .. math:: 2 \sqrt{T}
 
-    In that round the birthday test fires; before it, the test costs at most 1 per round. In random order it may never
-    fire.
+    The birthday test (`BirthdayTest`) plays action 0 until one of its losses repeats, so this bounds the rounds that
+    it wastes, each with a loss of at most 1. In random order no loss may ever repeat.
 
     horizon: T, number of rounds.
 

@@ -150,12 +150,14 @@ _ENTRIES: dict[str, tuple[str, str, dict[str, str]]] = {
 }  # fmt: skip
 
 
-def entries_of(text: str) -> tuple[str, ...]:
+def bibtex_entries(text: str) -> tuple[str, ...]:
     """Return the BibTeX entries of the literature that a text cites, in order.
 
-    text: with citations such as "Holm 1979".
+    Citations that are not in the list of this module are ignored.
 
-    >>> entries_of("Cesa-Bianchi and Lugosi 2006, Theorem 2.2")[0].partition("{")[0]
+    text: with citations by authors and year, such as "Holm 1979".
+
+    >>> bibtex_entries("Cesa-Bianchi and Lugosi 2006, Theorem 2.2")[0].partition("{")[0]
     '@book'
     """
     found = sorted((text.index(label), label) for label in _ENTRIES if label in text)

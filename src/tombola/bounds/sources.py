@@ -1,6 +1,6 @@
 """Theorem behind the bound of each learner, to cite it."""
 
-# The paper that this package implements.
+# Authors and year of the paper that this package implements, as its citation in texts.
 PAPER = "Bernasconi, Celli, Colini Baldeschi, Fusco, Leonardi and Russo 2025"
 
 # Class name of a learner -> source of its bound. Proofs of our own are in docs/theory.

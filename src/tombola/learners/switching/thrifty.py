@@ -16,7 +16,13 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
-from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, thrifty, thrifty_exploration_budget
+from tombola.bounds.frugal import (
+    THRIFTY_GROWTH_DIVISOR,
+    THRIFTY_SCALE,
+    THRIFTY_TOLL,
+    thrifty,
+    thrifty_exploration_budget,
+)
 from tombola.engine.intrinsics import no_inline
 from tombola.learners.bandit.counts import argmin, least_tried_action
 from tombola.learners.base import Feedback, Learner
@@ -192,7 +198,7 @@ def _most_valuable(state: _State) -> int:
 
 def _stretch_of(state: _State, action: int) -> float:
     """Return the rounds until the next decision: 1/8 of the plays of the action."""
-    return max(1.0, float(math.ceil(state.chosen[action] / EIGHTHS)))
+    return max(1.0, float(math.ceil(state.chosen[action] / THRIFTY_GROWTH_DIVISOR)))
 
 
 def _choose_of_two(state: _State, valuable: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from tombola import bounds
 from tombola._play import play
 from tombola._types import Floats, Integers, Seed
-from tombola.bounds.frugal import EIGHTHS, THRIFTY_SCALE, THRIFTY_TOLL, growing_block_switches
+from tombola.bounds.frugal import THRIFTY_GROWTH_DIVISOR, THRIFTY_SCALE, THRIFTY_TOLL, growing_block_switches
 from tombola.learners import Exp3, ExploreThenCommit, Thrifty
 from tombola.learners.base import Learner
 from tombola.learners.switching.frugal_ucb import lower_index
@@ -62,7 +62,7 @@ def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -
         for a in range(k):
             if seen[a] > 0:
                 values[a] += lower_index(totals[a] / seen[a], seen[a], T - t, k, T, THRIFTY_SCALE)
-        end = t + max(1, math.ceil(seen[action] / EIGHTHS))
+        end = t + max(1, math.ceil(seen[action] / THRIFTY_GROWTH_DIVISOR))
         suffered = float(losses[t:end].sum())
         if values[action] > min(values) + ROUNDING:
             lost += suffered + price * (current not in (-1, action))
@@ -129,7 +129,9 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
             values, limit = select(rows, "regret", **where), self.bound(T, k, price)
             probabilities.append(mean_at_most(values, limit))
             shares.append(float(values.mean()) / limit)
-            switches.append(float(select(rows, "switches", **where).max()) / growing_block_switches(T, k, 1, EIGHTHS))
+            switches.append(
+                float(select(rows, "switches", **where).max()) / growing_block_switches(T, k, 1, THRIFTY_GROWTH_DIVISOR)
+            )
             spent.append(float(select(rows, "exploration", **where).max()) / bounds.thrifty_exploration_budget(T, k))
         kept = exact(max(*switches, *spent) <= 1)
         measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches, " + (
