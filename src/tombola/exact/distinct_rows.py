@@ -99,7 +99,7 @@ class LabelRows(DistinctRows):
     The comparator is the best hypothesis of the learner's class.
 
     distinct_pool: each distinct row once.
-    learner: of labels.
+    learner: its hypothesis class has the comparator.
     """
 
     distinct_pool: LabelledPool

@@ -1,4 +1,7 @@
-"""Executable claims: the statements of the paper, and our extensions of it."""
+"""Executable claims: the statements of the paper, and our extensions of it.
+
+L215 is line 215 of the LaTeX source of the paper; so are all such numbers in this package.
+"""
 
 from tombola.paper.base import Claim, Extension, Verdict
 from tombola.paper.claims.birthday import Birthday

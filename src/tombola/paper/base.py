@@ -51,7 +51,8 @@ _Value = TypeVar("_Value")
 class Verdict(NamedTuple):
     """Hold the outcome of a claim, with the texts that the page prints.
 
-    outcome: such as "holds" or "refuted", one of the type `Outcome`.
+    outcome: "holds"; "holds as corrected" (the corrected form passes every check); "refuted as printed" (the printed
+        form fails, the corrected one passes); "refuted" (a check fails); "inconclusive" (the rows do not decide).
     measured: the measured values as a sentence.
     printed, corrected: formulas of the paper and of its correction, or "".
     """
@@ -104,7 +105,8 @@ class Claim(ABC):
         verdict_only: fields that only the verdict reads; rows do not depend on them.
         section: heading on the page above the first claim that has it.
         title, source, statement, meaning, limits: text of the page, from the docstring of each subclass (lines
-            `Title: ...`, `Source: ...` and so on). `limits` is the pass criterion of the verdict.
+            `Title: ...`, `Source: ...` and so on). `source` cites the statement, with its line (L215) in the LaTeX
+            source of the paper. `limits` is the pass criterion of the verdict.
     """
 
     name: ClassVar[str]

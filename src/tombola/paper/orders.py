@@ -29,7 +29,7 @@ def distinct_lists(losses: Floats, orders: Orders) -> list[tuple[tuple[float, ..
     In random order they are equally likely, also if some rows are equal.
 
     losses: rows of the pool, shape (rows, actions).
-    orders: which orders, such as `all_orders`.
+    orders: function from the number of rows to the orders, such as `all_orders`.
 
     >>> import numpy as np
     >>> distinct_lists(np.array([[1.0], [0.0], [1.0]]), all_orders)

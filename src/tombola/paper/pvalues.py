@@ -111,23 +111,24 @@ def counts_uniform(counts: Floats) -> float:
     return min(1.0, 2 * min(uneven, too_even if counts.size >= _MIN_COUNTS_FOR_EVENNESS else 1.0))
 
 
-def slope(
+def growth(
     relation: Literal["at most", "at least"],
     horizons: Sequence[float],
     regrets: list[Floats],
     limits: Sequence[float],
 ) -> float:
-    """Return the p-value of "log mean regret grows at most as fast as log limits".
+    """Return the p-value of "mean regret grows at most (or least) as fast as limits".
 
-    The slopes on log T are compared. It is 1 for fewer than three horizons and if a mean regret is not positive.
+    The slopes of both in log T are compared (regression of logarithms, Student's t). The p-value is 1, so that nothing
+    is rejected, for fewer than three horizons, and if a mean regret is not positive.
 
     relation: "at most" as fast, or "at least" as fast.
-    horizons: T, increasing.
+    horizons: T, increasing; any other positive numbers serve too.
     regrets: `regrets[i]` are the regrets of the plays at `horizons[i]`.
-    limits: `limits[i]` is the bound at `horizons[i]`.
+    limits: `limits[i]` is the value at `horizons[i]` of the rate that is tested; its slope counts, not its size.
 
     >>> regrets = [T * np.linspace(0.9, 1.1, 20) for T in (10, 100, 1000)]
-    >>> [slope(relation, [10, 100, 1000], regrets, [3, 10, 32]) < 1e-6 for relation in ("at most", "at least")]
+    >>> [growth(relation, [10, 100, 1000], regrets, [3, 10, 32]) < 1e-6 for relation in ("at most", "at least")]
     [True, False]
     """
     from scipy.special import stdtr, stdtrit

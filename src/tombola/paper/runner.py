@@ -18,9 +18,9 @@ class RunOptions(NamedTuple):
     """Options of a reproduction.
 
     full: use the large sizes of a publication instead of the quick ones.
-    seed: seed of all units; a unit is one independent piece of work of a claim.
+    seed: seed of all units; a unit is one independent measurement of a claim (`Claim.units`).
     workers: number of threads.
-    on_done: called with the name of each finished claim, and of its fault if any; None for nobody.
+    on_done: called with the name of each finished claim, and of its fault if any; None for no call.
     """
 
     full: bool

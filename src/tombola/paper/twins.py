@@ -1,4 +1,4 @@
-"""Twins: learners written a second time in plain Python, for exact checks of claims.
+"""Twins: second implementations of learners in plain Python, to check claims.
 
 A bound is often ten to a hundred times the measured regret, so a learner with half its radius stays below it. A twin
 follows the same rows and returns the actions that the formula allows in each round; every round must agree. Twins share
@@ -121,7 +121,10 @@ class SerflingEliminationTwin(Twin):
     def radius(self, n: int) -> float:
         """Return Serfling's confidence radius of a mean of n of T rows, at most 1.
 
-        It is sqrt(f ln(k S / delta) / (2 n)) for S decisions, with f the smaller one of Serfling's two factors.
+        It is sqrt(f ln(k S / delta) / (2 n)) with f = min(1 - (n-1)/T, (1 - n/T)(1 + 1/n)), Serfling's correction for
+        finite lists, and S the number of times at which actions may be dropped.
+
+        n: number of losses of the action.
         """
         factor = min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
         return min(1.0, math.sqrt(max(0.0, factor) * self.depth / (2 * n)))
@@ -269,10 +272,11 @@ def _binary_divergence(p: float, q: float) -> float:
 
 
 def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, seed: Seed = 0) -> int:
-    """Return the number of first rounds in which learner and twin play the same.
+    """Return the number of rounds before learner and twin first differ in an action.
 
-    The learner agrees in full if the result is the number of rows.
+    It is the number of rows if they agree in all rounds.
 
+    learner: a deterministic bandit learner, or the learner of an `OptimisticSimulationTwin`.
     losses: rows in the order of play, shape (T, k).
     delay: of the feedback, in rounds.
     seed: of the learner.

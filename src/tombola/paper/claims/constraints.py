@@ -3,17 +3,19 @@
 Its regret is sublinear, and it never exceeds a budget.
 
 Each learner is tested against the bound of its own parameters, at horizons where the bound is below the regret of
-doing nothing. The bounds hold with probability 1 - delta, so plays that miss them are counted. A play ended by the
-stop rule is a miss too, since the margin should prevent it. On the second pool the better action alternates between
-blocks of the list: irrelevant in random order, misleading in given order.
+playing the null action always. The bounds hold with probability 1 - delta, so plays that miss them are counted. A play
+ended by the stop rule is a miss too, since the margin should prevent it. On the second pool the better action
+alternates between blocks of the list: irrelevant in random order, misleading in given order.
 
 The bounds are several times the regret, so four values are compared with exact ones. Spending is added up in rational
-numbers, with several resources, several rates, delayed feedback, and costs that are no multiples of a tick. The
-first round of BudgetSimulation that is not null follows from its margin, and grows like 1/rho^2. In its last block it
-spends at most its reduced rate, up to the deviation of the theorem. Every round of it is compared with a twin.
+numbers, with several resources, several rates, delayed feedback, and costs that the budget tracker has to round. The
+first round in which BudgetSimulation does not play null follows from its margin, and grows like 1/rho^2, rho being the
+budget per round. In its last block it spends at most its reduced rate, up to the deviation of the theorem. Every round
+of it is compared with a twin, a second implementation (`tombola.paper.twins`).
 
 Corollary 4.8 is a rate: 1/rho^2 + sqrt(T)/rho. It is measured where both terms are attained. A play earns 1 and costs
-rho on average, so that OPT = 1, and a rate of rho - 2 epsilon earns 2 epsilon/rho less.
+rho on average, so that OPT, the reward per round of the best fixed mix within the budget, is 1, and a rate of
+rho - 2 epsilon earns 2 epsilon/rho less.
 """
 
 import math
@@ -76,7 +78,7 @@ class _FixedState(NamedTuple):
 
 @dataclass(frozen=True)
 class AlwaysPlay(BudgetedLearner):
-    """Budgeted learner that plays the same action in every round, until the budget ends it.
+    """Budgeted learner that always plays the same action while the budget allows it.
 
     With the null action it is a fault of claims on budgets: it earns nothing.
 
@@ -385,9 +387,10 @@ def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
 
 
 def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], order: OrderLike, seed: Seed) -> int:
-    """Return the number of first rounds in which a learner of LPs spends as its twin.
+    """Return the number of rounds before the costs of learner and twin first differ.
 
-    It is LP_ROUNDS if all rounds agree. Rows are random and continuous, so that every linear program has one solution.
+    It is LP_ROUNDS if they agree in all rounds. Rows are random and continuous, so that every linear program has one
+    solution.
 
     learner: EmpiricalLP or SerflingLP.
     twin: its second implementation in `tombola.paper.twins`: (losses, costs, amount) -> cost of every round.
@@ -444,7 +447,7 @@ def _rate_checks(rows: Rows) -> list[float]:
     for places, x in ((in_T, [T for T, _ in in_T]), (in_rate, [1 / rate for _, rate in in_rate])):
         limits = [_first_play_formula(T, 1, rate, 2.0, 0) - 1 + 2 * _margins_formula(T, rate) for T, rate in places]
         regrets = [select(rows, "regret", T=T, rate=rate) for T, rate in places]
-        checks.append(pvalues.slope("at most", x, regrets, limits))
+        checks.append(pvalues.growth("at most", x, regrets, limits))
     return checks
 
 

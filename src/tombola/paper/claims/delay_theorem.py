@@ -1,12 +1,13 @@
-"""Theorem 4.2 (L333) and Corollary 4.4 (L421): regret with delay d in random order.
+"""Theorem 4.2 (L333) and Corollary 4.4 (L421): regret with delay in random order.
 
-The bound of Simulation is 5 sqrt(T log T) + d log T + sum R(2^i), R(n) the regret of its base in n rounds; two other
-learners have smaller bounds.
+The bound of Simulation with delay d is 5 sqrt(T log T) + d log T + sum R(2^i), R(n) the regret of its base in n rounds;
+two other learners have smaller bounds.
 
-Also the regret added by a delay, for the same learner in both orders. In random order the expected loss of a round
-depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d to a fixed Hedge, and
-2 d log T to Simulation with its waiting times. On the trap in given order a block reveals nothing until it ends, so
-every learner has the same expected regret: that of fair coin flips.
+Also the regret added by a delay, for the same learner in random and in given order. In random order the expected loss
+of a round depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d to Hedge with
+a fixed rate, and 2 d log T to Simulation, which waits d rounds in every block. On the pool `instances.delay_trap` in
+given order a block of d + 1 equal rows reveals nothing until it ends, so every learner has the same expected regret:
+that of fair coin flips.
 """
 
 import math
@@ -357,7 +358,7 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         at = levels(rows, "T", pool="hard")
         rate = [(T * np.log(T)) ** 0.5 for T in at]
         hard = {name: [select(rows, "regret", pool="hard", learner=name, T=T) for T in at] for name in self.learners}
-        flat = [pvalues.slope("at most", at, regrets, rate) for regrets in hard.values()]
+        flat = [pvalues.growth("at most", at, regrets, rate) for regrets in hard.values()]
         slopes = ", ".join(f"{slope(rows, 'T', 'regret', pool='hard', learner=name).value:.2f}" for name in hard)
         measured = f"at most {corrected:.2f} of their bounds, {printed:.2f} of the printed one; slopes in T {slopes}"
         checks = [*below, *as_printed, *flat, *_bound_formula_checks(rows, self.bound)]

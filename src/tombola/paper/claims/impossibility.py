@@ -135,7 +135,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
             pvalues.exact(given >= self.least - 1e-9),
             *(pvalues.exact(abs(value - self.least) <= 1e-9) for value in exact),
             *(pvalues.mean_at_most(regrets[-1], at[-1] * self.least) for regrets in shuffled.values()),
-            pvalues.slope("at most", at, shuffled["empirical LP"], [(T * np.log(T)) ** 0.5 for T in at]),
+            pvalues.growth("at most", at, shuffled["empirical LP"], [(T * np.log(T)) ** 0.5 for T in at]),
         ]
         mean = max(float(regrets[-1].mean()) / at[-1] for regrets in shuffled.values())
         measured = (

@@ -126,8 +126,8 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         at = levels(rows, "T")
         lower, upper = [T ** (2 / 3) / math.log2(T) for T in at], [math.sqrt(T * math.log(T)) for T in at]
         checks = [
-            pvalues.slope("at least", at, _regrets(rows, _FRUGAL, "given"), lower),
-            pvalues.slope("at most", at, _regrets(rows, _FRUGAL, "random"), upper),
+            pvalues.growth("at least", at, _regrets(rows, _FRUGAL, "given"), lower),
+            pvalues.growth("at most", at, _regrets(rows, _FRUGAL, "random"), upper),
         ]
         checks.append(pvalues.exact(not any(row["differs"] for row in rows)))
         gains = {name: _gains(rows, name) for name in self.learners}

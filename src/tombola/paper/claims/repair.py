@@ -1,8 +1,9 @@
 """Section 4 (L262): Simulation repairs the birthday test, regret about sqrt(T).
 
-Training for block i draws from 2^i different rows, so the test stops as on i.i.d. draws from 2^i rows, and action 0 is
-played in a share (tau + 1) / 2^i of the block. Repetitions are independent of the losses, so in random order the
-expected regret is a finite sum, about 1.51 sqrt(T).
+The birthday test plays action 0 until one of its losses repeats, in round tau. Training for block i draws 2^i times
+from 2^i different rows, so tau is distributed as on i.i.d. draws, and action 0 is played in a share (tau + 1) / 2^i of
+the block. tau does not depend on the losses of the block, so in random order the expected regret is a finite sum, about
+1.51 sqrt(T).
 """
 
 from collections.abc import Callable

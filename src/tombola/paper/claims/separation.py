@@ -2,8 +2,9 @@
 
 Regret is sublinear on i.i.d. inputs, and linear in random order.
 
-On i.i.d. inputs the regret is at most E[tau] <= 2 sqrt(T) plus the regret of following the leader; this is tested on
-the worst of a family of inputs. In random order the regret on the birthday pool is (T+1)/2 in every play. With one
+The birthday test plays action 0 until one of its losses repeats, in round tau, and then follows the leader. On i.i.d.
+inputs the regret is at most E[tau] <= 2 sqrt(T) plus the regret of following the leader; this is tested on the worst of
+a family of inputs. In random order the regret on a pool of T different losses is (T+1)/2 in every play. With one
 repeated loss the test stops at its second occurrence, and the mean regret is a finite sum.
 """
 
@@ -133,7 +134,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
-        hard = {T: worst_iid(rows, T) for T in at}
+        hard = {T: _worst_iid(rows, T) for T in at}
         share = max(float(regrets.mean()) / self.bound(T) for T, (_, regrets) in hard.items())
         off = max(float(np.abs(select(rows, "regret", T=T, kind="birthday") - (T + 1) / 2).max()) for T in at)
         pair = {T: select(rows, "regret", T=T, kind="twice") for T in at}
@@ -152,7 +153,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
     def chart(self, rows: Rows) -> Chart:
         at = levels(rows, "T")
-        worst_rows = [{"T": T, "regret": float(value)} for T in at for value in worst_iid(rows, T)[1]]
+        worst_rows = [{"T": T, "regret": float(value)} for T in at for value in _worst_iid(rows, T)[1]]
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
@@ -178,7 +179,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         }
 
 
-def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
+def _worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     """Return the name of the worst i.i.d. input, and its regrets in half the plays.
 
     The worst one has the largest mean regret in the first half of its plays. The regrets are those of the second half,
@@ -187,7 +188,7 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     rows: with columns T, kind (name of the input), play and regret.
     T: number of rounds; other rows are ignored.
 
-    >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
+    >>> _worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)
     ('iid b', array([5., 6.]))
     """

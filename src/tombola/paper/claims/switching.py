@@ -2,14 +2,17 @@
 
 Regret and switches are of order sqrt(k T), up to logarithms.
 
-Gaps shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each learner is tested against its own
-guarantee: SerflingElimination against its bound at delta = 1/T, which has no term linear in T, its switches, and the
-probability of dropping the best action; the paper's elimination, which drops nothing at these horizons, against its
-exact regret. In given order the pools show the losses of the best action first, so that elimination without a shuffle
-drops it. The bound is many times the regret. So the learners are compared with twins round by round, at all horizons,
-and the paper's one with its exact number of plays at a horizon at which it drops an action. The rate is tested by the
-corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most 12 L T/c^2 + 1 times, which
-costs 12 L sqrt(T)/c. A slope over three horizons would depend on where the counts of the stages fall.
+The gaps, the differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each
+learner is tested against its own guarantee: SerflingElimination against its bound at delta = 1/T, which has no term
+linear in T, its switches, and the probability of dropping the best action; the paper's elimination, which drops nothing
+at these horizons, against its exact regret. In given order the pools show the losses of the best action first, so that
+elimination without a shuffle drops it.
+
+The bound is many times the regret. So the learners are compared with twins (`tombola.paper.twins`) round by round, at
+all horizons, and the paper's one with its exact number of plays at a horizon at which it drops an action. The rate is
+tested by the corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most
+12 L T/c^2 + 1 times, which costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three
+horizons would depend on how they fall between the play counts at which actions may be dropped.
 """
 
 import math

@@ -2,9 +2,9 @@
 
 The largest estimation error over all thresholds is measured on random labels, against three radii: the printed one, the
 one from the paper's proof with its steps corrected (erratum 41), and a direct one for finite lists. Over all labellings
-of the T points, v = T, the largest error is the share of unseen rows in every order: the direct radius is within a
-small factor of it, and the printed one is below it for v near 2en, where its count of labellings, valid for v <= n, is
-1. On a short list plays are compared with all subsets.
+of the T points the VC dimension v is T, and the largest error is the share of unseen rows in every order: the direct
+radius is within a small factor of it. The printed radius is below it for v near 2en, because its bound on the number of
+labellings, valid for v <= n, is 1 there. On a short list plays are compared with all subsets.
 """
 
 import itertools

@@ -153,8 +153,9 @@ def _largest_excess(exact: Floats, exponents: Floats) -> float:
 class Concentration(Claim, name="concentration", expected="holds"):
     """Tail probability of the sample mean and coverage of intervals, all 0/1 pools.
 
-    Fields, which faults replace: law (probability of j ones among s of N rows at [i, j], for pools with i ones, by N
-    and s), rate (factor in the exponent of the printed tail), intervals (classes of confidence intervals, by name).
+    Fields, which faults replace: law (function from N and s to an array; entry [i, j] is the probability of j ones
+    among the first s of N rows, for a pool with i ones), rate (factor in the exponent of the printed tail), intervals
+    (classes of confidence intervals, by name).
 
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)

@@ -1,7 +1,11 @@
 """Learning with features (docs/theory/context.md): theorems C1, C2, C3 and C6.
 
-C1: the progressive loss of a router is its learning curve. C2: empirical risk minimisation (ERM) over policies. C3: the
-guard of a router costs at most `risk` rows. C6: the best choice per row within a budget.
+A router is a policy, from features to actions, that is trained on the rows seen. A guard plays either the router or a
+safe learner, by the evidence so far.
+
+C1: the progressive loss of a router (each row is played before it is trained on) is its learning curve. C2: regret of
+empirical risk minimisation (ERM) over policies. C3: the router costs at most `risk` rows more than the safe learner;
+`risk` is the parameter of the guard. C6: the best choice per row within a budget.
 """
 
 import itertools
@@ -48,7 +52,8 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     All orders of five rows are played.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), played_delay
-    (delay of the plays as a function of d), training_rows (rows that train the policy, by rows answered and row).
+    (delay of the plays as a function of d), training_rows (function from the rows seen and the row to be played to the
+    rows that train the policy; a correct one returns the rows seen).
 
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
@@ -141,8 +146,9 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
 
     A router chooses actions by features. The loss is checked after every round.
 
-    Fields, which faults replace: stakes (probability of the router in every round, by risk and differences of the
-    losses), allowed (limit of the excess loss as a function of the risk).
+    Fields, which faults replace: stakes (function from the risk and the losses of the safe learner minus those of the
+    router, one per round, to the probability of playing the router in each round), allowed (limit of the excess loss as
+    a function of the risk).
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)

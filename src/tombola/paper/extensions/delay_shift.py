@@ -35,7 +35,10 @@ _POOLS: dict[str, list[list[float]]] = {
 
 
 def one_early(delay: int) -> int:
-    """Return the delay minus one round, at least 0: the fault "feedback one round early"."""
+    """Return the delay minus one round, at least 0.
+
+    It is the fault "feedback one round early" of claims on delay.
+    """
     return max(0, delay - 1)
 
 

@@ -1,6 +1,7 @@
-"""Lower bounds (docs/theory/lower.md): regrets and errors that no learner can beat.
+"""Lower bounds on the regret or error of all learners (docs/theory/lower.md).
 
-L1 and L2: minimax regret. L3: cost of a delay. L4: factor to the better of two learners. L7: error of a fixed sample.
+L1 and L2 of that page: minimax regret. L3: cost of a delay. L4: factor to the better of two learners. L7: error of a
+fixed sample.
 
 In a coin pool each row is a loss of 1 for exactly one of two actions; in coin pool w action 1 loses w of the T rows. By
 symmetry over orders a learner is the probability x(n, s) of playing action 1 after n rows of which action 1 lost s. Its

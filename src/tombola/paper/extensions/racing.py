@@ -124,7 +124,8 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     All orders of three lists of 5 and 6 rows with three candidates, five levels.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
-    length that the rule assumes, as a function of the true one), read (change of the table that the rule sees).
+    length that the rule assumes, as a function of the true one), read (function from the true table of losses to the
+    one that the rule sees).
 
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
@@ -152,7 +153,8 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     All orders of three lists of 5 and 6 rows with three candidates, five levels. The tolerance is a mean loss of 0.1.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
-    length that the rule assumes, as a function of the true one), read (change of the table that the rule sees).
+    length that the rule assumes, as a function of the true one), read (function from the true table of losses to the
+    one that the rule sees).
 
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
@@ -173,7 +175,8 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     All orders of three lists of 5 and 6 rows with three candidates, five levels.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
-    length that the rule assumes, as a function of the true one), read (change of the table that the rule sees).
+    length that the rule assumes, as a function of the true one), read (function from the true table of losses to the
+    one that the rule sees).
 
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
@@ -200,7 +203,8 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     All orders of three lists of 5 and 6 rows with three candidates, five levels.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
-    length that the rule assumes, as a function of the true one), read (change of the table that the rule sees).
+    length that the rule assumes, as a function of the true one), read (function from the true table of losses to the
+    one that the rule sees).
 
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
