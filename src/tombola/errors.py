@@ -2,16 +2,16 @@
 
 TombolaError
 ├── PoolError        values that do not form a pool
-├── OrderError       an order that does not draw every row once
+├── OrderError       an order that does not draw every row once, or is not random
 ├── DelayError       a delay that is not a number of rounds
 ├── ParameterError   an invalid parameter of a learner or a call
 ├── LearnerError     a learner that violates the contract (raised by `check_learner` and the compiler)
 ├── SessionError     an invalid operation on a session
 │   ├── FeedbackError    feedback for an unknown ticket, or of the wrong kind
-│   │   └── ConflictError    feedback that contradicts recorded feedback
+│   │   └── ConflictError    feedback or a request that contradicts a recorded one
 │   └── ExhaustedError   a request for tickets when all rows are issued
 ├── TableError       a file that cannot be read as a table
-└── FileError        a file that cannot be written (also an OSError)
+└── FileError        a file that cannot be written, or would replace an input (also an OSError)
 
 TombolaWarning reports degraded operation.
 

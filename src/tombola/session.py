@@ -250,7 +250,7 @@ class Session(ProcessBound):
 
     @property
     def tickets(self) -> tuple[Ticket, ...]:
-        """All tickets issued so far."""
+        """All tickets issued so far, in the order of rounds."""
         return tuple(self.ticket_table.tickets)
 
     @property

@@ -52,7 +52,7 @@ class Budget:
 
     Learners see a common scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (largest worst
     cost of j), at most T. So costs are in [0, 1], and every resource has the budget B and the rate B / T. A resource
-    of amount 0 binds through the stop rule alone: actions that may use it are never played.
+    of amount 0 has scaled costs of 0; actions that may use it are never played.
 
     >>> Budget(90.0, null="add").per_resource.tolist()
     [90.0]
@@ -265,8 +265,8 @@ class BudgetRun(NamedTuple):
     """Resolved budget and options of one play.
 
     limits: the budget.
-    stop: stop rule. "fits" allows every action whose worst cost still fits; "strict" (the paper) allows only the null
-        action once less than one largest cost of a resource is left.
+    stop: stop rule. "fits" allows every action with a worst cost that still fits; "strict" (the paper) allows only
+        the null action once less than one largest cost of a resource is left.
     mixed: whether play is fluid: instead of drawing one action, a round charges all of them by their probabilities.
     comparator: loss per round of the best fixed mix, NaN if unknown.
     """

@@ -107,12 +107,12 @@ class RowMonitor:
     def certificate(
         self, rounds: int | None = None, answered: int | None = None, loss: float = math.nan
     ) -> Certificate:
-        """Return the certificate of the best action from the rows so far.
+        """Return the certificate of all actions from the rows so far.
 
-        It states how much better any other action can be in mean loss, on the whole list.
+        It bounds how much the mean loss of each action can exceed that of the best one, on the whole list.
 
-        rounds, answered: number of rows that a session played, and of those with a known loss; None for a table, all
-            of whose rows are known.
+        rounds, answered: number of rows that a session played, and of those with a known loss; None for a table, in
+            which all rows are known.
         loss: total loss of the session; with it, the certificate bounds the regret, too. nan without a session.
         """
         paired = np.full(len(self.names), np.inf)

@@ -45,7 +45,7 @@ FIT_ROUNDS = 25.0
 class Fit(NamedTuple):
     """Regression of the losses on components of history; built by `new_fit`.
 
-    N rows, k candidates, q components. A counted row is one whose losses are known and were added to `losses`.
+    N rows, k candidates, q components. Counted rows have known losses, which are in `losses`.
     Matrices with N rows are stored by columns: loops over rows are vectorised.
 
     components         (N, q) principal components of history: mean 0, variance 1, uncorrelated
@@ -129,7 +129,7 @@ def initial_prediction(fit: Fit) -> Floats:
 def next_fit(n: int) -> int:
     """Return the number of counted rows at which to fit again, after a fit to n rows.
 
-    A counted row is one whose losses are known; fits become rarer as their number grows.
+    Counted rows have known losses. Fits become rarer as their number grows.
 
     n: number of rows of the last fit; 0 before the first one.
 
@@ -183,7 +183,7 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
 def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: int, count: int) -> None:
     """Split the losses of every counted row into their mean and deviations from it.
 
-    A kernel. A counted row is one whose losses are known.
+    A kernel. Counted rows have known losses.
 
     losses: of the counted rows in the first n rows, shape (N, k).
     fitted: indices of the candidates that are fitted, the first `count` entries.

@@ -44,9 +44,9 @@ SPENT = 4
 class RowStream(NamedTuple):
     """Arrays of a pool and the order of its rows, as the loop reads them.
 
-    losses: shape (rows, columns).
+    losses: one column per action of the pool, shape (rows, columns).
     costs: shape (rows, columns * resources); empty without costs.
-    labels: column of each action, shape (k,), -1 for an added null action.
+    labels: column of each action of the learner, shape (k,), -1 for an added null action. `compare` permutes them.
     order: row index of each round, shape (rounds,).
     best: index of the action with the smallest total loss, the comparator.
     """
@@ -97,7 +97,7 @@ def loop(
     """Play from round cursor[ROUND] to cursor[UNTIL], or until the learner must plan.
 
     A kernel. Both rounds are in `accumulators.cursor`, where the next call resumes. The learner is not a parameter:
-    `compile_loop` binds its kernels to the global names `view`, `reveal`, `pauses` and `turn` that this body calls.
+    `compile_loop` binds its kernels to the global names `view`, `look_ahead`, `reveal`, `pauses` and `turn`.
 
     memory: state of the learner as a flat array, read and changed through `view`.
     rng: random generator of the learner.

@@ -208,7 +208,7 @@ class TicketTable:
 
         actions, probabilities: of each round.
         outcomes: `outcome_width` floats per round; NaN while pending.
-        shown: `n_features` floats per round, the features.
+        features: `n_features` floats per round.
         history: one entry per event, 0 for a ticket, the round for an answer.
         """
         rows = self.cells[1 : len(self) + 1]
@@ -222,7 +222,7 @@ class TicketTable:
             "actions": rows[:, ACTION].astype(np.int64),
             "probabilities": rows[:, PROBABILITY].copy(),
             "outcomes": outcomes.ravel(),
-            "shown": rows[:, OUTCOME_START + self.outcome_width :].ravel(),
+            "features": rows[:, OUTCOME_START + self.outcome_width :].ravel(),
             "history": history,
         }
 

@@ -40,8 +40,8 @@ class LiveKernels(NamedTuple):
     if nothing was issued.
     `observe_fast(cells, ticket, loss, cost, label) -> bool` is the fast path for arguments of the expected types; it
     returns False and changes nothing for anything else.
-    `observe(cells, index, round, outcome) -> bool` takes an encoded outcome for row `index` of the table; False if
-    that ticket is not pending or the outcome is not valid.
+    `observe(cells, index, round, outcome) -> bool` takes an encoded outcome for the ticket in row `index` of the
+    table; False if it is not pending or the outcome is not valid. In a session, `index` equals `round`.
     `runner` holds the learner and its state; None for learners of labels.
     `decision(cells, round) -> list` returns the decision of a router in a round, as numbers for the event log.
     `repeat(cells, features, decision, force=...)` is `act` with the choices of such a record, for the replay of a log;
@@ -156,9 +156,9 @@ class FeedbackModel(ABC):
 
     @property
     def n_decision(self) -> int:
-        """The number of floats per ticket that record a router's decision; else 0.
+        """The number of floats per ticket that record the decision of a router.
 
-        They are stored in the ticket table, before the features.
+        They are stored in the ticket table, before the features. 0 for learners without a router.
         """
         return 0
 
@@ -276,7 +276,7 @@ class FeedbackModel(ABC):
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
     def encode_features(self, given: Any) -> Any:
-        """Return the validated features of a row, as `act` takes them.
+        """Return the validated features of a row, as `LiveKernels.act` takes them.
 
         The base class has no features, and raises FeedbackError.
 

@@ -78,11 +78,13 @@ class Workspace(NamedTuple):
 
     k is the number of actions, ring the largest number of plays in flight.
 
-    played: mix of each play in flight, shape (ring, k).
-    actions, probabilities: the drawn action of each play in flight, and its probability.
+    tracker: balance and limits of the budget.
+    played: share of each action in each play in flight (a single 1, unless play is fluid), shape (ring, k).
+    actions, probabilities: the drawn action of each play in flight, and its probability, shape (ring,).
     reserved: costs reserved for each play in flight, in ticks (see `BudgetTracker`), shape (ring, resources).
-    row, raw, scaled: losses, costs, and costs in the common scale of the current row.
-    affordable, played_copy: copies for the learner, which may write into them.
+    row: losses of the current row, shape (k,).
+    raw, scaled: its costs in cost units and in the common scale of `Budget`, shape (k, resources).
+    affordable, played_copy: copies of `tracker.fits` and of one play for the learner, which may write into them.
     n_listed: number of actions without an added null action.
     comparator: loss of the comparator per round.
     """
@@ -192,7 +194,7 @@ class BudgetedFeedback(FeedbackModel):
     def make_observe(self, observe: Kernel) -> Kernel:
         """Return the kernel that passes the feedback of a round to the learner.
 
-        It is `observe_round(state, round, workspace, slot)`; `slot` is the place of the play in the ring buffers.
+        It is `observe_round(state, round, workspace, slot)`; `slot` is the index of the play in the ring buffers.
 
         observe: kernel `observe` of the learner.
         """

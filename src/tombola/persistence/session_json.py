@@ -64,7 +64,7 @@ def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
     """
     table, width = session.ticket_table, session.feedback_model.outcome_width
     columns = table.columns()
-    outcomes, features = columns["outcomes"].reshape(-1, width), columns["shown"]
+    outcomes, features = columns["outcomes"].reshape(-1, width), columns["features"]
     tickets, events, issued = table.tickets, [], 0
     n_decision, n_shown = session.feedback_model.n_decision, table.n_features
     for answered in columns["history"].tolist():

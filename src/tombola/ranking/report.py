@@ -23,7 +23,7 @@ _MAX_SHOWN = 20  # candidates printed by `__str__`, best first, to fit on a scre
 class Reading:
     """The proved order of the candidates under one reading of the table.
 
-    A reading says what the ranks are about: these rows, or all rows of which these are a sample. With probability at
+    A reading is the population of the ranks: these rows, or all rows of which these are a sample. With probability at
     least 1 - level all rank sets hold simultaneously. Candidates are numbered from 0, in the order of `Ranking.names`.
 
     name: "this list" or "beyond this list".
