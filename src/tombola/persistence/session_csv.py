@@ -141,9 +141,6 @@ def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[
     The columns are the list's own ones, ticket, action and outcome (with full feedback, one per action); the first line
     has their names. A column of the list that is called ticket or action gets the prefix `list:`; one called outcome is
     used for the outcomes.
-
-    file: the session.
-    assignments: the tickets.
     """
     own = [f"list:{name}" if name.lower() in ("ticket", "action") else name for name in file.columns]
     if file.feedback_model.full_feedback:

@@ -789,11 +789,7 @@ def _feature_table(features: Any, names: Sequence[str] | None, rows: int) -> tup
 
 
 def _check_names(owner: str, what: str, names: list[str]) -> None:
-    """Raise ParameterError if names are empty, repeated, or not valid Unicode.
-
-    owner, what: named in the error message, such as "rows".
-    names: to check; at least one is needed.
-    """
+    """Raise ParameterError if names are empty, repeated, or not valid Unicode."""
     if not names or not all(name.strip() for name in names):
         raise ParameterError(f"{owner}: expected a name for each of the {what}, got none or an empty one; name them.")
     twice, times = Counter(names).most_common(1)[0]

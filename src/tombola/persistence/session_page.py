@@ -149,10 +149,7 @@ def plot_view(
 
 
 def _share_chart(view: "TicketView") -> Chart:
-    """Return the chart of the share of every action over the rounds so far.
-
-    view: tickets and outcomes; at least one ticket.
-    """
+    """Return the chart of the share of every action over the rounds so far."""
     actions = view.actions
     points = _chart_points(actions.size)
     bands = []
@@ -164,11 +161,7 @@ def _share_chart(view: "TicketView") -> Chart:
 
 
 def _loss_chart(view: "TicketView", units: Units) -> Chart:
-    """Return the chart of the mean loss of the answered rounds, over rounds.
-
-    view: tickets and outcomes; at least one outcome.
-    units: the unit of the outcomes, in which the mean is drawn.
-    """
+    """Return the chart of the mean loss of the answered rounds, over rounds."""
     rounds, values = view.answered_rounds.astype(np.float64), view.losses
     points = _chart_points(values.size)
     losses: Floats = np.cumsum(values)[points - 1] / points

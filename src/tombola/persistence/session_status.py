@@ -373,11 +373,7 @@ def status_of(
 
 
 def _reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float], ...]:
-    """Return (action, share) for shares of at least MIN_SHARE, largest first.
-
-    names: of the actions.
-    mix: one share per action.
-    """
+    """Return (action, share) for shares of at least MIN_SHARE, largest first."""
     shares = [(name, share) for name, share in zip(names, mix.tolist(), strict=True) if share >= _MIN_SHARE]
     return tuple(sorted(shares, key=lambda pair: -pair[1]))
 
@@ -387,8 +383,6 @@ def _certificate_of(view: TicketView, level: float) -> Certificate:
 
     It bounds the mean loss of every action, and equals that of an `ActionMonitor` or `RowMonitor` that followed the
     session.
-
-    level: error probability.
     """
     names, totals = view.names[: view.n_actions], (view.round, view.answered, _running_sum(view.losses))
     if view.feedback_model.full_feedback:

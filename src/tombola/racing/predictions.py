@@ -189,11 +189,7 @@ class InformedRule:
 
 
 def _new_sums(side: SideInformation, fit: Fit | None) -> _RowSums:
-    """Return the sums before the first row.
-
-    side: answers on file and history.
-    fit: the regression on history; None without history.
-    """
+    """Return the sums before the first row."""
     is_known = ~np.isnan(side.known)
     known, predicted = np.where(is_known, side.known, 0.0), np.zeros((1, side.known.shape[1]))
     if fit is not None:
@@ -207,21 +203,12 @@ def _new_sums(side: SideInformation, fit: Fit | None) -> _RowSums:
 
 
 def _settle(memory: Floats) -> None:
-    """Draw the conclusions that are certain before the first row. Compiled for each rule.
-
-    memory: flat state vector of the rule, changed in place.
-    """
+    """Draw the conclusions that are certain before the first row. Compiled for each rule."""
     settle(view(memory))  # noqa: F821
 
 
 def _update_row(memory: Floats, sums: _RowSums, row: int, losses: Floats) -> None:
-    """Process one row of a race with side information. Compiled for each rule.
-
-    memory: flat state vector of the rule, changed in place.
-    sums: changed in place.
-    row: its index in the list.
-    losses: shape (k,).
-    """
+    """Process one row of a race with side information. Compiled for each rule."""
     state = view(memory)  # noqa: F821
     _begin_row(sums, state, row)
     step(state, losses)  # noqa: F821
@@ -231,12 +218,6 @@ def _play_rows(memory: Floats, sums: _RowSums, table: Rows, order: Order, losses
     """Process rows in order until the race is over; return the number of calls.
 
     Compiled for each rule. Answers on file cost no call.
-
-    memory: flat state vector of the rule, changed in place.
-    sums: changed in place.
-    table: losses, shape (rows, k).
-    order: row indices.
-    losses: scratch space, shape (k,).
     """
     state, calls = view(memory), 0  # noqa: F821
     for i in range(order.size):
@@ -256,9 +237,6 @@ def _begin_row(sums: Any, state: Any, row: int) -> None:
     """Remove a row from the sums over the rows left; write them into a rule's state.
 
     The adjustment of the row, mean prediction of the rows left minus its own, is written too.
-
-    sums, state: a `_RowSums` and an `EliminationState`, changed in place.
-    row: index of the next row.
     """
     for a in range(state.active.size):
         if sums.unknown[row, a] == 0.0:
@@ -274,9 +252,7 @@ def _begin_row(sums: Any, state: Any, row: int) -> None:
 def _adjust_row(sums: Any, state: Any, offset: Any, row: int) -> None:
     """Write the adjustment of a row into a rule's state; nothing without predictions.
 
-    sums, state: a `_RowSums` and an `EliminationState`, changed in place.
     offset: `state.offset`; None without predictions, and Numba then leaves out the body.
-    row: index of the next row.
     """
     if offset is None:
         return
@@ -298,10 +274,6 @@ def _refit(
     """Fit the predictions of the active candidates to the n counted rows.
 
     They hold from the next row on.
-
-    fit, sums: changed in place.
-    active, total_loss, opponent: shape (k,), as in `EliminationState`.
-    residual_low, residual_variance: outputs, (k, k), as in `EliminationState`.
     """
     count = 0
     for a in range(active.size):
@@ -332,8 +304,6 @@ def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int,
     The largest prediction bounds the bets there: a low ceiling allows large bets, a high one leaves less variance. The
     choice has the largest expected growth of the wealth.
 
-    fit: a `Fit`, after both levels are fitted.
-    left: as in `_RowSums`.
     total, known_total: total loss of the candidate on the n counted rows, and of its opponent on the list.
     c: position of the candidate in `fit.fitted`.
     """
@@ -383,12 +353,7 @@ def _set_predictions(
 
 @no_inline
 def _sum_predictions(predicted: Any, left: Any, order: Any, predicted_left: Any, predicted_seen: Any, n: int) -> None:
-    """Sum the present predictions over the rows left, and over the n counted ones.
-
-    predicted, left: as in `_RowSums`.
-    order: counted rows, as in `Fit`.
-    predicted_left, predicted_seen: outputs, shape (k,).
-    """
+    """Sum the present predictions over the rows left, and over the n counted ones."""
     for a in range(predicted_left.size):
         column, total = predicted[:, a], 0.0
         for i in range(n):
@@ -404,11 +369,6 @@ def _bound_residuals(
 
     d is the difference of the losses of two active candidates, g the predicted one. A minimum over the rows left now
     also bounds the rows left later; the means are always fresh. Values of dropped opponents are not used.
-
-    predicted, unknown, left: as in `_RowSums`.
-    active: shape (k,).
-    least, most: workspace, (N, k).
-    residual_low: output, (k, k).
     """
     k, rows = active.size, left.size
     for a in range(k):
@@ -449,10 +409,7 @@ def _gather_errors(
 
     Answers on file have error 0.
 
-    unknown: as in `_RowSums`.
-    order, losses, fitted, mean_errors, errors, ceilings: as in `Fit`.
     gathered: output, (N, k); the first n rows of the fitted candidates are written.
-    n, count: number of counted rows, and of fitted candidates.
     """
     for c in range(count):
         a = int(fitted[c])
@@ -463,12 +420,7 @@ def _gather_errors(
 
 @no_inline
 def _estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int) -> None:
-    """Write the variance of d - g for all pairs, by leave-one-out errors.
-
-    errors: output of `_gather_errors`; n rows are used.
-    active: shape (k,); only active candidates are compared.
-    residual_variance: output, (k, k).
-    """
+    """Write the variance of d - g for all pairs, by leave-one-out errors."""
     k = active.size
     for b in range(k):
         if active[b] > 0.0:

@@ -298,10 +298,7 @@ def _means_of_answers(race: Race, answers: Floats) -> dict[str, tuple[float, int
 
 
 def _group_means(race: Race, name: str, result: Result) -> dict[str, float]:
-    """Return the mean loss of each candidate in a group, over the same answers as in `_means`.
-
-    name, result: of the group.
-    """
+    """Return the mean loss of each candidate in a group, over the same answers as in `_means`."""
     if not race.calls_on_file or race.strata is None:
         return result.mean_losses
     rows = race.strata.rows_of(race.strata.names.index(name))

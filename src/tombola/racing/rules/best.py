@@ -55,20 +55,11 @@ class Best(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on one row of losses, shape (candidates,); drop refuted candidates.
-
-        state: an `EliminationState`, changed in place.
-        losses: of the row, shape (candidates,); those of dropped candidates are not read.
-        """
         bet_and_drop(state, losses)
         finish(state, 1.0)
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Drop the candidates that answers on file exclude before the first row.
-
-        state: an `EliminationState`, changed in place.
-        """
         drop_hopeless(state)
         finish(state, 1.0)
 
@@ -106,9 +97,7 @@ def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) ->
     Any choice by past rows is valid. A known candidate has no residual and allows larger bets, so that it may drop b
     sooner than the leader does; the expected growth of the wealth decides.
 
-    state: an `EliminationState`.
     prior_noise: `state.prior_noise`; None without predictions, and Numba then leaves out the search.
-    b, leader, runner: numbers of candidates.
     """
     opponent = leader if b != leader else runner
     if prior_noise is not None:
@@ -143,8 +132,6 @@ def _smallest_bound(state: Any) -> int:
     """Return the active candidate with the smallest largest possible total loss.
 
     Unknown losses count as 1, answers on file as they are. Without answers on file it is the leader.
-
-    state: an `EliminationState`.
     """
     found = -1
     for a in range(state.total_loss.size):

@@ -130,8 +130,6 @@ def _outlook(state: Any, b: int, o: int, lead: float, shift: float) -> tuple[flo
     """Return m, low, variance and excess of the adjusted difference y on the next row.
 
     m: largest mean of y under the null. low: smallest possible y. excess: sum of y above the null on the rows so far.
-
-    state, b, o, lead, shift: as in `bet`.
     """
     n, population, fitted = state.rows_seen[0], state.population, state.fitted_rows[0]
     left = population - n
@@ -152,7 +150,6 @@ def _update_adjusted(state: Any, offset: Any, bettor: int, b: int, o: int, lead:
     as d, and is at least `low`, so bets up to 1 / (m - low) keep the factor nonnegative (docs/theory/race.md, section
     9). Columns 4 to 7 of `state.wealth` change.
 
-    state, bettor, b, o, lead, d, shift: as in `bet`.
     offset: `state.offset`; None without predictions, and Numba then leaves out the body.
     """
     if offset is None:
@@ -187,11 +184,7 @@ def shrunk_edge(excess: float, count: float, variance: float) -> float:
 
 
 def _kelly(edge: float, variance: float) -> float:
-    """Return the bet with the largest expected log growth, to second order.
-
-    edge: expected value of the difference above the null.
-    variance: of the difference.
-    """
+    """Return the bet with the largest expected log growth, to second order."""
     return edge / (variance + edge * edge)
 
 

@@ -180,8 +180,8 @@ class Elimination(ABC):
     def step(state: Any, losses: Floats) -> None:
         """Process one row in place: bet, count the row, drop candidates. Compiled.
 
-        state: an `EliminationState`.
-        losses: of the row, shape (k,); those of dropped candidates are not read.
+        state: an `EliminationState`, changed in place.
+        losses: losses of the row in [0, 1], one per candidate; those of dropped candidates are not read.
         """
 
     @staticmethod  # noqa: B027 - a rule need not override it
@@ -196,7 +196,7 @@ class Elimination(ABC):
     def update(self, losses: Floats) -> None:
         """Process the next row of the shuffled list.
 
-        losses: in [0, 1], shape (k,); those of dropped candidates are not read.
+        losses: in [0, 1], one per candidate; those of dropped candidates are not read.
         """
         self._update(self.memory, losses)
 
@@ -280,11 +280,6 @@ def _play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
     """Process rows in order until the race is over; return the number of calls.
 
     A call is one loss that is read. Compiled for each rule.
-
-    memory: flat state vector, changed in place.
-    table: losses, shape (rows, k).
-    order: row indices.
-    row: scratch space, shape (k,).
     """
     state = view(memory)  # noqa: F821
     calls = 0

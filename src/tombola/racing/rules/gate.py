@@ -72,11 +72,6 @@ class Gate(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on one row of losses, shape (candidates,); decide on proved candidates.
-
-        state: an `EliminationState`, changed in place.
-        losses: of the row, shape (candidates,); those of dropped candidates are not read.
-        """
         base = int(state.baseline)
         for c in range(losses.size):
             if c != base and state.active[c] > 0.0:
@@ -86,10 +81,6 @@ class Gate(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Decide on the candidates that answers on file decide before the first row.
-
-        state: an `EliminationState`, changed in place.
-        """
         base = int(state.baseline)
         for c in range(state.total_loss.size):
             if c != base:
@@ -117,7 +108,6 @@ def _decide(state: Any, c: int, base: int, d: float) -> None:
     """Bet on one row for and against candidate c, and decide if possible.
 
     state: an `EliminationState`, changed in place; `decision[c]` becomes 1 or -1.
-    c, base: numbers of the candidate and of the baseline.
     d: loss of the baseline minus loss of c on this row.
     """
     k = state.total_loss.size
@@ -144,7 +134,6 @@ def _decide_before(state: Any, c: int, base: int) -> None:
     """Decide on candidate c before the first row if answers on file suffice.
 
     state: an `EliminationState`, changed in place; `decision[c]` becomes 1 or -1.
-    c, base: numbers of the candidate and of the baseline.
     """
     if is_refuted(state, base, c, 0.0, -state.margin, 0.0):
         state.decision[c] = 1.0
@@ -155,11 +144,7 @@ def _decide_before(state: Any, c: int, base: int) -> None:
 
 
 def _drop_decided(state: Any, base: int) -> None:
-    """Drop the decided candidates; end the race if all are, or no row is left.
-
-    state: an `EliminationState`, changed in place.
-    base: number of the baseline.
-    """
+    """Drop the decided candidates; end the race if all are, or no row is left."""
     undecided = 0
     for c in range(state.total_loss.size):
         if c != base and state.active[c] > 0.0:

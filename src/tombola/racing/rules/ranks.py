@@ -94,11 +94,6 @@ class Ranks(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on all pairs with one row of losses, shape (candidates,); claim orders.
-
-        state: an `EliminationState`, changed in place.
-        losses: of the row, shape (candidates,); those of dropped candidates are not read.
-        """
         _bet_on_pairs(state, losses)
         count_row(state, losses)
         _settle_certain(state)
@@ -109,7 +104,6 @@ def _bet_on_pairs(state: Any, losses: Floats) -> None:
     """Bet on one row for all pairs without a proved order; record rejected ones.
 
     state: an `EliminationState`, changed in place; bettor a k + b holds E_ab.
-    losses: of the row, shape (k,).
     """
     k = losses.size
     for a in range(k):
@@ -124,10 +118,7 @@ def _bet_on_pairs(state: Any, losses: Floats) -> None:
 
 
 def _settle_certain(state: Any) -> None:
-    """Record the pairs whose order no outcome of the rows left can change.
-
-    state: an `EliminationState`, changed in place.
-    """
+    """Record the pairs whose order no outcome of the rows left can change."""
     k = state.total_loss.size
     for a in range(k):
         if state.active[a] > 0.0:
@@ -143,9 +134,6 @@ def _add_order(state: Any, first: int, second: int) -> None:
     """Record "first before second", and all that follows by transitivity.
 
     Italiano (1986).
-
-    state: an `EliminationState`; `before` is changed in place.
-    first, second: numbers of candidates.
     """
     before, k = state.before, state.total_loss.size
     for u in range(k):
@@ -156,10 +144,7 @@ def _add_order(state: Any, first: int, second: int) -> None:
 
 
 def _stop_settled(state: Any) -> None:
-    """Drop candidates with a proved rank; end the race when the top is proved.
-
-    state: an `EliminationState`, changed in place.
-    """
+    """Drop candidates with a proved rank; end the race when the top is proved."""
     k, places = state.total_loss.size, 0
     for a in range(k):
         ahead, behind = 0, 0
@@ -249,11 +234,6 @@ class Blocks(Ranks):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on all pairs with one row of losses; separate groups of candidates.
-
-        state: an `EliminationState`, changed in place.
-        losses: of the row, shape (candidates,); those of dropped candidates are not read.
-        """
         k, news = losses.size, 0
         for a in range(k):
             for b in range(k):
@@ -283,8 +263,6 @@ def _prove_blocks(state: Any) -> None:
     """Record "u before a" for all u that no chain from a reaches.
 
     A chain consists of pairs that are not rejected.
-
-    state: an `EliminationState`; `before` is changed in place.
     """
     k, reached, stack = state.total_loss.size, state.reached, state.stack
     for a in range(k):
@@ -371,11 +349,6 @@ class Place(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet against every rival with one row of losses; narrow the range of the rank.
-
-        state: an `EliminationState`, changed in place.
-        losses: of the row, shape (candidates,); those of dropped candidates are not read.
-        """
         k, a = losses.size, int(state.candidate)
         for b in range(k):
             if b != a and state.active[b] > 0.0:
@@ -394,11 +367,7 @@ class Place(Elimination):
 
 
 def _narrow_place(state: Any, a: int) -> None:
-    """Move the ends of the rank set as far as the e-values of this row allow.
-
-    state: an `EliminationState`, changed in place.
-    a: number of the candidate.
-    """
+    """Move the ends of the rank set as far as the e-values of this row allow."""
     k = state.total_loss.size
     # If the rank of a is r or less, k - r hypotheses H_ab are true. The mean falls with r, so the first r that is not
     # rejected ends the search.

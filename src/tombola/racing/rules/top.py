@@ -106,11 +106,6 @@ class Top(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet against every set with one row of losses; drop candidates in no set left.
-
-        state: an `EliminationState`, changed in place.
-        losses: of the row, shape (candidates,); those of dropped candidates are not read.
-        """
         if state.n_sets[0] == 0.0:
             _list_sets(state)
         if state.wealth.shape[0] > state.members.shape[0]:
@@ -123,10 +118,6 @@ class Top(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Drop the candidates that answers on file exclude before the first row.
-
-        state: an `EliminationState`, changed in place.
-        """
         k, first = state.total_loss.size, state.members.shape[0]
         if state.wealth.shape[0] > first:
             for a in range(k):
@@ -139,7 +130,6 @@ class Top(Elimination):
 def _reject_and_drop(state: Any, leader: int) -> None:
     """Reject sets after a row is counted, and drop the candidates in no set left.
 
-    state: an `EliminationState`, changed in place.
     leader: recorded as the opponent of dropped candidates.
     """
     uses_pairs, k = state.wealth.shape[0] > state.members.shape[0], state.total_loss.size
@@ -163,8 +153,6 @@ def _list_sets(state: Any) -> None:
     """List all sets of m active candidates in `state.members`, if there is space.
 
     m is the number of candidates to keep. `state.n_sets[0]` becomes the number of sets.
-
-    state: an `EliminationState`, changed in place.
     """
     k, sets, members, m = state.active.size, 1.0, state.members, int(state.top)
     for i in range(m):
@@ -194,11 +182,7 @@ def _list_sets(state: Any) -> None:
 
 
 def _bet_against_set(state: Any, losses: Floats, s: int) -> None:
-    """Bet on one row, before it is counted, that set s is not one of m best.
-
-    state: an `EliminationState`, changed in place.
-    losses: of the row, shape (k,).
-    """
+    """Bet on one row, before it is counted, that set s is not one of m best."""
     worst, best = -1, -1
     for c in range(losses.size):
         if state.active[c] > 0.0:
@@ -214,8 +198,6 @@ def _reject_set(state: Any, s: int) -> None:
     """Reject set s if its wealth suffices, or a member is certainly worse.
 
     The row is counted already. `state.current_wealth` of every member becomes at most the wealth of the set.
-
-    state: an `EliminationState`, changed in place.
     """
     worst, best = -1, -1
     for c in range(state.active.size):
@@ -239,10 +221,7 @@ def _reject_set(state: Any, s: int) -> None:
 
 
 def _delete_set(state: Any, s: int) -> None:
-    """Delete set s from the list; the last one takes its place.
-
-    state: an `EliminationState`, changed in place.
-    """
+    """Delete set s from the list; the last one takes its place."""
     state.n_sets[0] -= 1.0
     last = int(state.n_sets[0])
     for c in range(state.active.size):
@@ -257,7 +236,6 @@ def _update_pairs(state: Any, losses: Floats) -> None:
     """Bet on one row, before it is counted, for all pairs of active candidates.
 
     state: an `EliminationState`, changed in place; the bettor of (a, b) bets that a is better than b.
-    losses: of the row, shape (k,).
     """
     k, first = losses.size, state.members.shape[0]
     for a in range(k):
@@ -273,9 +251,6 @@ def _mean_of_smallest(state: Any, b: int) -> float:
     """Return E_b of Theorem 3: the mean of the k - m smallest pair wealths against b.
 
     m is the number of candidates to keep.
-
-    state: an `EliminationState`.
-    b: number of the candidate.
     """
     k, first, pair_wealth = state.total_loss.size, state.members.shape[0], state.pair_wealth
     for a in range(k):
@@ -298,7 +273,6 @@ def _drop_beaten(state: Any, leader: int) -> None:
 
     m is the number of candidates to keep. The largest wealth comes first.
 
-    state: an `EliminationState`, changed in place.
     leader: candidate with the smallest total loss, recorded as the opponent.
     """
     while n_active(state) > state.top:

@@ -98,11 +98,6 @@ class Within(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Bet on one row of losses, shape (candidates,); drop or settle candidates.
-
-        state: an `EliminationState`, changed in place.
-        losses: of the row, shape (candidates,); those of dropped candidates are not read.
-        """
         _update_accounts(state, losses)
         bet_and_drop(state, losses)
         _close_accounts(state)
@@ -111,10 +106,6 @@ class Within(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Drop or settle the candidates that answers on file decide before the first row.
-
-        state: an `EliminationState`, changed in place.
-        """
         k = state.total_loss.size
         drop_hopeless(state)
         for a in range(k):
@@ -136,9 +127,6 @@ def _update_accounts(state: Any, losses: Floats) -> None:
     """Bet on one row in the accounts for candidates near the leader.
 
     An account is a bettor: the account of b for a bets against "a is worse than b by the tolerance or more".
-
-    state: an `EliminationState`, changed in place.
-    losses: of the row, shape (k,); the row is not counted yet.
     """
     leader, _ = best_two(state)
     for a in range(losses.size):
@@ -151,9 +139,6 @@ def _bet_on(state: Any, losses: Floats, a: int) -> None:
     """Bet on one row, before it is counted, in all accounts for candidate a.
 
     An account is a bettor: that of b for a bets against "a is worse than b by the tolerance or more".
-
-    state: an `EliminationState`, changed in place.
-    losses: of the row, shape (k,).
     """
     k = losses.size
     for b in range(k):
@@ -170,8 +155,6 @@ def _account(k: int, a: int, b: int) -> int:
 
     An account is a bettor against "a is worse than b by the tolerance or more". The first k bettors belong to
     `bet_and_drop`.
-
-    k: number of candidates.
     """
     return k + a * k + b
 
@@ -181,8 +164,6 @@ def _close_accounts(state: Any) -> None:
 
     A deposit is the stake of an account without its gains. Each holder moves it to its accounts for the candidates
     left.
-
-    state: an `EliminationState`, changed in place.
     """
     for a in range(state.total_loss.size):
         if state.drop_row[a] == state.rows_seen[0]:
@@ -195,9 +176,6 @@ def _redistribute(state: Any, a: int, b: int) -> None:
     """Move min(wealth, deposit) of b's account for a to b's other accounts.
 
     They get equal parts, as wealth and as deposit.
-
-    state: an `EliminationState`, changed in place.
-    a, b: a dropped candidate, and the holder of the account.
     """
     k, others = state.total_loss.size, 0.0
     for c in range(k):
@@ -213,10 +191,7 @@ def _redistribute(state: Any, a: int, b: int) -> None:
 
 
 def _choose(state: Any) -> None:
-    """End the race if a candidate is settled; of several, take the smallest loss.
-
-    state: changed in place; `is_chosen` is 1 for the answer.
-    """
+    """End the race if a candidate is settled; of several, take the smallest loss."""
     chosen = -1
     for a in range(state.total_loss.size):
         settled = state.active[a] > 0.0 and _is_settled(state, a)
@@ -231,9 +206,6 @@ def _is_settled(state: Any, a: int) -> bool:
     """Return whether a is proved to be within the tolerance of all active candidates.
 
     Each of them proves it by its account for a, which must have reached the wealth `state.settling_wealth` once.
-
-    state: an `EliminationState`.
-    a: number of the candidate.
     """
     settled = True
     for b in range(state.total_loss.size):
