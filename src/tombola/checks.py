@@ -100,7 +100,10 @@ def check_reproducible(learner: Any) -> None:
 
 
 def check_plain_python(learner: Any) -> None:
-    """Raise LearnerError unless compiled and plain Python plays agree to the bit."""
+    """Raise LearnerError unless the learner plays alike compiled and interpreted.
+
+    Compiled code and plain Python must agree to the bit.
+    """
     if not compiles():
         return
     for delay in (0, 4):
@@ -233,7 +236,10 @@ def check_mixes(learner: Any) -> None:
 
 
 def check_save_and_load(learner: Any) -> None:
-    """Raise LearnerError unless a saved and loaded session continues unchanged."""
+    """Raise LearnerError unless the learner continues unchanged in a loaded session.
+
+    The session is saved and loaded in the middle of a play.
+    """
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]

@@ -312,7 +312,7 @@ class Balance:
 
     @property
     def left(self) -> tuple[float, ...]:
-        """The amounts that are neither spent nor reserved."""
+        """The amount of each resource that is neither spent nor reserved."""
         return tuple(a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True))
 
 

@@ -197,7 +197,7 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
 def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
     """Return the corners of the smallest loss as a function of the mean cost.
 
-    Returns mean costs, mean losses and actions of the corners, from the cheapest action to the best one. Between
+    Returns mean cost, mean loss and action of each corner, shape (corners,), from the cheapest to the best one. Between
     corners the function is linear: a mix of two actions attains it.
 
     pool: with costs of one resource.

@@ -381,7 +381,7 @@ class RunningMean:
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """The thresholds of the inequalities, in the units of the statement."""
+        """The threshold of each inequality, in the units of the statement."""
         return tuple(round(one.to_units(one.threshold), 12) for one in self.statement.inequalities)
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
