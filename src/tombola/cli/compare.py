@@ -13,6 +13,7 @@ from tombola._formatting import plural
 from tombola.cli.options import CORES, By, Json, Page, Seeds, Workers, check_page, split_commas
 from tombola.cli.printing import escape_control, new_table, show, show_groups
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
+from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
     from tombola.advice import CompareReport
@@ -87,8 +88,6 @@ def compare(
 
 def _workers_at(address: str) -> AbstractContextManager[object]:
     """Return the context of the work: this machine, or a cluster."""
-    from tombola.errors import ParameterError
-
     if not address:
         return nullcontext()
     try:
@@ -108,8 +107,6 @@ def _parse_amounts(text: str) -> tuple[float, ...]:
     >>> _parse_amounts("90, 2.5")
     (90.0, 2.5)
     """
-    from tombola.errors import ParameterError
-
     try:
         return tuple(float(word) for word in split_commas(text))
     except ValueError:
@@ -171,9 +168,7 @@ def _show_rankings(report: "CompareReport") -> None:
 def _show_routing(routing: "Routing") -> None:
     """Print the means of routing by features and of its references."""
     costs = ("costs",) if routing.rows[0].spent is not None else ()
-    table = new_table("routing by features", f"mean\n{routing.units.quantity}", *costs)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = new_table("routing by features", f"mean\n{routing.units.quantity}", *costs, right=range(1, 2 + len(costs)))
     for row in routing.rows:
         spent = () if row.spent is None else (f"{row.spent.value:,.4g}",)
         table.add_row(escape_control(row.name), f"{routing.mean(row).value:.4f}", *spent)

@@ -11,6 +11,7 @@ import typer
 
 from tombola.cli.options import Json, Seeds
 from tombola.cli.printing import show
+from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
     from tombola.readers.to_pool import Table
@@ -41,7 +42,6 @@ def demo(
     With --json the commands are printed, not run.
     """
     from tombola._files import write_atomic
-    from tombola.errors import ParameterError
 
     if example not in _OPTIONS:
         raise ParameterError(f"demo: expected one of {', '.join(_OPTIONS)}, got {example!r}; write one of those.")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from tombola.errors import ParameterError
+
 # Option --seed; every random number of a command depends on it.
 Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
 # Option --seed of a session or race, which stores it in its file.
@@ -28,8 +30,6 @@ CORES = os.cpu_count() or 1
 
 def check_level(level: float) -> None:
     """Raise ParameterError unless the error probability `level` is in (0, 1)."""
-    from tombola.errors import ParameterError
-
     if not 0.0 < level < 1.0:
         raise ParameterError(f"--level: expected a probability above 0 and below 1, got {level:g}; write --level 0.05.")
 
@@ -41,7 +41,6 @@ def check_page(out: Path | None, *inputs: str) -> None:
     inputs: paths of the tables that the command reads.
     """
     from tombola._files import check_output_path
-    from tombola.errors import ParameterError
 
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out: expected a page that ends in .html, got {out}; write --out {out.stem}.html.")

@@ -1,12 +1,13 @@
 """Print to the terminal, with control characters in text escaped."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tombola._formatting import escape_control
+from tombola.errors import TombolaWarning
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,17 +19,18 @@ __all__ = ["escape_control", "new_table", "print_error", "show", "show_groups", 
 _default_showwarning = warnings.showwarning
 
 
-def new_table(*columns: str) -> "Table":
+def new_table(*columns: str, right: Container[int] = ()) -> "Table":
     """Return an empty Rich table in the style of all commands.
 
     columns: the headers.
+    right: positions, from 0, of the columns that are aligned to the right.
     """
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for at, column in enumerate(columns):
+        table.add_column(column, overflow="fold", justify="right" if at in right else "left")
     return table
 
 
@@ -56,9 +58,7 @@ def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked:
     ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean are printed.
     """
     first, second = ("best", "next") if ranked else ("highest", "lowest")
-    table = new_table(by, "rows", first, quantity, second, quantity)
-    for column in (1, 3, 5):
-        table.columns[column].justify = "right"
+    table = new_table(by, "rows", first, quantity, second, quantity, right=(1, 3, 5))
     for one in groups:
         best, other = (escape_control(name) or "–" for name in (one.best, one.second))
         means = ("–" if mean != mean else f"{mean:.4g}" for mean in (one.best_mean, one.second_mean))
@@ -71,8 +71,6 @@ def show_warning(message: Warning | str, category: type[Warning], *where: Any, *
 
     Replaces `warnings.showwarning`, whose arguments it takes.
     """
-    from tombola.errors import TombolaWarning
-
     if issubclass(category, TombolaWarning):
         print_error(f"tombola: {message}")
     else:

@@ -19,6 +19,7 @@ from tombola.cli.printing import new_table, print_error, show
 from tombola.cli.race_options import MakeSettings, MaxCalls, MaxCost, Question, RankOf, with_race_options
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, parse_names, with_table_options
 from tombola.cli.session import ID_HELP, LIST_HELP
+from tombola.errors import FeedbackError, ParameterError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +104,6 @@ def plan_(
     workers: Workers = CORES,
 ) -> None:
     """Simulate races on a finished table: number of calls, answers, and error rate."""
-    from tombola.errors import TableError
     from tombola.racing import plan
     from tombola.readers import read_table
 
@@ -144,7 +144,6 @@ def plan_(
 def _note_instead_of_blanks(error: Exception, table: str, table_options: "TableOptions") -> None:
     """Add the command for a table with blank cells to an error about them."""
     from tombola._formatting import command_text
-    from tombola.errors import TableError
     from tombola.readers.options import ReadOptions
     from tombola.readers.summary import summarise_table
 
@@ -264,7 +263,6 @@ def record(
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Record the answer to a call, or many from a CSV file, in any order."""
-    from tombola.errors import FeedbackError
     from tombola.persistence.race_csv import read_answers
     from tombola.racing import Event
 
@@ -377,7 +375,6 @@ def run(
     """
     from tombola._files import write_atomic
     from tombola.cli.options import check_page
-    from tombola.errors import ParameterError
     from tombola.persistence.race_file import RaceFile, is_race_file
     from tombola.racing import SubprocessEvaluator
     from tombola.racing.driver import run_race_file
@@ -447,8 +444,6 @@ def extend(
 
     The guarantee stays: it holds after every row, whenever you look and continue. The log keeps the earlier limit.
     """
-    from tombola.errors import ParameterError
-
     if max_calls is None and max_cost is None:
         raise ParameterError("race extend: expected a new limit, got none; write --max-cost 50 or --max-calls 500.")
     with _open(file) as race_file:
@@ -477,7 +472,6 @@ def _show_limit(race: "Race", command: str) -> None:
 
 def _check_only_limits(settings: MakeSettings, given: dict[str, Any]) -> None:
     """Reject options that a race file has fixed already."""
-    from tombola.errors import ParameterError
     from tombola.racing import RaceSettings
 
     chosen = replace(settings(("a", "b")), max_calls=None, max_cost=None)
@@ -491,7 +485,6 @@ def _check_only_limits(settings: MakeSettings, given: dict[str, Any]) -> None:
 
 def _stored_evaluator(file: "RaceFile", timeout: float | None, retries: int) -> "SubprocessEvaluator":
     """Return the commands that a race file has stored; ParameterError if it has none."""
-    from tombola.errors import ParameterError
     from tombola.racing import SubprocessEvaluator
 
     stored = file.evaluator_config
@@ -507,7 +500,6 @@ def _stored_evaluator(file: "RaceFile", timeout: float | None, retries: int) -> 
 
 def _check_only_remote(chosen: "RaceSettings", given: dict[str, Any]) -> None:
     """Reject options that belong to the start of a race, which the server has."""
-    from tombola.errors import ParameterError
     from tombola.racing import RaceSettings
 
     wrong = [name for name, value in given.items() if value]
@@ -594,7 +586,6 @@ def _history(path: Path | None, rows: "Sequence[str]", column: str = "") -> Any:
 
 def _loss(loss: float | None, score: float | None, limits: tuple[float, float]) -> float | None:
     """Return the loss in [0, 1] of --loss or --score, in the range of the race."""
-    from tombola.errors import FeedbackError
     from tombola.readers.units import Units
 
     number = loss if score is None else score
@@ -611,8 +602,6 @@ def _loss(loss: float | None, score: float | None, limits: tuple[float, float]) 
 
 def _cost(cost: float | None, settings: "RaceSettings", *, failed: bool) -> float:
     """Return the cost of an answer: the given one, or the default of the race."""
-    from tombola.errors import FeedbackError
-
     default = 0.0 if failed else settings.default_cost
     if cost is None and default is None:
         raise FeedbackError(
@@ -649,8 +638,6 @@ def _stored(evaluator: "SubprocessEvaluator") -> dict[str, Any]:
 
 
 def _commands(texts: list[str]) -> dict[str, str]:
-    from tombola.errors import ParameterError
-
     commands: dict[str, str] = {}
     for text in texts:
         name, sign, command = text.partition("=")
@@ -735,9 +722,9 @@ def _show_report(report: "RaceReport", file: Path) -> None:
 def _group_table(report: "RaceReport") -> "Table":
     """Return the answer of each group as a table."""
     title = "group" if report.race.strata is None else report.race.strata.title
-    table = new_table(title, "rows counted", "answer", "leader", f"mean {report.race.settings.units.quantity}")
-    for column in (1, 4):
-        table.columns[column].justify = "right"
+    table = new_table(
+        title, "rows counted", "answer", "leader", f"mean {report.race.settings.units.quantity}", right=(1, 4)
+    )
     for one in report.group_cells():
         table.add_row(*(escape_control(one[key]) for key in ("name", "rows", "answer", "leader", "mean")))
     return table
@@ -748,9 +735,7 @@ def _rank_table(report: "RaceReport") -> "Table":
     from tombola.racing.verdict import rank_text
 
     units = report.race.settings.units
-    table = new_table("ranks", "candidate", f"mean {units.quantity}", "rows")
-    for column in (0, 2, 3):
-        table.columns[column].justify = "right"
+    table = new_table("ranks", "candidate", f"mean {units.quantity}", "rows", right=(0, 2, 3))
     for one in report.standings:
         ranks = rank_text(one.ranks) if one.ranks else "–"
         table.add_row(
@@ -763,9 +748,7 @@ def _standings_table(report: "RaceReport") -> "Table":
     units = report.race.settings.units
     is_gate = report.race.settings.baseline is not None
     ended = "decided after" if is_gate else "dropped after"
-    table = new_table("candidate", f"mean {units.quantity}", "rows", ended, "against", "wealth")
-    for column in (1, 2, 3, 5):
-        table.columns[column].justify = "right"
+    table = new_table("candidate", f"mean {units.quantity}", "rows", ended, "against", "wealth", right=(1, 2, 3, 5))
     for one in report.standings:
         mean = f"{units.number(one.mean_loss):.4g}" if one.rows else "–"
         dropped = "–" if one.active else f"{one.drop_row:,}"
@@ -787,9 +770,7 @@ def _run_times(file: "RaceFile") -> "list[RunTimes]":
 def _show_run_times(times: "list[RunTimes]") -> None:
     if not times:
         return
-    table = new_table("candidate", "calls", "seconds", "timeouts", "failed", "PAR10")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = new_table("candidate", "calls", "seconds", "timeouts", "failed", "PAR10", right=range(1, 6))
     for one in times:
         par10 = f"{one.par10:.4g}" if one.calls else "–"
         counts = (f"{one.calls:,}", f"{one.seconds:,.4g}", f"{one.timeouts:,}", f"{one.failures:,}", par10)
@@ -806,8 +787,6 @@ def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
 
 def _to_loss(within: float, low: float, high: float) -> float:
     """Convert a difference in table units to a difference of losses in [0, 1]."""
-    from tombola.errors import ParameterError
-
     span = (high - low) or 1.0
     if within >= span:
         raise ParameterError(
@@ -818,8 +797,6 @@ def _to_loss(within: float, low: float, high: float) -> float:
 
 
 def _levels(text: str) -> tuple[float, ...]:
-    from tombola.errors import ParameterError
-
     try:
         levels = tuple(float(word) for word in split_commas(text))
     except ValueError:
@@ -837,9 +814,7 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
     show(name)
     races = plural(len(first.outcomes), "simulated race")
     show(f"{plural(first.rows, 'row')}, {len(first.settings.candidates)} candidates, {races}")
-    table = new_table("", "calls", "90 % range", "of all", "decided", "wrong")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = new_table("", "calls", "90 % range", "of all", "decided", "wrong", right=range(1, 6))
     table.add_row("whole table", f"{first.total_calls:,}", "", *(_percent(share) for share in (1.0, 1.0, 0.0)))
     for one in plans:
         low, high = one.calls_range
@@ -872,9 +847,7 @@ def _within_text(within: float, plan: "Plan", exact: "Plan") -> str:
 def _group_plans(plan: "Plan") -> "Table":
     """Return the most frequent answer of each group as a table."""
     assert plan.strata is not None
-    table = new_table(plan.strata.title, "rows", "answer", "of shuffles", "decided", "wrong")
-    for column in (1, 3, 4, 5):
-        table.columns[column].justify = "right"
+    table = new_table(plan.strata.title, "rows", "answer", "of shuffles", "decided", "wrong", right=(1, 3, 4, 5))
     for name, one in plan.by_group.items():
         names, times = one.answers[0]
         shares = (_percent(share) for share in (times / len(one.outcomes), one.decided, one.wrong))

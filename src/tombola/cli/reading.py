@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from tombola.errors import ParameterError
+
 # Help text of an argument TABLE, the same for all commands that read a table of losses.
 TABLE_HELP = (
     "A table with a column per action, or a line per row and action: CSV, TSV, JSON lines (also .gz), Parquet, "
@@ -90,7 +92,6 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
     >>> _to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
     {'kind': 'scores', 'range': (0.0, 10.0), 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
     """
-    from tombola.errors import ParameterError
     from tombola.readers.units import parse_range
 
     kind = parse_kind(losses=options["losses"], scores=options["scores"])
@@ -124,8 +125,6 @@ def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | N
 
     losses, scores: whether --losses and --scores are given.
     """
-    from tombola.errors import ParameterError
-
     if losses and scores:
         raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
     return "losses" if losses else "scores" if scores else None
@@ -159,8 +158,6 @@ def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:
     >>> parse_names('a, "b, c",'), parse_names("a,,b", keep_blank=True)
     (['a', 'b, c'], ['a', '', 'b'])
     """
-    from tombola.errors import ParameterError
-
     try:
         rows = list(csv.reader([text], skipinitialspace=True))
     except csv.Error:

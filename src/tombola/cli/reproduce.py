@@ -13,6 +13,7 @@ import typer
 from tombola._formatting import plural
 from tombola.cli.options import CORES, Json, Seeds, Workers, split_commas
 from tombola.cli.printing import show
+from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
     from tombola.paper.reproduce import ClaimResult
@@ -33,7 +34,6 @@ def reproduce(
 
     Exit code 1: a verdict is not as expected.
     """
-    from tombola.errors import ParameterError
     from tombola.paper import CLAIMS
     from tombola.paper.reproduce import reproduce as run
     from tombola.parallel.progress import is_interactive

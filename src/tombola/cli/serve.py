@@ -9,6 +9,7 @@ from tombola._formatting import plural
 from tombola.cli.printing import show
 from tombola.cli.reading import parse_names
 from tombola.cli.session import ID_HELP
+from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
     from tombola.service.tokens import TokenStore
@@ -48,8 +49,6 @@ def serve(
         from tombola.service.server import bind, check_host, open_service, run
         from tombola.service.tokens import TokenStore
     except ImportError as error:
-        from tombola.errors import ParameterError
-
         raise ParameterError(
             f"serve: expected the package {error.name}, found none; write pip install 'tombola[serve]'."
         ) from None
@@ -77,8 +76,6 @@ def serve(
 
 def _default_file(table: Path | None) -> Path:
     """Return the session file beside a list: customers.run for customers.xlsx."""
-    from tombola.errors import ParameterError
-
     if table is None:
         raise ParameterError(
             "serve: expected a session or race file, got none; write serve FILE, or start a session on a list with "
@@ -93,8 +90,6 @@ def _outcomes(text: str) -> dict[str, str]:
     >>> _outcomes("sold=1, later=0.5")
     {'sold': '1', 'later': '0.5'}
     """
-    from tombola.errors import ParameterError
-
     pairs = [name.rpartition("=") for name in parse_names(text, keep_blank=True)]
     if not all(name.strip() and value.strip() for name, _, value in pairs):
         raise ParameterError(
@@ -104,7 +99,6 @@ def _outcomes(text: str) -> dict[str, str]:
 
 
 def _start_session(path: Path, table: Path | None, actions: str, learner: str, column: str, sheet: str) -> None:
-    from tombola.errors import ParameterError
     from tombola.learners.spec import parse_learner
     from tombola.persistence.session_file import SessionFile
     from tombola.readers.cells import read_row_list

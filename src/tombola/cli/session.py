@@ -12,6 +12,7 @@ from tombola._formatting import escape_control, plural
 from tombola.cli.options import LiveSeed, ReissueAfter, Token, Url
 from tombola.cli.printing import new_table, show
 from tombola.cli.session_text import suggested_count
+from tombola.errors import FeedbackError, TableError
 
 if TYPE_CHECKING:
     from tombola.cli.remote import RemoteSession
@@ -195,7 +196,6 @@ def record(
 ) -> None:
     """Record the outcome of a ticket, or a table of them; repeating is harmless."""
     from tombola.cli.reading import parse_kind
-    from tombola.errors import FeedbackError
     from tombola.persistence.session_csv import cost_columns, read_outcomes
     from tombola.persistence.session_events import Outcome
 
@@ -374,7 +374,6 @@ def _column_unit(session: "SessionFile | RemoteSession", name: str, given: "Kind
 
     Raises if its direction is not stated, or stated twice.
     """
-    from tombola.errors import TableError
     from tombola.readers.names import direction_of
     from tombola.readers.units import Units
 
@@ -416,7 +415,6 @@ def _loss(
 
     With full feedback the loss is a list.
     """
-    from tombola.errors import FeedbackError
     from tombola.readers.units import Units
 
     if bool(loss) == bool(score):
@@ -449,15 +447,13 @@ def _print_status(now: "Status") -> None:
     for text in (now.balance_text, now.target_text, now.mix_text, now.router, left_out):
         if text:
             show(text)
-    mean_name = f"mean {units.quantity}"
-    table = new_table("action", "plays", "known", mean_name, f"{100 * (1 - now.level):g} % interval for all rows")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    interval = f"{100 * (1 - now.level):g} % interval for all rows"
+    table = new_table("action", "plays", "known", f"mean {units.quantity}", interval, right=range(1, 5))
     for action in now.actions:
         mean = f"{units.number(action.mean):.4g}" if action.known else "–"
         low, high = units.interval(action.low, action.high)
-        interval = f"{low:.4g} to {high:.4g}"
-        table.add_row(escape_control(action.name), str(action.plays), str(action.known), mean, interval)
+        cells = str(action.plays), str(action.known), mean, f"{low:.4g} to {high:.4g}"
+        table.add_row(escape_control(action.name), *cells)
     show(table)
     for pending in now.pending[:10]:
         show(f"pending: ticket {pending.round}, {pending.action} on {pending.id}", soft=True)
