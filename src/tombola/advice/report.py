@@ -108,7 +108,7 @@ class CompareReport:
 
     @cached_property
     def random_action_loss(self) -> float | None:
-        """The total loss of a fixed action, averaged over all actions; None under a budget."""
+        """The total loss of a fixed action, averaged over actions; None under a budget."""
         return None if self.runs.amounts else float(self.pool.means.mean()) * self.pool.rows
 
     @cached_property

@@ -67,7 +67,8 @@ class Explanation:
     curve: mean loss of the router in each block, repetitions x blocks.
     twice: expected fall of the mean loss with twice the rows of the list, an extrapolation.
     capital: loss in rows that the guard may still risk, repetitions x points of `Routing.rounds`.
-    won: loss of the safe learner minus that of routing, in rows, shape (repetitions,).
+    won: loss of the safe learner minus that of routing (averaged over the guard's draws), in rows, shape
+        (repetitions,).
     importance: features with the loss per row that each saves, the largest first.
     tree: a decision tree of two levels, one sentence per leaf.
     """

@@ -1,4 +1,4 @@
-"""Guard: routing costs at most `risk` rows more than the safe learner (Theorem C3).
+"""Guard: routing costs at most `risk` rows above the safe learner (Theorem C3).
 
 Losses are counted in rows: one row is a loss of 1. The theorem holds for every router.
 

@@ -67,7 +67,7 @@ class RouterState(NamedTuple):
 
     The model (router) chooses actions by features; the guard limits its loss above that of the safe learner.
 
-    capital: rows that the guard may still risk.
+    capital: loss that the guard may still risk, in rows: one row is a loss of 1.
     answered: rows with an outcome.
     trained_on: rows of the last training, 0 before it.
     model: its name, None without a router.

@@ -55,8 +55,9 @@ class Routed:
 
     safe: the learner over fixed actions that the guarantee compares with.
     models: of row-centred losses: those of this package, or regressors of scikit-learn such as `Lasso()`.
-    risk: rows that routing may cost on average over the guard's draws (with delay, also over orders).
-    worst: with delay, rows that routing may cost on every order, or None for no such promise.
+    risk: largest loss of routing above that of the safe learner, in rows (one row is a loss of 1), on average over the
+        guard's draws; with delay, also over orders.
+    worst: with delay, the same on every order, or None for no such promise.
     growth: the length of a block as a multiple of the one before.
     delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over orders,
         and more rows in flight can be routed (`tombola.policies.live`).

@@ -57,7 +57,7 @@ class UCB1(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the smallest bound's action, or an untried one; probability 1, no `rng`."""
+        """Return an untried action, or that of the smallest lower bound; probability 1."""
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)

@@ -146,10 +146,10 @@ class OptimisticSimulation(Learner):
     one of its first n losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which the mean m of
     these losses was updated last, and I <= m is FrugalUCB's index with the rounds that are left. So the simulated mean
     is I, and rounds are i.i.d. for every order of the rows. Every action is played once first. `base` is any bandit
-    learner that acts round by round. It buys generality, not a better rate: with R_A its regret on i.i.d. rounds, the
-    regret in random order is at most sum R_A(2^i) + `bounds.smallest_index`, which is of order sqrt(k T)
-    (docs/theory/optimistic.md). It simulates T/4 rounds in every round; `LazyOptimisticSimulation` far fewer, without
-    the proof.
+    learner that acts round by round. It buys generality, not a better rate: if the base has at most the regret R(n) on
+    n i.i.d. rounds, the regret in random order is at most the sum of R(2^i) over all 2^i <= T, plus
+    `bounds.smallest_index`, which is of order sqrt(k T) (docs/theory/optimistic.md). It simulates T/4 rounds in every
+    round; `LazyOptimisticSimulation` far fewer, without the proof.
 
     feedback: "bandit", the learner observes the loss of the action played.
 

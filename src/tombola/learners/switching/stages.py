@@ -51,7 +51,7 @@ class State(NamedTuple):
 class StagedElimination(Learner):
     """Base class of learners that eliminate actions by `radius` after each stage.
 
-    A stage plays every active action for one stretch. Subclasses define `radius`.
+    A stage plays every active action for one stretch of consecutive rounds. Subclasses define `radius`.
 
     delta: probability that the best action is dropped; None is 1/T.
     price: cost of a switch, in losses; only `bound` uses it.
