@@ -159,7 +159,10 @@ def test_any_delays_in_any_order(T: int, k: int, seed: int) -> None:
         pytest.param(Interleaved(HedgeAnytime(), delay=100), marks=pytest.mark.full),
     ],
 )
-def test_reductions_passes_checks(learner: Any) -> None:
+def test_reductions_passes_checks(learner: Any, request: pytest.FixtureRequest) -> None:
+    # One is compiled in every run, the others in full runs.
+    if learner != Simulation(FollowTheLeader(), LemmaSchedule(delay=3)):
+        request.getfixturevalue("short_work")
     assert "check_save_and_load" in check_learner(learner)
 
 

@@ -28,7 +28,9 @@ from tombola.learners.base import Learner
 from twin_cases import SWITCHING, Case, after, each_case, follow, new_live, steps
 
 
-@pytest.mark.parametrize(("rows", "actions", "price"), [(6000, 2, 1.0), (2500, 3, 10.0)])
+@pytest.mark.parametrize(
+    ("rows", "actions", "price"), [pytest.param(6000, 2, 1.0, marks=pytest.mark.full), (2500, 3, 10.0)]
+)
 def test_exploration_budget_of_thrifty_runs_out(rows: int, actions: int, price: float) -> None:
     """Without noise a few losses suffice, but not for the index: it decides once the exploration budget is spent."""
     losses = np.full((rows, actions), 0.9)
