@@ -250,8 +250,8 @@ class LiveRouter:
         """Return the record of the decision in a round, from 1, for the event log.
 
         In this order: stake, action of the router (-1 without one), action of the safe learner, capital of the guard
-        before the round. If models were trained in the round, the actions of the new router for the rows without
-        feedback follow.
+        before the round. With `delays="independent"`, if a block begins in this round, the actions of the new router
+        for the rows without feedback follow.
 
         cells: of the ticket table.
         """
