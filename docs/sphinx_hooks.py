@@ -235,6 +235,8 @@ def _write_formula(writer, node, *, as_block):
         log.warning("formula %r: %s", node.astext(), error, location=node)
         raise nodes.SkipNode from error
     markup = ACCENT_WITH_SUBSCRIPT.sub(r'<msub><mover accent="true">\1\3</mover>\2</msub>', markup)
+    # Bars are absolute values or sizes; browsers space them like relations.
+    markup = markup.replace('<mo stretchy="false">|</mo>', '<mo stretchy="false" lspace="0" rspace="0">|</mo>')
     # Browsers leave no space around the name of a function that has no parentheses.
     space = '<mspace width="0.17em"></mspace>'
     markup = re.sub(r"<mo>&ApplyFunction;</mo>(?!\s*(<mrow>\s*)?<mo)", space, markup)
