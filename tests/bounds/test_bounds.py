@@ -131,6 +131,7 @@ def test_drift_of_bandit_learners_on_all_small_pools(learner: Learner) -> None:
     assert max(drifts) > bounds.drift(4, 2) / 20
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("learner", [Hedge(), HedgeAnytime(), FollowTheLeader()], ids=repr)
 def test_half_bound_fails_on_small_pool(learner: Learner) -> None:
     assert closest(learner, 2, range(1, 5), share=0.5) > 1
@@ -190,6 +191,7 @@ def test_delay_is_shift(learner: Learner, name: str) -> None:
     check_shift(learner, POOLS[name])
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("learner", FOUR, ids=repr)
 def test_delay_is_shift_on_small_pool(learner: Learner) -> None:
     check_shift(learner, np.random.default_rng(3).random((4, 3)).round(1))

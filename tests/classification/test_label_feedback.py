@@ -117,6 +117,7 @@ def test_feedback_that_does_not_fit_is_rejected(one_sentence: Callable[[object],
         Session(ERM(Thresholds()), horizon=2, features=3, seed=0)
 
 
+@pytest.mark.usefixtures("short_work")
 def test_files_that_are_no_session_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     session = Session(ERM(Thresholds()), horizon=5, seed=0)
