@@ -21,6 +21,9 @@ HANGS = 1800  # seconds after which a process hangs; no test fails because a mac
 # Compilers create many objects that live long: collecting them as often as Python does takes a seventh of the time.
 gc.set_threshold(20_000, 20, 50)
 
+# Where the tests run in the background, Ctrl-C is ignored, and children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -85,8 +88,6 @@ def run_python(tmp_path: Path) -> Run:
             cwd=cwd,
             env={**inherited, "PYTHONPATH": path, "COLUMNS": "200", **environment},
             timeout=HANGS,
-            # Where the tests themselves run in the background, children inherit that Ctrl-C is ignored.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
             check=False,
         )
 
