@@ -348,6 +348,15 @@ def _is_numeric(text: str) -> bool:
     return digits.isdigit() or text in ("", "–", "inf")
 
 
+def nan_to_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a mapping with None in place of NaN, which JSON does not have.
+
+    >>> nan_to_none({"mean": math.nan, "rows": 3})
+    {'mean': None, 'rows': 3}
+    """
+    return {name: None if isinstance(one, float) and math.isnan(one) else one for name, one in values.items()}
+
+
 def to_frame(owner: str, columns: Mapping[str, Sequence[Any]]) -> Any:
     """Return columns as a data frame: pandas if it is installed, else polars.
 

@@ -24,7 +24,6 @@ from tombola.learners import (
     LemmaSchedule,
     PaperSchedule,
     PythonLearner,
-    Uniform,
 )
 from tombola.learners.reductions.simulation import _N_KEPT, _play_counts
 from tombola.rng import new_rng
@@ -153,7 +152,7 @@ def test_any_delays_in_any_order(T: int, k: int, seed: int) -> None:
         Simulation(FollowTheLeader(), LemmaSchedule(delay=3)),
         pytest.param(Simulation(Hedge(), PaperSchedule(delay=2), past="all", waiting="last"), marks=pytest.mark.full),
         Simulation(BirthdayTest(grid=60), GrowingSchedule(1.5), trainings=2),
-        pytest.param(Simulation(Simulation(Uniform())), marks=pytest.mark.full),
+        pytest.param(Simulation(Simulation(FollowTheLeader())), marks=pytest.mark.full),
         Interleaved(Hedge(), delay=3),
         Interleaved(FollowTheLeader(ties="random"), delay=0),
         pytest.param(Interleaved(HedgeAnytime(), delay=100), marks=pytest.mark.full),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola._formatting import plural
+from tombola._formatting import nan_to_none, plural
 from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
 from tombola.cli.printing import new_table, show
 from tombola.cli.reading import require_kind
@@ -385,8 +385,7 @@ def audit(
         _write_audit(out, results, facts, running, level / len(results), Path(source.source).name)
     if as_json:
         items = [
-            {**_null_for_nan(one._asdict()), "expected_rows": count}
-            for one, count in zip(results, expected, strict=True)
+            {**nan_to_none(one._asdict()), "expected_rows": count} for one, count in zip(results, expected, strict=True)
         ]
         typer.echo(json.dumps({"rows": n_rows, "level": level, "results": items}, allow_nan=False))
     else:
@@ -681,10 +680,6 @@ def _expected_rows(
         for one in statement.inequalities
     ]  # fmt: skip
     return max(result.rows, *medians)
-
-
-def _null_for_nan(facts: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in facts.items()}
 
 
 def _result_cells(result: "AuditResult", forecast: str = "") -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tombola._formatting import escape_control, plural
+from tombola._formatting import escape_control, nan_to_none, plural
 from tombola.cli.options import CORES, By, Json, ReissueAfter, Seeds, Token, Url, Workers, split_commas
 from tombola.cli.printing import new_table, print_error, show
 from tombola.cli.race_options import MakeSettings, MaxCalls, MaxCost, Question, RankOf, with_race_options
@@ -302,7 +302,7 @@ def status(
         report = RaceReport.from_file(race_file)
         times = _run_times(race_file)
     if as_json:
-        known = {"run_times": [_without_nan(one._asdict()) for one in times]} if times else {}
+        known = {"run_times": [nan_to_none(one._asdict()) for one in times]} if times else {}
         typer.echo(json.dumps({**report.to_json(), **known}, allow_nan=False))
     else:
         _show_report(report, file)
@@ -779,10 +779,6 @@ def _show_run_times(times: "list[RunTimes]") -> None:
     show("PAR10: mean seconds; a timeout or failure counts ten time limits.")
     if len({one.calls for one in times}) > 1:
         show("Candidates with fewer calls were dropped earlier: compare PAR10 where the calls are equal.")
-
-
-def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if isinstance(one, float) and math.isnan(one) else one for name, one in values.items()}
 
 
 def _to_loss(within: float, low: float, high: float) -> float:

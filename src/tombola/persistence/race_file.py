@@ -348,7 +348,7 @@ class RaceFile(ProcessBound):
             return self._current_race().pending
 
     def rows_of(self, calls: Sequence[Call]) -> list[tuple[str, ...]]:
-        """Return the row of each call: its cells in the user's list, in order of `columns`.
+        """Return the row of each call: its cells in the user's list, column by column.
 
         calls: calls issued by this race.
         """

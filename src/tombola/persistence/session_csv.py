@@ -238,7 +238,7 @@ def _column_types(file: "SessionFile") -> dict[str, str]:
 
 
 def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
-    """Yield the columns of `export_tickets`, TICKETS_PER_CHUNK tickets at a time.
+    """Yield the columns of `export_tickets`, 20,000 tickets at a time.
 
     They are in the order of `_column_types`, outcomes in the unit of the session. Unknown values are None.
     """

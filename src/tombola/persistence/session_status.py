@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola._formatting import plural
+from tombola._formatting import nan_to_none, plural
 from tombola._types import Floats, Integers
 from tombola.budget.budget import Balance
 from tombola.confidence.certificate import Certificate
@@ -304,7 +304,7 @@ class Status:
         for action in self.actions:
             low, high = units.interval(action.low, action.high)
             found = action._replace(mean=units.number(action.mean), low=low, high=high)
-            actions.append({name: _known(value) for name, value in found._asdict().items()})
+            actions.append(nan_to_none(found._asdict()))
         return {
             **fields,
             **{name: units.gap(fields[name]) for name in ("within", "regret", "worst_regret")},
@@ -373,7 +373,7 @@ def status_of(
 
 
 def _reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float], ...]:
-    """Return (action, share) for shares of at least MIN_SHARE, largest first."""
+    """Return (action, share) for shares of at least 0.5 %, largest first."""
     shares = [(name, share) for name, share in zip(names, mix.tolist(), strict=True) if share >= _MIN_SHARE]
     return tuple(sorted(shares, key=lambda pair: -pair[1]))
 
@@ -429,7 +429,3 @@ def _sum(losses: Floats) -> float:
 
 def _mean(losses: Floats) -> float:
     return _sum(losses) / len(losses) if len(losses) else math.nan
-
-
-def _known(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
