@@ -1,5 +1,7 @@
 """Budget tracker: rounding in fluid play, balance."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from hostile import Hostile
 from tombola import Pool, play
 from tombola.budget.budget import Budget, BudgetRun
 from tombola.budget.tracker import (
+    _cost_in_ticks,
     draw_and_reserve,
     mask_unaffordable,
     new_tracker,
@@ -14,6 +17,27 @@ from tombola.budget.tracker import (
     update_affordable,
 )
 from tombola.learners import PrimalDual
+
+
+def overspent_by_rounding(slack: float | None) -> int:
+    """Count mixes whose exact cost is above the ticks that cover them."""
+    rng, found = np.random.default_rng(5), 0
+    for _ in range(2000):
+        k = int(rng.integers(2, 7))
+        costs = rng.random((k, 1)) * 10.0 ** rng.integers(-3, 3)
+        costs[0] = 0.0
+        limits = Budget(float(costs.max()) * 2, worst=costs, null=0).resolve(k, 1)
+        tracker, _ = new_tracker(BudgetRun(limits, mixed=True), 100)
+        tracker = tracker if slack is None else tracker._replace(slack=slack)
+        mix = rng.dirichlet(np.ones(k))
+        exact = sum(Fraction(float(p)) * Fraction(float(c)) for p, c in zip(mix, costs[:, 0], strict=True))
+        found += Fraction(_cost_in_ticks(tracker, mix, costs, 0)) < exact * Fraction(float(tracker.unit_ticks[0]))
+    return found
+
+
+def test_fluid_slack_covers_rounding() -> None:
+    assert overspent_by_rounding(None) == 0
+    assert overspent_by_rounding(0.0) > 100
 
 
 def test_fluid_mix_at_limit_is_scaled() -> None:
