@@ -152,7 +152,7 @@ def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: flo
 
     .. math:: \ln \frac{N (m+1) (2k+1)}{\delta}
 
-    N is the number of linear programs; delta is shared by N (m+1) (2k+1) events.
+    N is the number of linear programs; delta is shared by N (m+1) (2k+1) events of the proof.
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     delta: error probability.

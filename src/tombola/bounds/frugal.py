@@ -137,8 +137,8 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 def thrifty_exploration_budget(horizon: int, actions: int) -> float:
     """Return the exploration budget of Thrifty, in losses.
 
-    It limits the total loss of plays of another action than the one with the smallest index, in excess of that one. Its
-    value is the regret bound of always playing the smallest index (`smallest_index`).
+    It limits the total loss, switching costs included, of plays of another action than the one with the smallest index.
+    Its value is the regret bound of always playing the smallest index (`smallest_index`).
 
     horizon, actions: T and k, number of rounds and of actions.
 

@@ -216,8 +216,9 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
     .. math:: \sum_{n=1}^{N} \frac{\eta_n B_n^2 \sqrt{k}}{2} + \frac{4 (\sqrt{k} - 1)}{\eta_N}
        + \mathrm{price} \cdot (N - 1)
 
-    for the N blocks begun; B_n is the length of block n and eta_n its rate. It is of order (price k)^(1/3) T^(2/3) +
-    sqrt(k T) (Rouyer, Seldin and Cesa-Bianchi 2021; the constants are from our own proof).
+    B_n is the length of block n (`bounds.switching.tsallis_block`), eta_n = sqrt(8 / n) / B_n its learning rate, and N
+    the number of blocks up to the horizon. It is of order (price k)^(1/3) T^(2/3) + sqrt(k T) (Rouyer, Seldin and
+    Cesa-Bianchi 2021; the constants are from our own proof).
 
     price: cost of a switch, in losses.
     horizon, actions: T and k, number of rounds and of actions.

@@ -67,8 +67,8 @@ def expected_loss(
 
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" plays any action with a worst cost that fits, "strict" only
-        the null action once less than one largest cost is left.
+    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
+        "strict" only the null action once less than the largest cost of all actions is left.
     limit: largest number of nodes of the tree of choices; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -98,8 +98,8 @@ def random_order(
 
     pool: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" plays any action with a worst cost that fits, "strict" only
-        the null action once less than one largest cost is left.
+    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
+        "strict" only the null action once less than the largest cost of all actions is left.
     limit: largest number of nodes of the tree of orders; more raise ParameterError.
 
     >>> from tombola import Pool
@@ -136,8 +136,8 @@ def worst_pool(
     learner, horizon: an instance, and the number of rounds.
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" plays any action with a worst cost that fits, "strict" only
-        the null action once less than one largest cost is left.
+    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
+        "strict" only the null action once less than the largest cost of all actions is left.
     limit: largest number of nodes of the tree of orders; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -172,8 +172,8 @@ def worst_case(
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     grid: denominator of the probabilities of the i.i.d. model.
     delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" plays any action with a worst cost that fits, "strict" only
-        the null action once less than one largest cost is left.
+    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
+        "strict" only the null action once less than the largest cost of all actions is left.
     limit: largest number of nodes of the tree of orders, and of distributions; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader

@@ -1,7 +1,8 @@
 """Theorem 5.3 (L775): ERM in random order, for finite VC dimension.
 
 In adversarial order the Littlestone dimension decides, which is infinite for thresholds on the line. With labels by a
-threshold, ERM errs at every record of the zeros, so the mean number of mistakes is a harmonic number.
+threshold, ERM errs on a point with label 0 if it is larger than all such points before it. In random order the j-th of
+them is the largest so far with probability 1/j, so the mean number of mistakes is a harmonic number.
 """
 
 from collections.abc import Callable

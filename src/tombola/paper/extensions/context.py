@@ -219,7 +219,9 @@ def _hostile(router: str, generator: np.random.Generator) -> Floats:
 
 @dataclass(frozen=True)
 class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)):
-    """Regret of ERM over thresholds, retrained at growth 1.5, in random order.
+    """Regret of ERM over thresholds, rarely retrained, in random order.
+
+    The threshold with the fewest mistakes is chosen anew whenever the number of rows seen has grown by half.
 
     Fields, which faults replace: minimiser (index of the threshold to play, from the mistakes of each on the rows
     seen), allowed (function of the proved bound that returns the limit of the verdict).

@@ -130,9 +130,9 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
     The worst-case regrets of our learners are compared with it. In a coin pool each row is a loss of 1 for exactly one
     of two actions; pool w has w losses of action 1.
 
-    Fields, which faults replace: pools (numbers of the coin pools of T rows), worst (worst regret of a learner in T
-    rounds), bound (function of the proved bound that returns the limit of the verdict), learners (learners under test,
-    by name).
+    Fields, which faults replace: pools (function from T to the numbers w of the pools that are used), worst (worst
+    regret of a learner in T rounds), bound (function of the proved bound that returns the limit of the verdict),
+    learners (learners under test, by name).
 
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
@@ -283,11 +283,12 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
 class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     """Smallest factor by which any learner exceeds the better of two, per horizon.
 
-    It is the value of a linear program over all learners.
+    It is the value of a linear program over all learners. In coin pool w of T rows each row is a loss of 1 for exactly
+    one of two actions, w of them for action 1.
 
     Fields, which faults replace: rivals (combines the regrets of follow the leader and Hedge, pool by pool), pools
-    (numbers w of the coin pools of T rows), paths (probability that action 1 lost s of the first n rows, by T, w, n
-    and s).
+    (function from T to the numbers w of the pools that are used), paths (probability that action 1 lost s of the first
+    n rows, by T, w, n and s).
 
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)

@@ -1,7 +1,8 @@
 """Theorem on Thrifty (docs/theory/thrifty.md): exploration within a budget.
 
-The loss against FrugalUCB's indices is counted from the actions alone. On a pool without noise a few losses identify an
-action, but the indices demand more plays: the learner spends its exploration budget on ignoring them.
+The index of an action is the lower confidence bound of FrugalUCB on its mean loss. The loss of plays of another action
+than the one with the smallest index is computed from the recorded actions alone. On a pool without noise a few losses
+identify an action, but the indices demand more plays: the learner spends its exploration budget on ignoring them.
 """
 
 import math
