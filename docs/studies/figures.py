@@ -18,7 +18,7 @@ import numpy as np
 
 from tombola import FollowTheLeader, instances, play
 from tombola.paper.base import levels
-from tombola.paper.claims.separation import _worst_iid
+from tombola.paper.claims.separation import worst_iid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.report import figures as report_figures
 from tombola.report.chart import Chart
@@ -108,7 +108,7 @@ def repair(measured):
     """Plot the birthday test on i.i.d. draws, in random order, and inside Simulation."""
     separation, repaired = (_rows(measured / f"{claim}.csv") for claim in ("separation", "repair"))
     at = levels(repaired, "T")
-    drawn = [{"T": T, "regret": regret} for T in at for regret in _worst_iid(separation, T)[1]]
+    drawn = [{"T": T, "regret": regret} for T in at for regret in worst_iid(separation, T)[1]]
     return report_figures.draw_chart(
         Chart(
             title="Simulation repairs what random order broke",

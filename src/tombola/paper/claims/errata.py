@@ -41,7 +41,7 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
         return [{"number": number} for number in sorted(erratum.number for erratum in self.errata)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        return [_erratum_row(erratum) for erratum in self.errata if erratum.number == unit["number"]]
+        return [erratum_row(erratum) for erratum in self.errata if erratum.number == unit["number"]]
 
     def verdict(self, rows: Rows) -> Verdict:
         missing = [row["number"] for row in rows if not _is_demonstrated(row)]
@@ -90,7 +90,7 @@ def _with_evidence(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> 
     return erratum._replace(evidence=lambda: change(erratum.evidence()))
 
 
-def _erratum_row(erratum: Erratum) -> Row:
+def erratum_row(erratum: Erratum) -> Row:
     """Return an erratum as a row: its fields and its computed numbers.
 
     The columns are the fields of `Erratum` without `evidence`; printed_value, corrected_value and truth, the numbers of

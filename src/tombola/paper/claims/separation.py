@@ -134,7 +134,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
-        hard = {T: _worst_iid(rows, T) for T in at}
+        hard = {T: worst_iid(rows, T) for T in at}
         share = max(float(regrets.mean()) / self.bound(T) for T, (_, regrets) in hard.items())
         off = max(float(np.abs(select(rows, "regret", T=T, kind="birthday") - (T + 1) / 2).max()) for T in at)
         pair = {T: select(rows, "regret", T=T, kind="twice") for T in at}
@@ -153,7 +153,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
     def chart(self, rows: Rows) -> Chart:
         at = levels(rows, "T")
-        worst_rows = [{"T": T, "regret": float(value)} for T in at for value in _worst_iid(rows, T)[1]]
+        worst_rows = [{"T": T, "regret": float(value)} for T in at for value in worst_iid(rows, T)[1]]
         return Chart(
             title=self.title,
             x_label="rows of the pool, T",
@@ -179,7 +179,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         }
 
 
-def _worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
+def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     """Return the name of the worst i.i.d. input, and its regrets in half the plays.
 
     The worst one has the largest mean regret in the first half of its plays. The regrets are those of the second half,
@@ -188,7 +188,7 @@ def _worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     rows: with columns T, kind (name of the input), play and regret.
     T: number of rounds; other rows are ignored.
 
-    >>> _worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
+    >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)
     ('iid b', array([5., 6.]))
     """
