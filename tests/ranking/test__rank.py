@@ -251,6 +251,19 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
     assert filled.value(float(filled.means[0])) == pytest.approx(2 / 3)
     dropped = rank(table, kind="scores", reading="this list", missing="drop", clusters=[n // 3 for n in range(60)])
     assert (dropped.population, dropped.n_incomplete, dropped.readings[0].exact) == (40, 0, True)
+    assert dropped.to_json()["rows_left_out"] == 20
+    assert "On this list, without the 20 rows left out: the ranks are exact" in str(dropped)
+    sentence = "20 of 60 rows have a missing answer and were left out; the ranks are about the other 40."
+    for text in (str(dropped), dropped._repr_html_(), ranking_page(dropped, "ranks")):
+        assert sentence in text
+        assert "answered every row" not in text
+    beyond = rank(table, kind="scores", reading="beyond this list", missing="drop")
+    assert "Beyond this list, for rows like these (without the 20 rows left out): " in str(beyond)
+    one = rank(table[:3], kind="scores", reading="this list", missing="drop")
+    assert "1 of 3 rows has a missing answer and was left out; the ranks are about the other 2." in str(one)
+    full = rank(table[[0, 2]], kind="scores", reading="this list", missing="drop")
+    assert (full.missing_text, full.to_json()["rows_left_out"]) == ("", 0)
+    assert "the ranks are exact, because every candidate has answered every row." in str(full)
     with pytest.raises(ParameterError, match="expected one of missing='keep'"):
         rank(table, kind="scores", missing="best")  # type: ignore[arg-type]
     with pytest.raises(ParameterError):

@@ -90,6 +90,7 @@ def rank(
             f"rank: expected one of {choices}, got {missing!r}; write {option_text('missing', 'keep')}."
         )
     n_worst = int(np.isnan(losses).sum()) if missing == "worst" else 0
+    n_dropped = 0
     if missing == "worst":
         losses = np.nan_to_num(losses, nan=1.0)
     elif missing == "drop":
@@ -97,10 +98,11 @@ def rank(
         if clusters is not None and len(clusters) == len(complete):
             clusters = list(itertools.compress(clusters, complete))
         losses = losses[complete]
+        n_dropped = len(complete) - len(losses)
     population = losses.shape[0]
     units, scale = _units(losses, clusters, in_order=in_order)
     readings = tuple(
-        replace(_in_row_units(one, scale), n_worst=n_worst)
+        replace(_in_row_units(one, scale), n_worst=n_worst, n_dropped=n_dropped)
         for one in _readings(units, reading, level, seed, in_order=in_order)
     )
     answered = losses[~np.isnan(losses).any(axis=1)]

@@ -90,7 +90,7 @@ def table_html(ranking: Ranking) -> str:
 
     A table has ranks, means and intervals of the best 30 candidates.
     """
-    parts = [f"<p>{escape(ranking.direction)}</p>"]
+    parts = [f"<p>{escape(text)}</p>" for text in (ranking.direction, ranking.missing_text) if text]
     for one in ranking.readings:
         rows = [_row(ranking, one, a, set()) for a in ranking.order()[:_MAX_NOTEBOOK_ROWS]]
         body = "".join(

@@ -39,6 +39,7 @@ class Reading:
     every_look: whether the level holds for all rankings of a growing table together, however often it is ranked; else
         it holds for this ranking alone.
     n_worst: number of missing answers that were counted as the worst value.
+    n_dropped: number of rows that were left out because an answer is missing.
     """
 
     name: Literal["this list", "beyond this list"]
@@ -54,6 +55,7 @@ class Reading:
     contradiction: bool = False
     every_look: bool = False
     n_worst: int = 0
+    n_dropped: int = 0
 
     @property
     def separated(self) -> float:
@@ -64,14 +66,18 @@ class Reading:
     def sentence(self) -> str:
         """Return a sentence for users: the rows that the ranks refer to, and the level."""
         filled = f"{plural(self.n_worst, 'missing answer')} counted as the worst value"
+        dropped = f"without the {plural(self.n_dropped, 'row')} left out"
         if self.name == "this list" and self.exact:
+            if self.n_dropped:
+                return f"On this list, {dropped}: the ranks are exact, because every candidate has answered the others."
             reason = f"with {filled}" if self.n_worst else "because every candidate has answered every row"
             return f"On this list: the ranks are exact, {reason}."
         looks = ", however often you look" if self.every_look else ""
         held = f"all rank sets hold simultaneously with probability {1 - self.level:g}{looks}"
         if self.name == "this list":
             return f"On this list: from {plural(self.rows, 'row')} in random order; {held}."
-        return f"Beyond this list, for rows like these{f' (with {filled})' if self.n_worst else ''}: {held}."
+        condition = f" (with {filled})" if self.n_worst else f" ({dropped})" if self.n_dropped else ""
+        return f"Beyond this list, for rows like these{condition}: {held}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +86,12 @@ class Ranking:
 
     names: the candidates.
     kind: "losses" (lower is better) or "scores" (higher is better).
-    population: number of rows of the table.
+    population: number of rows of the table, without those left out.
     means: (k,), mean loss in [0, 1] of every candidate over the complete rows; `value` converts it.
     readings: one reading, or for a full table "this list" and "beyond this list".
     clusters: number of clusters; 0 without clusters.
     scale: smallest and largest possible value of the table.
-    n_incomplete: number of rows with a missing answer, which are not used.
+    n_incomplete: number of rows with a missing answer that are not used, but part of the list.
 
     Methods with a parameter `reading` take its name; None is the first one.
 
@@ -107,8 +113,20 @@ class Ranking:
     n_incomplete: int = 0
 
     @property
+    def n_dropped(self) -> int:
+        """The number of rows that were left out because an answer is missing."""
+        return self.readings[0].n_dropped if self.readings else 0
+
+    @property
     def missing_text(self) -> str:
         """A sentence on the number of rows with a missing answer; "" if there are none."""
+        if self.n_dropped:
+            verbs = ("has", "was") if self.n_dropped == 1 else ("have", "were")
+            rows = f"{self.n_dropped:,} of {plural(self.n_dropped + self.population, 'row')}"
+            return (
+                f"{rows} {verbs[0]} a missing answer and {verbs[1]} left out; the ranks are about the other "
+                f"{self.population:,}."
+            )
         if not self.n_incomplete:
             return ""
         return (
@@ -254,6 +272,7 @@ class Ranking:
             "kind": self.kind,
             "rows": self.population,
             "rows_not_used": self.n_incomplete,
+            "rows_left_out": self.n_dropped,
             "answers_counted_as_worst": self.readings[0].n_worst if self.readings else 0,
             "clusters": self.clusters or None,
             "readings": [self._reading_json(one) for one in self.readings],
