@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from conftest import Run
+from tombola._formatting import cli_style
 from tombola.cli.app import app
 from tombola.errors import ParameterError, TableError
 
@@ -216,3 +217,19 @@ def test_results_of_promptfoo_and_lm_eval_are_ranked(tmp_path: Path) -> None:
         (tmp_path / name / "samples_task.jsonl").write_text("\n".join(samples))
     output = run(*sorted(tmp_path.glob("*/samples_*.jsonl")), "--pair", "weak,strong")
     assert "strong is before weak (this list)." in output
+
+
+@pytest.mark.parametrize("command", [["rank"], ["compare"], ["race", "plan"], ["describe"]])
+@pytest.mark.parametrize("limits", [["--range", "0,10"], []])
+def test_percent_column_beside_scores_is_refused(command: list[str], limits: list[str], tmp_path: Path) -> None:
+    """The column in percent is the best one, and would be ranked last as a fraction."""
+    path = tmp_path / "mixed.csv"
+    rows = [f"r{n},{n % 5},{n % 4},{60 + n}%" for n in range(20)]
+    path.write_text("\n".join(["id,prompt_a,prompt_b,prompt_c", *rows, "r20,,1,"]))
+    words = [*command, str(path), "--scores", *limits, "--actions", "prompt_*"]
+    with cli_style():
+        found = CliRunner().invoke(app, words)
+    assert isinstance(found.exception, TableError)
+    assert "in line 2, column 'prompt_c', got '60%'; write " in str(found.exception)
+    assert "leave out the columns in percent: --actions prompt_a,prompt_b." in str(found.exception)
+    assert "tombola" not in found.output

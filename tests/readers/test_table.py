@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import tracemalloc
 from collections.abc import Callable
 from importlib import import_module
@@ -442,3 +443,59 @@ def test_costs_prefer_exact_name(names: tuple[str, str], tmp_path: Path) -> None
         pool = read_table(tmp_path / "t.csv").pool
         assert pool.costs is not None
         assert pool.costs[:, :, 0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+MIXED = "id,p_a,p_b,p_c\nx,5,6,\ny,7,4,67%\nz,6,5,70%\n"
+PERCENT = "id,a,b\nx,67%,20%\ny,70%,30%\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (
+            MIXED,
+            {"range": (0, 10), "actions": ["p_*"]},
+            "t.csv: expected a number from 0 to 10 in line 3, column 'p_c', got '67%'; write numbers in the unit of "
+            "range, or leave out the columns in percent: actions=['p_a', 'p_b'].",
+        ),
+        (
+            MIXED,
+            {"rescale": True, "actions": ["p_*"]},
+            "t.csv: expected a number like those of the other actions, 4 to 7, in line 3, column 'p_c', got '67%'; "
+            "write all in one unit, or leave out the columns in percent: actions=['p_a', 'p_b'].",
+        ),
+        (
+            PERCENT,
+            {"range": (0, 100)},
+            "t.csv: expected a number from 0 to 100 in line 2, column 'a', got '67%'; write numbers in the unit of "
+            "range, or leave out range, since cells in percent are read as fractions from 0 to 1.",
+        ),
+        (PERCENT, {"range": (-1, 1)}, "expected a number from -1 to 1 in line 2"),
+        (PERCENT.replace("70", "150"), {"range": (0, 200)}, "got '67%'; write numbers in the unit of range."),
+        ("id,a,b\nx,5,6%\ny,7,8%\n", {"rescale": True}, "line 2, column 'b', got '6%'; write all in one unit."),
+        ("id,a,b\nx,.5,6%\ny,.7,150%\n", {"range": (0, 2)}, "expected a number from 0 to 2 in line 2, column 'b'"),
+        ("id,model,score\nx,a,67%\nx,b,5%\ny,a,7%\ny,b,8%\n", {"range": (0, 100)}, "column 'score', got '67%'"),
+    ],
+)
+def test_percent_in_another_unit_is_rejected(text: str, options: Any, message: str, tmp_path: Path) -> None:
+    """67% is 0.67: not a value on a scale from 0 to 10, nor beside such values."""
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(TableError, match=re.escape(message)):
+        read_any_table(path, kind="scores", missing="drop", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "losses"),
+    [
+        (PERCENT, {}, [[0.33, 0.8], [0.3, 0.7]]),
+        (PERCENT, {"range": (0, 1)}, [[0.33, 0.8], [0.3, 0.7]]),
+        ("id,a,b\nx,67%,0.2\ny,70%,0.3\n", {"actions": ["a", "b"]}, [[0.33, 0.8], [0.3, 0.7]]),
+        (PERCENT.replace("70", "150"), {"range": (0, 2)}, [[0.665, 0.9], [0.25, 0.85]]),
+        (MIXED, {"range": (0, 10)}, [[0.5, 0.4], [0.3, 0.6], [0.4, 0.5]]),
+    ],
+)
+def test_percent_as_fractions_is_read(text: str, options: Any, losses: list[list[float]], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    np.testing.assert_allclose(read_any_table(path, kind="scores", **options).pool.losses, losses)

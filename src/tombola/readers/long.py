@@ -21,6 +21,7 @@ from tombola.readers.names import (
     direction_of,
 )
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
+from tombola.readers.units import check_percent_cells
 
 # A pool with more cells (rows x actions) than this must have a line for one in twenty of them: otherwise the columns
 # were mistaken, and the pool would only fill the memory.
@@ -68,6 +69,7 @@ def read_long(
         raise logged_table_error(table.source, evidence)
     _check_size(table, len(row_names), names)
     value = _value_column(table, options, {ids.name, action.name})
+    check_percent_cells(table, [value], options.range)
     kind, unit = direction_of([value.name])
     cells = (rows, columns, (len(row_names), len(names)))
     values = _pivot(table, value, cells, average=average)

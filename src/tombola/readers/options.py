@@ -26,6 +26,7 @@ class ReadOptions(NamedTuple):
     sheet: of an Excel file, or the table of an SQLite file.
     decimal, header: of a text table, the decimal mark, and whether its first line has names.
     features, text: columns of numbers or categories, and of free text, that become features.
+    range: the smallest and the largest possible value, to reject cells in another unit; values are not rescaled.
     """
 
     kind: Kind | None = None
@@ -42,6 +43,7 @@ class ReadOptions(NamedTuple):
     features: Sequence[str] = ()
     text: Sequence[str] = ()
     by: str | None = None
+    range: tuple[float, float] | None = None
 
     @property
     def resources(self) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def read_table(
     limits = _check_range(range, rescale=rescale)
     options = ReadOptions(
         kind, [actions] if isinstance(actions, str) else actions, costs, delay, ids, action, value, _patterns(ignore),
-        sheet, decimal, header, _patterns(features), _patterns(text), by,
+        sheet, decimal, header, _patterns(features), _patterns(text), by, limits,
     )  # fmt: skip
     return to_pool(parse_table(source, options), missing=missing, limits=limits, rescale=rescale)
 
@@ -104,7 +104,7 @@ def read_table(
 def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     """Parse a table, without handling missing cells, range or direction.
 
-    Raises TableError if it is malformed.
+    Raises TableError if it is malformed, or has cells in percent that do not fit the range or the other numbers.
 
     source: path of a table, data frame or array.
     options: kind of the numbers, and roles of columns, that the user stated.

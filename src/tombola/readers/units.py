@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
+from tombola._formatting import option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, PERCENT, parse_cell
+from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, PERCENT, Column, Columns, parse_cell
 
 _Number = TypeVar("_Number", float, Floats)
+# Actions that an error message lists, as a command to copy.
+_MAX_LISTED = 20
 
 
 class Units(NamedTuple):
@@ -127,3 +132,54 @@ def parse_range(text: str) -> tuple[float, float]:
     if not 0.0 < high - low < float("inf"):
         raise TableError(f"--range: expected the smallest and the largest number, got {text!r}; write --range 0,100.")
     return low, high
+
+
+def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple[float, float] | None) -> None:
+    """Raise TableError if cells in percent do not fit the range or the other actions.
+
+    67% is read as 0.67, which is wrong beside scores from 0 to 10, and in a range from 0 to 100.
+
+    table: the table, for the place of a cell in the error message.
+    actions: its columns of values; each is in percent as a whole or not at all.
+    limits: the smallest and the largest possible value, if the user gave them.
+    """
+    percent = [column for column in actions if PERCENT in column.notations]
+    if not percent:
+        return
+    others = [column for column in actions if PERCENT not in column.notations and column.n_numbers]
+    low, high = _extremes(actions)
+    is_beyond = low < 0 or high > 1
+    if limits is None:
+        fits = not others or not is_beyond
+    else:
+        # Percentages above 100% or below 0% need a wider range. It is one of fractions if 150% as 150 is outside.
+        only_fractions = not others and is_beyond and not limits[0] <= 100 * low <= 100 * high <= limits[1]
+        fits = only_fractions or 0 <= limits[0] < limits[1] <= 1
+    if fits:
+        return
+    column = min(percent, key=lambda one: one.notations[PERCENT].row)
+    cell = column.notations[PERCENT]
+    if limits is None:
+        low, high = _extremes(others)
+        expected, fix = f"a number like those of the other actions, {low:g} to {high:g},", "write all in one unit"
+    else:
+        expected = f"a number from {limits[0]:g} to {limits[1]:g}"
+        fix = f"write numbers in the unit of {option_text('range')}"
+    if len(others) > 1:
+        fix += f", or leave out the columns in percent: {actions_option([one.name for one in others])}"
+    elif not others and not is_beyond:
+        fix += f", or leave out {option_text('range')}, since cells in percent are read as fractions from 0 to 1"
+    raise TableError(
+        f"{table.source}: expected {expected} in {table.place(cell.row)}, column {column.name!r}, got {cell.text!r}; "
+        f"{fix}."
+    )
+
+
+def actions_option(names: Sequence[str]) -> str:
+    """Return the option that names these actions, as text; a placeholder for many."""
+    return option_text("actions", names if len(names) <= _MAX_LISTED else ["NAME", "NAME"])
+
+
+def _extremes(columns: Sequence[Column]) -> tuple[float, float]:
+    numbers = np.concatenate([column.numbers for column in columns])
+    return float(np.nanmin(numbers)), float(np.nanmax(numbers))

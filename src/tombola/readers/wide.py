@@ -12,13 +12,12 @@ from tombola.readers.costs import AS_REQUESTED, detected_costs, requested_costs
 from tombola.readers.features import possible_features
 from tombola.readers.names import DELAYS, IDS, classify_name, direction_of, is_group_name, is_id_name, without_kind_word
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
+from tombola.readers.units import actions_option, check_percent_cells
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
 NOT_SELECTED = "not selected"
 # Ids of a last line that sums up the others.
 _SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
-# Actions that an error message lists, as a command to copy.
-_MAX_LISTED = 20
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _ARTICLES = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": "a feature", "date": "a date"}
 
@@ -61,6 +60,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         ignored.pop(name, None)
 
     values = np.column_stack([table.numeric(action).numbers for action in actions])
+    check_percent_cells(table, actions, options.range)
     if min(values.shape) > 1 and (np.count_nonzero(~np.isnan(values), axis=1) == 1).all():
         raise logged_table_error(table.source, "every row has one filled cell")
     labels = None if ids is None else tuple(ids.labels)
@@ -219,7 +219,7 @@ def _check_one_scale(table: Columns, actions: Sequence[Column]) -> None:
     if min(ends[name][1] for name in others) < 2:
         return
     (name,), largest = inside, max(ends[one][1] for one in others)
-    listed = option_text("actions", list(ends) if len(ends) <= _MAX_LISTED else ["NAME", "NAME"])
+    listed = actions_option(list(ends))
     raise TableError(
         f"{table.source}: expected actions on one scale, got {name!r} from {ends[name][0]:g} to {ends[name][1]:g} "
         f"beside columns up to {largest:g}; write {option_text('ignore', name)} if it is not an action, else name all "
