@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
         commands = [f"{prompt}={sys.executable} -I -S grade.py {prompt} {{row}}" for prompt in ("old", change)]
         gate = subprocess.run(
             [
-                sys.executable, "-m", "tombola", "race", "run", "questions.txt", "--file", f"{change}.race",
+                sys.executable, "-m", "tombola", "race", "run", "questions.txt", "--losses", "--file", f"{change}.race",
                 "--candidate", commands[0], "--candidate", commands[1], "--baseline", "old", "--within", "0.02",
                 "--seed", "1", "--quiet",
             ],

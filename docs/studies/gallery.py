@@ -74,7 +74,9 @@ def _write_inputs() -> None:
         f"--candidate '{name}=awk -F, -v n={at + 3} -v id={{row}} -f ask.awk losses.csv'"
         for at, name in enumerate(pool.actions)
     ]
-    run(f"race run losses.csv {' '.join(commands)} --by subject --seed 1 --quiet --workers 4 --file answers.race")
+    run(
+        f"race run losses.csv --losses {' '.join(commands)} --by subject --seed 1 --quiet --workers 4 --file answers.race"
+    )
     run("session start losses.csv --actions v1,v6 --scores --seed 1 --file calls.run")
     for day in range(5):
         table = Path(f"day{day}.csv")

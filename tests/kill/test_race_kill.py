@@ -39,7 +39,7 @@ def command(file: str, *options: str) -> list[str]:
     candidates = [
         part for name in NAMES for part in ("--candidate", f"{name}={sys.executable} -I -S call.py {name} {{row}}")
     ]
-    start = [sys.executable, "-m", "tombola", "race", "run", "rows.txt", "--file", file, *candidates]
+    start = [sys.executable, "-m", "tombola", "race", "run", "rows.txt", "--losses", "--file", file, *candidates]
     return [*start, "--workers", "2", "--seed", "5", "--json", "--quiet", *options]
 
 

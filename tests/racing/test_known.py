@@ -290,6 +290,15 @@ def test_known_scores_are_read_in_their_unit(ends: tuple[int, int]) -> None:
         Race(NAMES, ROWS, known=np.full_like(scores, high + 1), kind="scores", range=ends)
 
 
+def test_known_frame_needs_a_direction() -> None:
+    frame = pd.DataFrame(LOSSES, columns=list(NAMES))
+    with pytest.raises(ParameterError, match="kind='scores' if higher is better"):
+        Race(NAMES, len(LOSSES), known=frame)
+    with pytest.raises(ParameterError, match="kind='scores' if higher is better"):
+        race(NAMES, range(len(LOSSES)), lambda _n, _row: 0.0, known=frame)
+    assert Race(NAMES, len(LOSSES), known=frame, kind="losses", seed=3).done
+
+
 def test_known_frame_is_matched_by_name() -> None:
     """Columns in another order, rows in another order, and a column that is not a candidate."""
     names, rows = list(NAMES), [f"row {row}" for row in range(len(ROWS))]

@@ -114,5 +114,5 @@ def test_other_candidates_and_options_are_rejected(tmp_path: Path) -> None:
         ran = CliRunner().invoke(app, [*command, "--level", "0.1"])
         assert isinstance(ran.exception, ParameterError)
         assert "options of the race" in str(ran.exception)
-    ran = CliRunner().invoke(app, ["race", "run", "rows.txt", *command[5:]])
+    ran = CliRunner().invoke(app, ["race", "run", "rows.txt", "--losses", *command[5:]])
     assert "--file my.race" in str(ran.exception)

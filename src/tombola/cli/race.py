@@ -22,7 +22,7 @@ from tombola.cli.session import ID_HELP, LIST_HELP
 from tombola.errors import FeedbackError, ParameterError, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.table import Table
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tombola.racing.report import RaceReport
     from tombola.racing.run_times import RunTimes
     from tombola.racing.strata import Strata
+    from tombola.readers.names import Kind
     from tombola.readers.to_pool import Table as ReadTable
     from tombola.service.client import RaceClient
 
@@ -180,7 +181,8 @@ def start(
     from tombola.persistence.race_file import RaceFile
     from tombola.readers.cells import read_row_list
 
-    row_list, asked = read_row_list(rows, column or None), settings(parse_names(candidates, keep_blank=True))
+    names = parse_names(candidates, keep_blank=True)
+    row_list, asked = read_row_list(rows, column or None), settings(names, _stated_kind(known, names))
     ids = list(row_list.ids)
     side = _side_information(known, history, asked, ids, column)
     strata = _strata(row_list.labels(by) if by else None, len(ids), by)
@@ -192,6 +194,7 @@ def start(
         k, order = len(chosen.candidates), f"in random order (seed {chosen.seed})"
         calls = k * count - on_file
         show(f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}")
+        show(f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.")
         show("The next calls to make:" if calls else "All answers are on file. The result:")
         show(f"  tombola race {'next' if calls else 'status'} {file}", soft=True)
 
@@ -392,7 +395,7 @@ def run(
         )
         check_page(out, str(rows))
         file = rows
-        limits = settings(("a", "b"))
+        limits = settings(("a", "b"), "losses")
         with RaceFile.open(rows) as race_file:
             evaluator = _stored_evaluator(race_file, timeout, retries)
             race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
@@ -400,11 +403,12 @@ def run(
             found = RaceReport.from_file(race_file, now)
     else:
         evaluator.check()
-        chosen = settings(commands, **seconds)
+        # Statuses and run times are losses; the server has the direction of its race.
+        chosen = settings(commands, "losses" if url or loss != "stdout" else _stated_kind(known, commands), **seconds)
         evaluator = replace(evaluator, units=chosen.units)
         if url:
             given = {"--file": file, "--id": column, "--known": known, "--history": history, "--out": out}
-            _check_only_remote(settings(commands), given)
+            _check_only_remote(settings(commands, "losses"), given)
             _run_remote(url, token, str(rows), evaluator, workers, max_seconds, log, reissue_after, as_json=as_json)
         if file is None:
             raise ParameterError("race run: expected a race file, got none; write --file my.race, or --url ADDRESS.")
@@ -424,6 +428,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(found.to_json(), allow_nan=False))
     else:
+        show(f"{file}: {_direction(now.settings)}", soft=True)
         show(f"{now.verdict}; seed {now.settings.seed}")
         if out is not None:
             show(f"written: {out}", soft=True)
@@ -474,7 +479,7 @@ def _check_only_limits(settings: MakeSettings, given: dict[str, Any]) -> None:
     """Reject options that a race file has fixed already."""
     from tombola.racing import RaceSettings
 
-    chosen = replace(settings(("a", "b")), max_calls=None, max_cost=None)
+    chosen = replace(settings(("a", "b"), "losses"), max_calls=None, max_cost=None)
     wrong = [name for name, value in given.items() if value]
     if wrong or chosen != RaceSettings(("a", "b")):
         raise ParameterError(
@@ -575,6 +580,29 @@ def _side_information(
     names = settings.candidates
     answers = None if known is None else read_known(known, names, rows, column or None, settings.units)
     return SideInformation.of(names, rows, answers, _history(history, rows, column))
+
+
+def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | None":
+    """Return the direction that the names of the answers on file state; None without."""
+    import numpy as np
+
+    from tombola.readers.cells import read_cells
+    from tombola.readers.names import direction_of, without_kind_word
+    from tombola.readers.options import ParsedTable
+
+    if known is None:
+        return None
+    chosen = set(candidates)
+    names = tuple(name for name in read_cells(known).names if name in chosen or without_kind_word(name) in chosen)
+    table = ParsedTable(str(known), direction_of(names)[0], np.empty((0, len(names))), names, None, None, None, [])
+    return table.with_direction().kind
+
+
+def _direction(settings: "RaceSettings") -> str:
+    """Return the direction of the answers of a race as a phrase."""
+    from tombola.readers.to_pool import direction_text
+
+    return direction_text(settings.kind, settings.unit)
 
 
 def _history(path: Path | None, rows: "Sequence[str]", column: str = "") -> Any:
@@ -697,6 +725,7 @@ def _show_report(report: "RaceReport", file: Path) -> None:
     from tombola.racing.report import MEANS_NOTE, limit_history
 
     race = report.race
+    show(f"{file}: {_direction(race.settings)}", soft=True)
     show(f"{race.verdict}; seed {race.settings.seed}")
     show(_rank_table(report) if race.rank_sets else _standings_table(report))
     if race.calls_on_file:

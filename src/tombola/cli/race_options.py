@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from tombola.cli.options import LiveSeed
+from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
     from tombola.racing import RaceSettings
+    from tombola.readers.names import Kind
 
 # Function `make(candidates, **replaced) -> RaceSettings` with the options of the command line filled in; the caller
 # adds the names of the candidates; keyword arguments such as kind and range replace options.
@@ -44,7 +46,7 @@ RankOf = Annotated[str, typer.Option(help="With --question ranks: ask only for t
 _BlocksFlag = Annotated[
     bool, typer.Option("--blocks", help="With --question ranks: separate whole blocks; faster if they are far apart.")
 ]
-_Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better (the default).")]
+_Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better.")]
 _Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: higher is better.")]
 # Option --range: the unit of the answers of a race. Not called Range, because `range` is a builtin of Python.
 Limits = Annotated[
@@ -73,19 +75,26 @@ def _make_settings(
 ) -> MakeSettings:
     """Return a function from candidate names to `RaceSettings` with these options.
 
-    Further keyword arguments of that function replace options, such as kind and range.
+    Its parameter `stated` is the direction without --losses and --scores; ParameterError if there is none. Further
+    keyword arguments replace options, such as range.
     """
 
-    def settings(candidates: Iterable[str], **unit: Any) -> "RaceSettings":
+    def settings(candidates: Iterable[str], stated: "Kind | None" = None, **unit: Any) -> "RaceSettings":
         from tombola.cli.reading import parse_kind
         from tombola.racing import RaceSettings
         from tombola.readers.units import parse_range
 
+        kind = parse_kind(losses=losses, scores=scores) or stated
+        if kind is None:
+            raise ParameterError(
+                "race: expected the direction of the answers, got none; add --losses if lower is better, --scores if "
+                "higher is better."
+            )
         population = math.inf if future else None
         options: Any = {
             "max_calls": max_calls, "max_cost": max_cost, "max_call_cost": max_call_cost, "on_failure": on_failure,
             "question": question, "candidate": rank_of or None, "blocks": blocks,
-            "kind": parse_kind(losses=losses, scores=scores) or "losses",
+            "kind": kind,
             "range": parse_range(limits) if limits else (0.0, 1.0),
         }  # fmt: skip
         return RaceSettings(

@@ -26,7 +26,7 @@ from tombola.errors import ConflictError, FeedbackError
 from tombola.order import draw_order
 from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.events import Call, Dropped, Event
-from tombola.racing.known import SideInformation
+from tombola.racing.known import SideInformation, check_frame_kind
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import Result, rows_remaining, verdict_of
@@ -91,6 +91,7 @@ class Race(ProcessBound):
         strata: Iterable[Any] | None = None,
         **options: Unpack[RaceOptions],
     ) -> None:
+        check_frame_kind("Race", known, options)
         settings, names = RaceSettings(tuple(candidates), **options), _row_names(rows)
         side = SideInformation.of(settings.candidates, names, known, history, settings.units)
         self._begin(settings, names, side, None if strata is None else Strata.of(strata, len(names)))

@@ -25,7 +25,7 @@ from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
 from tombola.pool import frame_index, is_frame
 from tombola.racing._race import Race
 from tombola.racing.events import Call, Event, EventSink
-from tombola.racing.known import SideInformation
+from tombola.racing.known import SideInformation, check_frame_kind
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.strata import Strata
 from tombola.racing.verdict import calls_text
@@ -104,6 +104,7 @@ def race(
     by_name = {str(name): one for name, one in pairs}
     names = distinct_names("candidates", list(candidates))
     ids, row_at = _rows_by_position(rows)
+    check_frame_kind("race", known, options)
     given = RaceSettings(names, **options)
     side = SideInformation.of(names, ids, known, history, given.units)
     groups = None if strata is None else Strata.of(strata, len(ids))

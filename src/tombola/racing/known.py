@@ -118,6 +118,20 @@ class SideInformation:
         return side
 
 
+def check_frame_kind(owner: str, known: Any, options: Mapping[str, Any]) -> None:
+    """Raise ParameterError if answers on file are a data frame without a direction.
+
+    owner: name of the function, for the message.
+    known: the answers on file, in any form.
+    options: keyword options of the race that were given; "kind" is the direction.
+    """
+    if is_frame(known) and "kind" not in options:
+        raise ParameterError(
+            f"{owner}: expected kind='losses' (lower is better) or kind='scores' (higher is better) with a data frame "
+            "of answers on file, got neither; write kind='scores' if higher is better."
+        )
+
+
 def _frame_columns(candidates: Sequence[str], rows: Sequence[str], frame: Any) -> dict[str, Any]:
     """Return the columns of a frame that are candidates, by name; other columns are ignored.
 
