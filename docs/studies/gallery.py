@@ -75,7 +75,8 @@ def _write_inputs() -> None:
         for at, name in enumerate(pool.actions)
     ]
     run(
-        f"race run losses.csv --losses {' '.join(commands)} --by subject --seed 1 --quiet --workers 4 --file answers.race"
+        f"race run losses.csv --losses {' '.join(commands)} --by subject --seed 1 --quiet --workers 4 "
+        "--file answers.race"
     )
     run("session start losses.csv --actions v1,v6 --scores --seed 1 --file calls.run")
     for day in range(5):

@@ -78,8 +78,8 @@ KINDS = {kind.name: kind for kind in CLAIMS}
 # Long, mostly compilation: left to full runs, and to `tombola reproduce --inject-faults`. The claims on races and ranks
 # have shorter tests in the folder extensions.
 SLOW = (
-    "constraints", "classification", "delay-theorem", "impossibility", "switching", "random-walk", "bandit-repair",
-    "ranks", "known", "race-best", "race-within", "race-top", "race-gate", "empirical-lp", "repair", "thrifty",
+    "constraints", "classification", "impossibility", "switching", "random-walk", "bandit-repair",
+    "ranks", "known", "race-best", "race-within", "race-top", "race-gate", "empirical-lp", "repair",
 )  # fmt: skip
 # Their units are so small that compiling takes longer.
 SHORT = ("minimax", "delay-lemma", "hierarchy")
