@@ -31,6 +31,7 @@ _HOME = {
     "RaceFile": "persistence.race_file",
     "SessionFile": "persistence.session_file",
     "Simulation": "learners",
+    "Thrifty": "learners",
     "Ticket": "engine.tickets",
     "TombolaError": "errors",
     "Trace": "trace",

@@ -27,6 +27,7 @@ from tombola.learners import Hedge as Hedge
 from tombola.learners import Learner as Learner
 from tombola.learners import MixedLearner as MixedLearner
 from tombola.learners import Simulation as Simulation
+from tombola.learners import Thrifty as Thrifty
 from tombola.persistence.race_file import RaceFile as RaceFile
 from tombola.persistence.session_file import SessionFile as SessionFile
 from tombola.pool import Pool as Pool

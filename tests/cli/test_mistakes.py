@@ -41,7 +41,7 @@ MISTAKES = {
     "describe notes.docx": "ends in",
     "compare table.csv": "--scores",
     "compare table.csv --scores --losses": "leave one of them out",
-    "compare table.csv --losses --range 10,0": "--range 0,100",
+    "compare table.csv --losses --range 10,0": "--range 0,10",
     "compare words.csv": "'good'",
     "compare large.csv": "--range",
     "compare hole.csv": "--missing",

@@ -14,7 +14,7 @@ _REASONS = {
     "FollowTheLeader": "in random order the best action so far is the one to play, without any tuning",
     "ThompsonSampling": "it plays an action as often as that action is likely to be the best",
     "FrugalUCB": "it switches only if the switch can pay in the remaining rounds",
-    "EmpiricalLP": "it plans again every round, with the remaining budget for the remaining rows",
+    "EmpiricalLP": "it plans again and again, with the remaining budget for the remaining rows",
 }
 
 

@@ -7,6 +7,11 @@ _ENTRIES: dict[str, tuple[str, str, dict[str, str]]] = {
         "title": "Online Bandit Learning against an Adaptive Adversary: from Regret to Policy Regret",
         "booktitle": "Proceedings of the 29th International Conference on Machine Learning", "year": "2012",
     }),
+    "Auer, Cesa-Bianchi and Fischer 2002": ("article", "auer2002finite", {
+        "author": "Auer, Peter and Cesa-Bianchi, Nicol{\\`o} and Fischer, Paul",
+        "title": "Finite-time Analysis of the Multiarmed Bandit Problem",
+        "journal": "Machine Learning", "volume": "47", "number": "2--3", "pages": "235--256", "year": "2002",
+    }),
     "Baharav and Tse 2019": ("inproceedings", "baharav2019ultra", {
         "author": "Baharav, Tavor Z. and Tse, David",
         "title": "Ultra Fast Medoid Identification via Correlated Sequential Halving",

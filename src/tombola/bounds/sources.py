@@ -30,8 +30,8 @@ _SOURCES = {
     "Thrifty": "docs/theory/thrifty.md",
     "TsallisInf": "Zimmert and Seldin 2021, Theorem 1, sharpened in docs/theory/transfer.md",
     "TsallisSwitching": "Rouyer, Seldin and Cesa-Bianchi 2021, constants in docs/theory/switching.md",
-    "UCB1": "i.i.d. bound plus drift, docs/theory/transfer.md",
-    "UCB2": "i.i.d. bound plus drift, docs/theory/transfer.md",
+    "UCB1": "Theorem 1, docs/theory/transfer.md: Auer, Cesa-Bianchi and Fischer 2002, Theorem 1, plus drift",
+    "UCB2": "Theorem 1, docs/theory/transfer.md: Auer, Cesa-Bianchi and Fischer 2002, Theorem 2, plus drift",
 }
 
 

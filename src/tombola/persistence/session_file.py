@@ -723,8 +723,13 @@ class SessionFile(ProcessBound):
         """Return the number of an issued ticket."""
         number = _validate.integer(owner, "round", round_, least=1)
         if number > session.round:
+            issued = (
+                f"an issued ticket, from 1 to {session.round}"
+                if session.round
+                else "a ticket, but none has been issued"
+            )
             raise FeedbackError(
-                f"{owner}: expected a ticket that has been issued (1..{session.round}), got {number}; "
+                f"{owner}: expected {issued}, got {number}; "
                 "take the number that `next` returned, or find it in the status."
             )
         return number

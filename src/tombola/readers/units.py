@@ -130,7 +130,10 @@ def parse_range(text: str) -> tuple[float, float]:
     except ValueError:
         low = high = 0.0
     if not 0.0 < high - low < float("inf"):
-        raise TableError(f"--range: expected the smallest and the largest number, got {text!r}; write --range 0,100.")
+        example = f"{high:g},{low:g}" if high < low else "0,100"
+        raise TableError(
+            f"--range: expected the smallest and the largest number, got {text!r}; write --range {example}."
+        )
     return low, high
 
 
