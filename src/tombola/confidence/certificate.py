@@ -142,7 +142,7 @@ class Certificate:
         return self.within(self.best) <= _validate.real("Certificate.certified", "within", within, least=0)
 
     def forecast(self, within: float) -> int | None:
-        """Estimate the rounds until `certified(within)`; None if rows run out before.
+        """Estimate the further rounds until `certified(within)`; None if rows run out.
 
         An extrapolation, not a guarantee: constant means, and constant shares of the rounds per action.
 

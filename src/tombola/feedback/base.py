@@ -300,9 +300,12 @@ class FeedbackModel(ABC):
         """
 
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Return an encoded outcome read from a file; raise FeedbackError if not valid.
+        """Check an encoded outcome, such as one from a file, and return it.
+
+        FeedbackError if it is not valid.
 
         action: the action of the ticket.
+        outcome: the numbers that `encode` returned.
         """
         return self.encode(0, action, self.to_observe_kwargs(outcome))
 

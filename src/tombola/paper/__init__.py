@@ -1,6 +1,7 @@
 """Executable claims: the statements of the paper, and our extensions of it.
 
-L215 is line 215 of the LaTeX source of the paper; so are all such numbers in this package.
+The paper is "Online Learning in the Random Order Model" (Bernasconi, Celli, Colini Baldeschi, Fusco, Leonardi, Russo;
+ICML 2025). L215 is line 215 of its LaTeX source; so are all such numbers in this package.
 """
 
 from tombola.paper.base import Claim, Extension, Verdict

@@ -254,7 +254,7 @@ class Status:
 
     @property
     def estimate(self) -> str:
-        """Sentence on the best action so far: bounds `within`, `regret`, `worst_regret`."""
+        """The sentence on the best action so far, with `within`, `regret`, `worst_regret`."""
         open_, units = " and cancelled" if self.cancelled else "", self.units
         within, regret, worst = (units.gap(number) for number in (self.within, self.regret, self.worst_regret))
         more = f", {worst:.4g} if all pending{open_} ones fail" if self.pending else ""

@@ -383,6 +383,10 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
     share = race.calls_saved / max(race.calls_made + race.calls_saved, 1)
     cards = [
         ("candidates", f"{len(race.candidates):,}"),
+        (
+            "answers",
+            f"{race.settings.units.quantity}, {'higher' if race.settings.kind == 'scores' else 'lower'} is better",
+        ),
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls", f"{race.calls_made:,}"),
         # Calls that are not made yet are saved only once the race is over.

@@ -1,4 +1,7 @@
-"""Columns of a table: numbers, and the first missing and invalid cells."""
+"""Parse the cells of a column as numbers.
+
+A parsed column also has the places of its first missing and first invalid cell, for error messages.
+"""
 
 import math
 import re

@@ -20,7 +20,7 @@ class ReadOptions(NamedTuple):
 
     kind: "losses" or "scores".
     actions, ignore: names or patterns of columns to use as actions, and to leave out.
-    costs: resources or patterns, a second table, or a dict with a price per action.
+    costs: names of resources or patterns of columns with costs, a second table, or a dict with a price per action.
     delay, ids, by: columns with delays in rounds, with row ids, and with the group of each row.
     action, value: of a long table, the columns with the action and the value.
     sheet: of an Excel file, or the table of an SQLite file.

@@ -1,4 +1,7 @@
-"""Finite classes: a matrix of labels, and all labellings, which cannot be learned."""
+"""Finite hypothesis classes: given as a matrix, and the class of all labellings.
+
+A row of the matrix is a hypothesis, a column a point; its entries are the labels. All labellings cannot be learned.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property

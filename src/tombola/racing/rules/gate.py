@@ -100,7 +100,7 @@ class Gate(Elimination):
 
     @property
     def decisions(self) -> dict[int, bool]:
-        """The decided candidates by number: True if proved, False if refuted."""
+        """The decided candidates by number: True if the gate is passed, else False."""
         return {c: bool(sign > 0) for c, sign in enumerate(self.state.decision) if sign != 0}
 
 
