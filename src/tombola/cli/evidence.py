@@ -445,10 +445,10 @@ def _certificate_facts(certificate: "Certificate", units: "Units") -> dict[str, 
 
 
 def _certificate_sentence(facts: dict[str, Any]) -> str:
+    distance = f"is within {facts['within']:.4g} of" if facts["within"] else "has"
     return (
         f"{'Stop' if facts['outcome'] == 'proved' else 'Undecided'} after {plural(facts['rows'], 'row')}: with "
-        f"probability {1 - facts['level']:g}, action {facts['best']} is within {facts['within']:.4g} of "
-        f"{facts['target']} ({facts['method']})."
+        f"probability {1 - facts['level']:g}, action {facts['best']} {distance} {facts['target']} ({facts['method']})."
     )
 
 
