@@ -697,7 +697,7 @@ def test_plan_without_direction_suggests_the_range(command: Callable[..., tuple[
 
 def test_run_of_scores_and_seconds(command: Callable[..., tuple[int, str]]) -> None:
     eight = ["--candidate", "a=echo 8 # {row}", "--candidate", "b=echo 8 # {row}", "--shell", "--quiet"]
-    with pytest.raises(TombolaError, match="for scores, start the race with --range 0,10 --scores"):
+    with pytest.raises(TombolaError, match="; start the race with the true range, --range LOW,HIGH with"):
         command("run", "rows.txt", "--losses", *eight, "--file", "e")
     echo = ["--candidate", "a=echo 9 # {row}", "--candidate", "b=echo 3 # {row}", "--shell", "--quiet", "--seed", "1"]
     code, printed = command("run", "rows.txt", *echo, "--scores", "--range", "0,10", "--file", "r")
@@ -712,3 +712,69 @@ def test_run_of_scores_and_seconds(command: Callable[..., tuple[int, str]]) -> N
     command("report", "s", "--out", "s.csv")
     assert Path("s.csv").read_text().startswith("ticket,candidate,row,seconds,cost,failed\n")
     assert command("record", "s", "--csv", "s.csv")[1].startswith("0 recorded"), "run times read back"
+
+
+def test_run_stops_at_a_number_outside_the_range(run_main: Main, tmp_path: Path) -> None:
+    """As failures, scores of 6 to 8 of the good prompt would prove the worse prompt best."""
+    (tmp_path / "rows.txt").write_text("\n".join(ROWS))
+    (tmp_path / "good.sh").write_text('case "$1" in *3*) echo 8;; *) echo 4;; esac\n')
+    prompts = ["--candidate", "good=sh good.sh {row}", "--candidate", "worse=sh -c 'echo 2' {row}"]
+    arguments = ["race", "run", "rows.txt", *prompts, "--file", "r", "--scores", "--range", "0,5", "--seed", "1"]
+    code, out, err = run_main(*arguments, "--quiet")
+    assert (code, out) == (2, "")
+    assert err.startswith("tombola: race run: expected a score from 0 to 5, got 8 for good on row row ")
+    assert "--scores --range LOW,HIGH" in err
+    with RaceFile.open(tmp_path / "r") as file:
+        assert file.race.failures == 0
+        assert 0 < file.race.calls_answered
+        answered = file.race.calls_answered
+    code, _, again = run_main(*arguments, "--quiet")
+    assert (code, again) == (2, err), "the same call is made again"
+    with RaceFile.open(tmp_path / "r") as file:
+        assert (file.race.failures, file.race.calls_answered) == (0, answered)
+
+
+def test_candidate_whose_calls_all_fail(run_main: Main, tmp_path: Path) -> None:
+    """A script that is missing does not look like a refuted gate."""
+    (tmp_path / "rows.txt").write_text("\n".join(ROWS))
+    old = ["--candidate", "old=sh -c 'echo 0.5' {row}", "--baseline", "old", "--seed", "1", "--quiet"]
+    new = ["--candidate", f"new={sys.executable} -S missing.py {{row}}"]
+    code, out, err = run_main("race", "run", "rows.txt", "--losses", *old, *new, "--file", "r")
+    assert code == 2
+    assert "new is not better than old" in out
+    note, error = err.splitlines()
+    with RaceFile.open(tmp_path / "r") as file:
+        failures = file.race.failures
+    assert note.startswith(f"note: {failures} of {failures} calls of new failed; the last one: ended with status 2")
+    assert "No such file" in note
+    assert error.startswith("tombola: race run: expected an answer from each candidate, but all calls of new failed")
+    # An undecided race stays undecided.
+    code, _, err = run_main("race", "run", "rows.txt", "--losses", *old, *new, "--file", "u", "--max-calls", "4")
+    assert (code, err.startswith("note: 2 of 2 calls of new failed")) == (3, True)
+    # One answer, and the failures are the candidate's own.
+    (tmp_path / "half.sh").write_text('case "$1" in *3*) exit 1;; *) echo 0.9;; esac\n')
+    code, _, err = run_main(
+        "race", "run", "rows.txt", "--losses", *old, "--candidate", "new=sh half.sh {row}", "--file", "h"
+    )
+    assert code == 1
+    assert err.startswith("note: ")
+    assert err.endswith("the last one: ended with status 1\n")
+
+
+@pytest.mark.parametrize(
+    ("loss", "bad", "notes"),
+    [
+        (["--loss", "exit"], "sh -c 'exit 3' {row}", 0),
+        (["--loss", "exit"], "sh -c 'kill -9 $$' {row}", 1),
+        (["--loss", "seconds", "--cap", "0.05"], "sleep 9 #{row}", 0),
+        (["--loss", "seconds", "--cap", "0.05"], "sh -c 'exit 3' {row}", 1),
+    ],
+)
+def test_failures_that_are_answers(loss: list[str], bad: str, notes: int, run_main: Main, tmp_path: Path) -> None:
+    """In races on exit statuses and run times, a candidate that always fails is the worst one."""
+    (tmp_path / "rows.txt").write_text("\n".join(ROWS))
+    good = ["--candidate", "old=true {row}", "--candidate", f"new={bad}", "--baseline", "old", "--shell"]
+    code, _, err = run_main(
+        "race", "run", "rows.txt", "--losses", *good, *loss, "--quiet", "--seed", "1", "--file", "r"
+    )
+    assert (code, err.count("note: ")) == (1, notes)

@@ -1,7 +1,9 @@
 """Commands as candidates: losses, retries, time limits, quoting."""
 
 import asyncio
+import contextlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ import pytest
 
 from tombola.errors import TombolaError
 from tombola.racing import Call, Race, SubprocessEvaluator
+from tombola.racing.subprocess_evaluator import CallCounts, OutOfRangeError
+from tombola.readers.units import UNIT_LOSSES, Units
 
 
 def ask(evaluator: SubprocessEvaluator, row: str = "x") -> Any:
@@ -45,7 +49,9 @@ def test_losses_of_commands(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["false {row}", "echo {row}", "echo 2 #{row}", "sleep 9 {row}", "kill -9 $$ {row}"])
+@pytest.mark.parametrize(
+    "command", ["false {row}", "echo {row}", "echo inf #{row}", "sleep 9 {row}", "kill -9 $$ {row}"]
+)
 def test_failed_command_is_retried(command: str) -> None:
 
     said: list[str] = []
@@ -93,3 +99,50 @@ def test_timeout_below_the_cap_is_rejected() -> None:
     with pytest.raises(TombolaError, match="--timeout: expected at least the 60 seconds of --cap, got 10"):
         SubprocessEvaluator({"a": "true {row}"}, "seconds", 60.0, 10.0).check()
     SubprocessEvaluator({"a": "true {row}"}, "seconds", 60.0, 60.0).check()
+
+
+@pytest.mark.parametrize(
+    ("printed", "units", "expected", "fix"),
+    [
+        ("8", Units(0, 5, scores=True), "a score from 0 to 5, got 8", "--scores --range LOW,HIGH with the smallest"),
+        ("-1 0.02", Units(0, 5, scores=True), "a score from 0 to 5, got -1", "the largest possible score."),
+        ("5.0 0.02", UNIT_LOSSES, "a loss from 0 to 1, got 5.0", "--range LOW,HIGH with the smallest"),
+        ("7", Units(0, 5), "a loss from 0 to 5, got 7", "and with --scores if higher is better."),
+    ],
+)
+def test_number_outside_the_range_is_not_a_failure(
+    printed: str, units: Units, expected: str, fix: str, one_sentence: Callable[[object], str]
+) -> None:
+    """A repetition would not help, and as a failure the best score would count as the worst."""
+    said: list[str] = []
+    counts = CallCounts()
+    evaluator = SubprocessEvaluator({"a": f"echo {printed} # {{row}}"}, retries=2, shell=True, units=units)
+    with pytest.raises(OutOfRangeError) as raised:
+        asyncio.run(evaluator.evaluate(Call(1, "a", "x", 0), said.append, counts))
+    message = one_sentence(raised.value)
+    assert f"race run: expected {expected} for a on row x; " in message
+    assert fix in message
+    assert (said, counts.notes()) == ([], [])
+
+
+def test_call_counts() -> None:
+    counts = CallCounts()
+    evaluator = SubprocessEvaluator(
+        {"a": "echo 0.5 # {row}", "b": "test {row} = x && echo 1", "c": "echo no {row} >&2; exit 7"}, shell=True
+    )
+    for name, row in (("a", "x"), ("b", "y"), ("b", "x"), ("c", "x"), ("c", "y")):
+        with contextlib.suppress(TombolaError):
+            asyncio.run(evaluator.evaluate(Call(1, name, row, 0), None, counts))
+    assert counts.always_failed == ["c"]
+    assert counts.notes() == [
+        "note: 1 of 2 calls of b failed; the last one: ended with status 1",
+        "note: 2 of 2 calls of c failed; the last one: ended with status 7 and printed 'no y'",
+    ]
+
+
+def test_retried_call_has_not_failed(tmp_path: Path) -> None:
+    counts = CallCounts()
+    once = f"test -e {tmp_path}/seen && echo 0.5 || {{ touch {tmp_path}/seen; exit 1; }}; : {{row}}"
+    evaluator = SubprocessEvaluator({"a": once}, retries=1, shell=True)
+    assert asyncio.run(evaluator.evaluate(Call(1, "a", "x", 0), None, counts)) == 0.5
+    assert (counts.notes(), counts.always_failed) == ([], [])

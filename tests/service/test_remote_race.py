@@ -13,6 +13,7 @@ from service_cases import Server
 from tombola import AsyncRaceClient, RaceClient, RaceFile
 from tombola.errors import ParameterError, SessionError
 from tombola.racing import RaceSettings, SubprocessEvaluator
+from tombola.racing.subprocess_evaluator import OutOfRangeError
 from tombola.service import remote_race
 from tombola.service.remote_race import run_remote_race
 from tombola.service.tokens import TokenStore
@@ -90,6 +91,22 @@ def test_broken_machine_records_no_failure(tmp_path: Path, monkeypatch: pytest.M
             assert len(client.pending) >= 3
         good = {name: f"sh -c 'echo {loss} #{{row}}'" for name, loss in zip(NAMES, (0.1, 0.6, 0.9), strict=True)}
         assert run_here(server.url, good, reissue_after=0.0)["answer"] == ["low"]
+
+
+def test_numbers_are_in_the_unit_of_the_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores of a served race are not read as losses; one outside of the range stops the run and is not recorded."""
+    monkeypatch.setattr(remote_race, "_POLL_SECONDS", 0.1)
+    path = tmp_path / "scores.race"
+    settings = RaceSettings(NAMES, seed=3, kind="scores", range=(0.0, 10.0))
+    RaceFile.start(path, settings, [str(row) for row in range(100)]).close()
+    with Server(path) as server:
+        with pytest.raises(OutOfRangeError, match="expected a score from 0 to 10, got 11 for "):
+            run_here(server.url, dict.fromkeys(NAMES, "sh -c 'echo 11' {row}"))
+        with RaceClient(server.url) as client:
+            assert client.status()["failures"] == 0
+            assert client.pending
+        scores = {name: f"sh -c 'echo {score}' {{row}}" for name, score in zip(NAMES, (1, 5, 9), strict=True)}
+        assert run_here(server.url, scores, reissue_after=0.0)["answer"] == ["high"]
 
 
 def test_other_candidates_and_options_are_rejected(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Commands of `tombola race`.
 
-`run` exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 2 on bad input, 3 if it is
-undecided; so does `status --exit-code`.
+`run` exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 2 on bad input or if all calls
+of a candidate failed, 3 if it is undecided; `status --exit-code` exits with 0, 1 or 3.
 """
 
 import json
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tombola._formatting import escape_control, nan_to_none, plural
+from tombola._formatting import escape_control, join_names, nan_to_none, plural
 from tombola.cli.options import CORES, By, Json, ReissueAfter, Seeds, Token, Url, Workers, split_commas
 from tombola.cli.printing import new_table, print_error, show
 from tombola.cli.race_options import MakeSettings, MaxCalls, MaxCost, Question, RankOf, with_race_options
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, parse_names, with_table_options
 from tombola.cli.session import ID_HELP, LIST_HELP
-from tombola.errors import FeedbackError, ParameterError, TableError
+from tombola.errors import FeedbackError, ParameterError, SessionError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tombola.racing.report import RaceReport
     from tombola.racing.run_times import RunTimes
     from tombola.racing.strata import Strata
+    from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.readers.names import Kind
     from tombola.readers.to_pool import Table as ReadTable
     from tombola.service.client import RaceClient
@@ -374,6 +375,9 @@ def run(
     Prints a line per row and the verdict, and stores all answers in --file. `race run FILE` continues with the commands
     in the file; a higher --max-calls or --max-cost raises the limit.
 
+    Exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 3 if it is undecided, and 2 on
+    bad input, a number outside of --range, or a candidate whose calls all failed.
+
     With --url, ROWS is the name of a race at that server, and several machines may run it at the same time.
     """
     from tombola._files import write_atomic
@@ -382,10 +386,11 @@ def run(
     from tombola.racing import SubprocessEvaluator
     from tombola.racing.driver import run_race_file
     from tombola.racing.report import RaceReport
+    from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.readers.cells import read_row_list
 
     commands = _commands(candidate or [])
-    log = None if quiet else print_error
+    log, counts = None if quiet else print_error, CallCounts()
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     # Run times: --within and all numbers are in seconds.
     seconds: dict[str, Any] = {} if cap is None else {"range": (0.0, cap), "unit": "seconds"}
@@ -399,7 +404,7 @@ def run(
         with RaceFile.open(rows) as race_file:
             evaluator = _stored_evaluator(race_file, timeout, retries)
             race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
-            now = run_race_file(race_file, evaluator, workers, max_seconds, log)
+            now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
             found = RaceReport.from_file(race_file, now)
     else:
         evaluator.check()
@@ -421,7 +426,7 @@ def run(
         side = _side_information(known, history, chosen, ids, column)
         strata = _strata(row_list.labels(by) if by else None, len(ids), by)
         with RaceFile.at(file, chosen, ids, _stored(evaluator), side, strata) as race_file:
-            now = run_race_file(race_file, evaluator, workers, max_seconds, log)
+            now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
             found = RaceReport.from_file(race_file, now)
     if out is not None:
         write_atomic(out, found.to_html(), file)
@@ -435,7 +440,7 @@ def run(
         if hint := evaluator.hint(now):
             show(hint)
         _show_limit(now, f"tombola race run {file}")
-    raise typer.Exit(_EXIT_CODES[now.proved])
+    _exit_run(now.proved, evaluator, counts)
 
 
 @app.command()
@@ -530,19 +535,38 @@ def _run_remote(
     """Run the commands of a served race, print its verdict, and exit."""
     import asyncio
 
+    from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.service.client import AsyncRaceClient
     from tombola.service.remote_race import run_remote_race
 
+    counts = CallCounts()
+
     async def run_it() -> dict[str, Any]:
         async with AsyncRaceClient(url, token, name) as client:
-            return await run_remote_race(client, evaluator, workers, max_seconds, log, reissue_after)
+            return await run_remote_race(client, evaluator, workers, max_seconds, log, reissue_after, counts)
 
     found = asyncio.run(run_it())
     if as_json:
         typer.echo(json.dumps(found))
     else:
         show(found["verdict"], soft=True)
-    raise typer.Exit(_EXIT_CODES[found["proved"]])
+    _exit_run(found["proved"], evaluator, counts)
+
+
+def _exit_run(proved: bool | None, evaluator: "SubprocessEvaluator", counts: "CallCounts") -> NoReturn:  # noqa: FBT001
+    """Print notes about failed calls, and exit with the code of the answer.
+
+    SessionError instead of an answer if all calls of a candidate failed in this run: its command is probably broken.
+    With --loss exit and --loss seconds a candidate that always crashes is a valid result.
+    """
+    for note in counts.notes():
+        print_error(note)
+    if proved is not None and evaluator.loss == "stdout" and counts.always_failed:
+        raise SessionError(
+            f"race run: expected an answer from each candidate, but all calls of {join_names(counts.always_failed)} "
+            "failed in this run, each counted as the worst answer; run its command by hand, then start a new race."
+        )
+    raise typer.Exit(_EXIT_CODES[proved])
 
 
 @app.command("table")

@@ -28,12 +28,13 @@ from tombola.racing.events import Call, Event, EventSink
 from tombola.racing.known import SideInformation, check_frame_kind
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.strata import Strata
+from tombola.racing.subprocess_evaluator import OutOfRangeError
 from tombola.racing.verdict import calls_text
 from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
-    from tombola.racing.subprocess_evaluator import SubprocessEvaluator
+    from tombola.racing.subprocess_evaluator import CallCounts, SubprocessEvaluator
 
 # Function of a candidate and a row, plain or async. It returns a loss (with kind="scores" a score), or a pair of that
 # and a cost.
@@ -136,20 +137,23 @@ def run_race_file(
     workers: int = 1,
     max_seconds: float | None = None,
     log: Log | None = None,
+    counts: "CallCounts | None" = None,
 ) -> Race:
     """Run the commands of a race file to the end of the race, and return the race.
 
-    SessionError if another process runs the same file, or if the whole first row fails.
+    SessionError if another process runs the same file, or if the whole first row fails. OutOfRangeError if a command
+    prints a number outside of the range; that call stays without an answer.
 
     file         the race file; calls that it has answers to are not made again
     evaluator    runs the commands, one per candidate
     workers      number of commands that run at a time
     max_seconds  time limit of this run in seconds; the file then holds an unfinished race. None: no limit
     log          receives one line per row counted and per failed command; None: silent
+    counts       counts the calls of this run and their failures; None: no counts
     """
 
     async def ask(call: Call) -> Any:
-        return await evaluator.evaluate(call, log)
+        return await evaluator.evaluate(call, log, counts)
 
     with run_lock(file.path):
         driver = _Driver(
@@ -265,7 +269,8 @@ class _Driver:
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
         """Make calls until the race is over.
 
-        ask: makes one call; the result is a value, or value and cost. An exception is a failed call.
+        ask: makes one call; the result is a value, or value and cost. An exception is a failed call, except for
+            OutOfRangeError, which is raised.
         workers: calls in flight at a time.
         """
         tasks: dict[asyncio.Future[Any], Call] = {}
@@ -299,7 +304,7 @@ class _Driver:
         if error is None:
             default_cost = self.race.settings.default_cost
             answer = Event("answer", call.ticket, *loss_and_cost(call, task.result(), self._units, default_cost))
-        elif isinstance(error, Exception):
+        elif isinstance(error, Exception) and not isinstance(error, OutOfRangeError):
             answer = Event("answer", call.ticket, failed=True)
         else:
             raise error

@@ -8,14 +8,15 @@ import shlex
 import shutil
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tombola import _validate
-from tombola.errors import ParameterError, TombolaError
+from tombola._formatting import truncate
+from tombola.errors import FeedbackError, ParameterError, TombolaError
 from tombola.racing.events import Call
-from tombola.readers.to_pool import suggested_range
 from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
@@ -27,12 +28,59 @@ _ROW = "{row}"
 _MAX_LINE_BYTES = 1 << 20
 # `hint` suggests a smaller cap if no loss, which is run time / cap, exceeds this: then the differences are small.
 _LOW_LOSS = 0.1
+# Characters of the reason in a note about failed calls: a path and the message of the system.
+_MAX_REASON_LENGTH = 240
 # The answer of a command: loss in [0, 1] and cost, or the loss alone.
 Answer: TypeAlias = float | tuple[float, float]
 
 
 class _CommandError(TombolaError):
     """Raised if a command fails to produce a loss: status, timeout or bad output."""
+
+
+class OutOfRangeError(FeedbackError):
+    """Raised if a command prints a number outside of the range of the race.
+
+    The call has not failed: the range is wrong. As failures, the best scores would count as the worst.
+    """
+
+
+class CallCounts:
+    """Numbers of calls and of failed calls by candidate, in one run."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
+        self._last_reason: dict[str, str] = {}
+
+    def add(self, candidate: str, error: Exception | None = None) -> None:
+        """Count a call of a candidate.
+
+        error: the reason of a failed call; None if it has an answer.
+        """
+        self._calls[candidate] += 1
+        if error is not None:
+            self._failures[candidate] += 1
+            self._last_reason[candidate] = str(error)
+
+    @property
+    def always_failed(self) -> list[str]:
+        """Candidates that were called, and whose calls all failed."""
+        return [name for name, count in self._failures.items() if count == self._calls[name]]
+
+    def notes(self) -> list[str]:
+        """Return a line per candidate with failed calls, with the last reason.
+
+        >>> counts = CallCounts()
+        >>> counts.add("new", ValueError("ended with status 2"))
+        >>> counts.notes()
+        ['note: 1 of 1 calls of new failed; the last one: ended with status 2']
+        """
+        return [
+            f"note: {count:,} of {self._calls[name]:,} calls of {name} failed; the last one: "
+            f"{truncate(self._last_reason[name], _MAX_REASON_LENGTH)}"
+            for name, count in self._failures.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -111,23 +159,32 @@ class SubprocessEvaluator:
             raise ParameterError("--candidate: expected a command after the name, got none; write name=COMMAND {row}.")
         return [word.replace(_ROW, row) for word in words]
 
-    async def evaluate(self, call: Call, log: Callable[[str], None] | None = None) -> Answer:
+    async def evaluate(
+        self, call: Call, log: Callable[[str], None] | None = None, counts: CallCounts | None = None
+    ) -> Answer:
         """Run the command of a call, with retries; return (loss, cost), or the loss.
 
-        A TombolaError if the last attempt fails, too. The cost is the run time in seconds with loss "seconds", and the
-        printed cost, if there is one, with loss "stdout".
+        A TombolaError if the last attempt fails, too; OutOfRangeError at once if the printed number is outside of the
+        range. The cost is the run time in seconds with loss "seconds", and the printed cost, if there is one, with loss
+        "stdout".
 
         call: candidate and row.
         log: function that receives a line per failure; None: silent.
+        counts: counts the call; None: no counts.
         """
+        counts = CallCounts() if counts is None else counts
         for attempt in range(self.retries + 1):
             try:
-                return await self._run_once(call)
+                answer = await self._run_once(call)
             except _CommandError as error:
                 more = "trying again" if attempt < self.retries else "counted as failed"
                 if log is not None:
                     log(f"{call.candidate} on {call.row}: {error}; {more}")
                 last = error
+            else:
+                counts.add(call.candidate)
+                return answer
+        counts.add(call.candidate, last)
         raise last
 
     async def _run_once(self, call: Call) -> Answer:
@@ -145,9 +202,9 @@ class SubprocessEvaluator:
         except OSError as error:
             raise _CommandError(f"could not be started ({error.strerror})") from None
         seconds = time.perf_counter() - started
-        return self._result(status, output, errors, seconds)
+        return self._result(call, status, output, errors, seconds)
 
-    def _result(self, status: int, output: str, errors: str, seconds: float) -> Answer:
+    def _result(self, call: Call, status: int, output: str, errors: str, seconds: float) -> Answer:
         # Statuses above 125 mean that the shell could not run the command or that a signal ended it.
         if self.loss == "exit" and 0 <= status <= 125:
             return float(status != 0)
@@ -155,7 +212,7 @@ class SubprocessEvaluator:
             raise _CommandError(f"ended with status {status}" + (f" and printed {errors!r}" if errors else ""))
         if self.loss == "seconds":
             return min(1.0, seconds / (self.cap or 1.0)), seconds
-        return _parse_output(output, self.units)
+        return _parse_output(call, output, self.units)
 
     def hint(self, race: "Race") -> str:
         """Return advice if the cap is so large that it slows the race; else "".
@@ -214,22 +271,32 @@ def _update_quotes(open_quotes: list[str], sign: str, before: str) -> None:
         open_quotes.append(sign)
 
 
-def _parse_output(output: str, units: Units) -> Answer:
-    """Return (loss, cost) from the last non-empty line, or the loss if it has no cost."""
+def _parse_output(call: Call, output: str, units: Units) -> Answer:
+    """Return (loss, cost) from the last non-empty line, or the loss if it has no cost.
+
+    OutOfRangeError if the line is valid except for the range.
+    """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
+    words = lines[-1].split() if lines else []
     try:
-        value, cost = [*map(float, lines[-1].split()), *([0.0] if len(lines[-1].split()) == 1 else [])]
-        if units.low <= value <= units.high and 0.0 <= cost < math.inf:
-            return (units.loss(value), cost) if len(lines[-1].split()) == 2 else units.loss(value)
-    except (IndexError, ValueError):
-        value = math.nan
-    fix = ""
-    if units == UNIT_LOSSES and 1.0 < value < math.inf:
-        fix = f"; for scores, start the race with --range 0,{suggested_range(0.0, value)[1]:g} --scores"
-    raise _CommandError(
-        f"expected a {units.quantity} from {units.low:g} to {units.high:g} in the last line of its output, got "
-        f"{lines[-1:]}{fix}"
-    )
+        value, cost = [*map(float, words), *([0.0] if len(words) == 1 else [])]
+    except ValueError:
+        value, cost = math.nan, 0.0
+    if not (math.isfinite(value) and 0.0 <= cost < math.inf):
+        raise _CommandError(
+            f"expected a {units.quantity} from {units.low:g} to {units.high:g} in the last line of its output, got "
+            f"{lines[-1:]}"
+        )
+    if not units.low <= value <= units.high:
+        # One number does not reveal the true range, so no range is suggested.
+        direction = "--scores " if units.scores else ""
+        scores = "" if units.scores else ", and with --scores if higher is better"
+        raise OutOfRangeError(
+            f"race run: expected a {units.quantity} from {units.low:g} to {units.high:g}, got {truncate(words[0])} for "
+            f"{call.candidate} on row {truncate(call.row)}; start the race with the true range, {direction}--range "
+            f"LOW,HIGH with the smallest and the largest possible {units.quantity}{scores}."
+        )
+    return (units.loss(value), cost) if len(words) == 2 else units.loss(value)
 
 
 async def _run(words: list[str], limit_seconds: float | None) -> tuple[int, str, str]:

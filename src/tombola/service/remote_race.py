@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from tombola._formatting import plural
@@ -11,7 +12,7 @@ from tombola.errors import ConflictError, ParameterError, SessionError
 from tombola.racing.driver import Log, loss_and_cost
 from tombola.racing.events import Call, Event
 from tombola.racing.options import RaceSettings
-from tombola.racing.subprocess_evaluator import SubprocessEvaluator
+from tombola.racing.subprocess_evaluator import CallCounts, OutOfRangeError, SubprocessEvaluator
 from tombola.service.client import AsyncRaceClient
 
 # Seconds between two requests for the verdict, which other machines may have reached, and for new calls while none
@@ -26,25 +27,29 @@ async def run_remote_race(
     max_seconds: float | None = None,
     log: Log | None = None,
     reissue_after: float | None = None,
+    counts: CallCounts | None = None,
 ) -> dict[str, Any]:
     """Run commands until the race is done, here or elsewhere, and return its verdict.
 
     The verdict has the keys of `AsyncRaceClient.verdict`. Raises ParameterError if the commands are not those of the
-    race, and SessionError if all first calls fail.
+    race, SessionError if all first calls fail, and OutOfRangeError if a command prints a number outside of the range of
+    the race.
 
     - `client`: the race.
-    - `evaluator`: the commands, one for each candidate of the race.
+    - `evaluator`: the commands, one for each candidate of the race; they print numbers in the unit of the race.
     - `workers`: commands at a time on this machine.
     - `max_seconds`: time limit of this run, None for no limit; calls under way then stay pending.
     - `log`: receives a line at each change seen, and per failed command; None: silent.
     - `reissue_after`: take over calls issued at least this many seconds ago without an answer; None: never.
+    - `counts`: counts the calls of this run and their failures; None: no counts.
     """
     await _check_evaluator(client, evaluator)
+    settings = await client.settings
+    in_units = replace(evaluator, units=settings.units)
 
     async def ask(call: Call) -> Any:
-        return await evaluator.evaluate(call, log)
+        return await in_units.evaluate(call, log, counts)
 
-    settings = await client.settings
     worker = _RemoteWorker(client, settings, log, reissue_after)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(worker.drive(ask, workers), max_seconds)
@@ -112,7 +117,7 @@ class _RemoteWorker:
 
     async def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()
-        if error is not None and not isinstance(error, Exception):
+        if error is not None and (isinstance(error, OutOfRangeError) or not isinstance(error, Exception)):
             raise error
         if error is None:
             self._has_succeeded = True
