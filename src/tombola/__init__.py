@@ -53,7 +53,11 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"tombola.{name}")
     if name not in _HOME:
-        raise AttributeError(f"module 'tombola' has no attribute {name!r}")
+        # Only the most common learners are names of the package itself. A name in lower case may be a submodule, which
+        # must not load the learners.
+        is_learner = name[:1].isupper() and name in import_module("tombola.learners").__all__
+        hint = f"; write tombola.learners.{name}" if is_learner else ""
+        raise AttributeError(f"module 'tombola' has no attribute {name!r}{hint}")
     value = getattr(import_module(f"tombola.{_HOME[name]}"), name)
     globals()[name] = value
     return value

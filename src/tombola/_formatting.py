@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -73,10 +74,13 @@ def is_encodable(text: str) -> bool:
 def _csv_cell(text: str) -> str:
     """Return the text of a CSV cell, with a quote before it if it could be a formula.
 
-    >>> _csv_cell("=1+1"), _csv_cell("x=1"), _csv_cell("-0.5")
-    ("'=1+1", 'x=1', '-0.5')
+    Phone numbers and amounts, such as +49 221 616388 and -12,50, only have digits and separators: no formula.
+
+    >>> _csv_cell("=1+1"), _csv_cell("x=1"), _csv_cell("-12,50"), _csv_cell("+49 (221) 61-63")
+    ("'=1+1", 'x=1', '-12,50', '+49 (221) 61-63')
     """
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not is_number(text) else text
+    harmless = re.fullmatch(r"[+-][\d ().,/-]*", text) or is_number(text)
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not harmless else text
 
 
 def csv_cell_matches(written: str, name: str) -> bool:
