@@ -427,6 +427,16 @@ def test_ragged_or_duplicate_columns_are_rejected() -> None:
         read_table(pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]))
 
 
+def test_column_outside_the_given_range_is_named(tmp_path: Path) -> None:
+    """The remedy is to leave the column out, not to take its range for the scores."""
+    table = tmp_path / "scores.csv"
+    table.write_text("id,a,b,c\n1,3,4,31\n2,5,6,12\n3,7,1,15\n")
+    with pytest.raises(
+        TableError, match=r"outside only in c\); leave out columns that are no candidates, ignore=\['c'\]"
+    ):
+        read_table(table, kind="scores", range=(0, 10), actions=["a", "b", "c"])
+
+
 def test_overflowing_range_is_rejected() -> None:
     with pytest.raises(TableError, match="must be nearer to each other to be rescaled, got numbers from -1e"):
         read_table([[1e308, -1e308], [0.0, 1.0]], rescale=True)

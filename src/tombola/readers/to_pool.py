@@ -227,10 +227,14 @@ def _limits(
     # Limits are compared in the type of the table: 0.1 in float32 is above 0.1.
     dtype = np.float32 if parsed.values.dtype == np.float32 else np.float64
     if low < dtype(bounds[0]) or high > dtype(bounds[1]):
-        wider = suggested_range(low, high)
+        wider, outside = suggested_range(low, high), _columns_outside(parsed, bounds)
+        where = f" (outside only in {join_names(outside)})" if outside else ""
+        # A column outside of the range that the user gave is probably not a candidate.
+        given = limits is not None and bool(outside)
+        leave_out = f"leave out columns that are no candidates, {option_text('ignore', outside)}, or " if given else ""
         raise TableError(
             f"{parsed.source}: {kind} must be in [{bounds[0]:g}, {bounds[1]:g}], got numbers from {low:g} to "
-            f"{high:g}{_columns_outside(parsed, bounds)}; write the smallest and the largest possible value, such as "
+            f"{high:g}{where}; {leave_out}write the smallest and the largest possible value, such as "
             f"{option_text('range', wider)}, or {option_text('rescale', on=True)} to take those in the table."
         )
     return *bounds, [f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"] if limits else []
@@ -288,13 +292,13 @@ def _round_up(number: float) -> float:
     return float(next(step * power for step in (1, 2, 5, 10, 20) if step * power >= number))
 
 
-def _columns_outside(parsed: ParsedTable, bounds: tuple[float, float]) -> str:
-    """Name the columns outside the limits, if the others are inside."""
+def _columns_outside(parsed: ParsedTable, bounds: tuple[float, float]) -> list[str]:
+    """Return the columns outside the limits, if others are inside; else no column."""
     if parsed.actions is None:
-        return ""
+        return []
     low, high = np.fmin.reduce(parsed.values, axis=0), np.fmax.reduce(parsed.values, axis=0)
     outside = [name for name, out in zip(parsed.actions, (low < bounds[0]) | (high > bounds[1]), strict=True) if out]
-    return f" (outside only in {join_names(outside)})" if len(outside) < len(parsed.actions) else ""
+    return outside if len(outside) < len(parsed.actions) else []
 
 
 def _losses(parsed: ParsedTable, kind: Kind, low: float, high: float) -> NDArray[Any]:
