@@ -123,7 +123,9 @@ def file_type_text(mode: int) -> str:
 
 
 def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
-    """Raise FileError early if --out cannot be written, or is one of the inputs.
+    """Raise FileError if the file `out` cannot be written, or is one of the inputs.
+
+    Nothing is written: commands call it before their work.
 
     out: None is accepted.
     inputs: files that must not be overwritten.

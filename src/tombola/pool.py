@@ -71,7 +71,7 @@ class Pool:
         ids: Sequence[Any] | None = None,
         costs: Any = None,
     ) -> "Pool":
-        """Return the pool of losses 1 - rewards; the same as kind="scores".
+        """Return the pool of losses 1 - rewards, as `Pool(rewards, kind="scores")` does.
 
         rewards: in [0, 1], one row per round, one column per action.
         actions, ids: names of the columns and of the rows.

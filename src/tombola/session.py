@@ -258,7 +258,7 @@ class Session(ProcessBound):
         """The outcome of each ticket, in the order of rounds; None while it is pending.
 
         Bandit feedback: the loss. Full feedback: the losses of all actions. Under a budget: the pair (either of these,
-        tuple of its costs). Labels: the pair (label, weight).
+        tuple of its costs, action by action). Labels: the pair (label, weight).
         """
         found = (self.ticket_table.outcome(round_) for round_ in range(1, self.round + 1))
         return tuple(None if outcome is None else self.feedback_model.decode(outcome) for outcome in found)

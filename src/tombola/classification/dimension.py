@@ -41,8 +41,8 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
 def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
     """Return a class as bit sets: all hypotheses, and those with label 1 by point.
 
-    Bit i stands for hypothesis i. Equal hypotheses and equal points count once. Raises ParameterError if there are more
-    than 4096 hypotheses.
+    The second entry has one bit set per point. Bit i stands for hypothesis i. Equal hypotheses and equal points count
+    once. Raises ParameterError if there are more than 4096 hypotheses.
 
     owner: function that the user called, named in the error message.
     matrix: labels, shape (hypotheses, points).

@@ -99,7 +99,7 @@ def has_index(source: str, digest: str) -> bool:
     if that is set, else `__pycache__` beside the source and the user's cache folder.
 
     source: path of the file that defines the kernel.
-    digest: fingerprint of the kernel.
+    digest: as returned by `engine.fingerprint.fingerprint`, with "_hold_gil" appended for a kernel of `compile_step`.
     """
     pattern = f"*{escape(digest)}_*.nbi"
     return any(glob(os.path.join(folder, pattern)) for folder in _cache_folders(source))

@@ -126,7 +126,7 @@ class Workload:
         about twice the time of the better way (ski rental).
 
         function: the kernel.
-        digest: fingerprint of the kernel, None if it has none.
+        digest: as returned by `fingerprint`, with "_hold_gil" appended for `compile_step`; None if it returned None.
         """
         if digest is None:
             return self.seconds < _COMPILE_SECONDS

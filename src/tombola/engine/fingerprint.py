@@ -64,8 +64,8 @@ _MAX_WALKS = 1024  # the memo is cleared beyond
 def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]) -> str | None:
     """Return the hash of a function with all it depends on; None if opaque.
 
-    It covers the bytecode, defaults, closures and globals of the function and of all functions it calls. It is None if
-    one of them cannot be hashed reliably, such as a compiled function.
+    The hash is 24 hexadecimal digits. It covers the bytecode, defaults, closures and globals of the function and of all
+    functions it calls. It is None if one of them cannot be hashed reliably, such as a compiled function.
 
     function: a plain function.
     bound: functions that replace global names, by name.

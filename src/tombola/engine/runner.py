@@ -53,7 +53,7 @@ class Runner:
 
     @property
     def mix(self) -> Floats | None:
-        """The mix of the last round, shape (k,); None for learners without mixes."""
+        """The probability of each action in the last round, (k,); None without mixes."""
         return mix_slice(self.memory) if self.learner.mixes else None
 
     def compile(self, function: Kernel, *arguments: Any) -> Kernel:

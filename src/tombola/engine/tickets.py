@@ -153,7 +153,7 @@ class TicketTable:
     `cells` is the float64 matrix that holds all of it; compiled kernels write into it too.
 
     horizon: largest number of tickets.
-    outcome_width: number of floats of an encoded outcome.
+    outcome_width: number of floats of an encoded outcome (`FeedbackModel.encode` lists them).
     n_features: number of features of a row.
 
     >>> table = TicketTable(horizon=10, outcome_width=1)
@@ -199,7 +199,10 @@ class TicketTable:
         return Ticket(round, *read_ticket(self.cells, round))
 
     def outcome(self, round: int) -> tuple[float, ...] | None:
-        """Return the encoded outcome of a round, or None while it is pending."""
+        """Return the outcome of a round, from 1; None while it is pending.
+
+        It is encoded: the `outcome_width` floats that `FeedbackModel.encode` returned for the round.
+        """
         answer_index, *outcome = self.cells[round, ANSWER_INDEX : OUTCOME_START + self.outcome_width].tolist()
         return tuple(outcome) if answer_index else None
 
@@ -261,7 +264,7 @@ class TicketTable:
 
         Raises FeedbackError if it has a different outcome.
 
-        outcome: encoded.
+        outcome: floats as returned by `FeedbackModel.encode`.
         """
         if not self.cells[round, ANSWER_INDEX]:
             return True
@@ -278,7 +281,7 @@ class TicketTable:
 
         Raises FeedbackError if it has a different outcome.
 
-        outcome: encoded.
+        outcome: floats as returned by `FeedbackModel.encode`.
         """
         if not self.is_new(round, outcome):
             return False

@@ -61,7 +61,7 @@ class LiveKernels(NamedTuple):
 
         cells, index: matrix of the ticket table, and the index of the ticket's row in it.
         round: the round of the ticket, from 1.
-        outcome: encoded.
+        outcome: floats as returned by `FeedbackModel.encode`.
         """
         if not self.observe(cells, index, round, outcome):
             raise FeedbackError(
@@ -81,7 +81,7 @@ class StepRunner:
     """Play a learner one round at a time, for a caller that stores the tickets.
 
     kernels: live kernels of the learner.
-    outcome_width: number of floats of an encoded outcome.
+    outcome_width: number of floats of an encoded outcome, `FeedbackModel.outcome_width`.
     """
 
     def __init__(self, kernels: LiveKernels, outcome_width: int) -> None:
@@ -117,7 +117,7 @@ class StepRunner:
 
         round: the round of the play, from 1.
         action, probability: as returned by `act`.
-        outcome: encoded by the feedback model.
+        outcome: floats as returned by `FeedbackModel.encode`.
         """
         self._cells[0, ROUNDS], self._cells[1, :OUTCOME_START] = 1.0, (action, probability, 0.0)
         self._learn(self._cells, 1, round, outcome)
@@ -147,7 +147,7 @@ class FeedbackModel(ABC):
     @property
     @abstractmethod
     def outcome_width(self) -> int:
-        """The number of floats of an encoded outcome."""
+        """The number of floats of an encoded outcome, see `encode`."""
 
     @property
     def n_features(self) -> int:
@@ -202,15 +202,6 @@ class FeedbackModel(ABC):
         workspace: as returned by `workspace`, of the learner in play.
         """
         return NO_BALANCE
-
-    def budget_arrays(self, workspace: Any) -> tuple[Floats, ...]:
-        """Return the arrays of a workspace that keep the balance of the budget.
-
-        A session saves them. Empty without a budget.
-
-        workspace: as returned by `workspace`, of the learner in play.
-        """
-        return ()
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
         """Return the costs of an outcome as they are encoded; empty without a budget.
@@ -286,7 +277,11 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the encoded outcome of a round; raise FeedbackError if it is not valid.
+        """Return the feedback of a round as floats; FeedbackError if it is not valid.
+
+        These `outcome_width` floats are the encoded outcome. Bandit feedback: the loss. Full feedback: the loss of each
+        action. Under a budget, costs follow: one per resource, with full feedback for each listed action in turn.
+        Labels: label and weight.
 
         round, action: of the ticket.
         given: the keyword arguments of `Session.observe`; None stands for a missing one.
@@ -296,7 +291,7 @@ class FeedbackModel(ABC):
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         """Return keyword arguments of `Session.observe` that encode to this outcome.
 
-        outcome: the encoded outcome of the round.
+        outcome: floats as returned by `encode`.
         """
 
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
@@ -305,7 +300,7 @@ class FeedbackModel(ABC):
         FeedbackError if it is not valid.
 
         action: the action of the ticket.
-        outcome: the numbers that `encode` returned.
+        outcome: floats as returned by `encode`.
         """
         return self.encode(0, action, self.to_observe_kwargs(outcome))
 
@@ -314,9 +309,9 @@ class FeedbackModel(ABC):
         """Return an encoded outcome in the form of `Session.outcomes`.
 
         Bandit feedback: the loss. Full feedback: the losses of all actions. Under a budget: the pair (either of these,
-        tuple of its costs). Labels: the pair (label, weight).
+        tuple of its costs, action by action). Labels: the pair (label, weight).
 
-        outcome: the encoded outcome of the round.
+        outcome: floats as returned by `encode`.
         """
 
     @abstractmethod
@@ -324,14 +319,14 @@ class FeedbackModel(ABC):
         """Return the loss in [0, 1] of the action played.
 
         action: the action played, from 0.
-        outcome: the encoded outcome of the round.
+        outcome: floats as returned by `encode`.
         """
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
         """Return the cost of the action played, per resource; empty without a budget.
 
         action: the action played, from 0.
-        outcome: the encoded outcome of the round, which contains the costs.
+        outcome: floats as returned by `encode`.
         """
         return ()
 
@@ -436,7 +431,7 @@ def make_choose(kernels: Any) -> Kernel:
 
     It calls the learner's `act`, or draws from the learner's mix.
 
-    kernels: `Kernels` of the learner.
+    kernels: as returned by `Learner.kernels`.
     """
     act, mix_of_state = kernels.act, kernels.mix
 
@@ -463,7 +458,7 @@ def make_loop_kernels(
 
     The names are those that the loop and `live_act` call.
 
-    kernels: `Kernels` of the learner.
+    kernels: as returned by `Learner.kernels`.
     look_ahead: kernel that prefetches rows.
     make_reveal: makes the kernel `reveal` of the loop from the learner's `observe`.
     make_turn: makes the kernel `turn` of the loop from `choose`, the learner's `observe`, and `expect(row, action,

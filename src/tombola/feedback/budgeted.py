@@ -206,9 +206,6 @@ class BudgetedFeedback(FeedbackModel):
 
         return observe_round
 
-    def budget_arrays(self, workspace: Workspace) -> tuple[Floats, ...]:
-        return workspace.tracker.spent, workspace.tracker.reserved, workspace.tracker.fits, workspace.tracker.flags
-
     def balance(self, workspace: Workspace) -> Balance:
         return balance_of(workspace.tracker, self.limits.amounts)
 

@@ -63,8 +63,8 @@ class Guard:
     worst: largest cost on every order; None for no such limit.
 
     With a constant delay, the cost of row n + 1 is charged as if it were played with the policies after n answers
-    (Theorem C3'): then the mean cost over orders and draws is at most `risk`. `worst` adds a second account, which
-    reserves the stake of every row without feedback, and bounds every single order.
+    (Theorem C3', docs/theory/context.md): then the mean cost over orders and draws is at most `risk`. `worst` adds a
+    second account, which reserves the stake of every row without feedback, and bounds every single order.
     """
 
     risk: float = 3.0

@@ -36,7 +36,7 @@ class OnlineERM(Protocol):
         """Return the label, 0 or 1, of a row by a hypothesis of smallest error so far.
 
         row: features, shape (d,).
-        rng: random generator for random ties.
+        rng: random generator; only the tie rule "random" draws from it.
         """
 
 
@@ -46,7 +46,8 @@ class HypothesisClass(ABC):
 
     Subclasses are frozen dataclasses; they implement `vc` and `online_erm`.
 
-    ties: tie rules that the class supports: which of several hypotheses of smallest error predicts.
+    ties: tie rules that the class supports. A rule selects the hypothesis that predicts if several have the smallest
+        error: the "first", "last" or "middle" one in the order of the class, or one drawn at "random".
     """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first",)
@@ -65,7 +66,7 @@ class HypothesisClass(ABC):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
         """Return a new empirical risk minimiser (ERM) of the class, without rows.
 
-        ties: which of several hypotheses of smallest error predicts, one of the attribute `ties`.
+        ties: tie rule, one of the attribute `ties`; "random" draws from the `rng` of `OnlineERM.predict`.
         horizon: largest number of rows that it will learn.
         dimensions: number of features of a row.
         """

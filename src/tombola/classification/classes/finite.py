@@ -91,7 +91,8 @@ class FiniteClass(HypothesisClass):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_FiniteERM":
         """Return a new ERM that counts the errors of every hypothesis.
 
-        ties: which of several hypotheses of smallest error predicts. horizon, dimensions: not used.
+        ties: which of several hypotheses of smallest error predicts; "random" draws from the `rng` of `predict`.
+        horizon, dimensions: not used.
         """
         return _FiniteERM(self, ties)
 

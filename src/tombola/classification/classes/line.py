@@ -79,7 +79,7 @@ class LineClass(HypothesisClass):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_LineERM":
         """Return a new ERM by dynamic programming over switches.
 
-        ties: which of several hypotheses of smallest error predicts.
+        ties: which of several hypotheses of smallest error predicts; "random" draws from the `rng` of `predict`.
         horizon, dimensions: largest number of rows, and number of features of a row.
         """
         return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))

@@ -72,7 +72,11 @@ class BanditBirthdayTest(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Test whether `loss` repeats, in `state`; once the test has fired, update UCB1."""
+        """Test the loss of action 0 until the test fires; pass later ones to UCB1.
+
+        The test fires if `loss` is off the grid, or equal to an earlier loss of action 0. UCB1 does not get that loss,
+        nor any before it. All of this is in `state`; `probability` is not used.
+        """
         if state.fired[0] > 0.0:
             _observe_ucb1(state, action, probability, loss)
         elif fires(state.points, state.grid, loss):

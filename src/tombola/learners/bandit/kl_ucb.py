@@ -80,8 +80,8 @@ class KLUCB(Learner):
     q <= mean(a) is the smallest with n(a) kl(mean(a), q) <= ln t + c ln ln t.
 
     n(a) counts the losses seen of a, and t - 1 all of them; kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)). Every action
-    is tried once first. c = 0 is the authors' choice in practice, c = 3 that of their proof. That proof gives no bound
-    for c = 0, nor one that is free of the gaps, so `bound` is None (docs/theory/transfer.md).
+    is tried once first. c = 0 is the choice of Garivier and Cappe 2011 in practice, c = 3 that of their proof, which
+    gives no bound for c = 0, nor one that is free of the gaps, so `bound` is None (docs/theory/transfer.md).
 
     c: weight of ln ln t in the threshold, at least 0.
     feedback: "bandit", the learner observes the loss of the action played.

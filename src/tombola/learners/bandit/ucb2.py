@@ -66,8 +66,8 @@ class UCB2(Learner):
 
     The r-th block of an action has ceil((1 + alpha)^(r+1)) - ceil((1 + alpha)^r) rounds; every action is tried once
     first. n(a) counts the losses seen of a, and n all of them; without delay, n(a) is the printed tau(r) = ceil((1 +
-    alpha)^r). Without delay its regret in random order is at most `bounds.ucb2`: the number of plays that their Theorem
-    2 proves for i.i.d. rows holds there too (docs/theory/transfer.md).
+    alpha)^r). Without delay its regret in random order is at most `bounds.ucb2`: the number of plays that Auer,
+    Cesa-Bianchi and Fischer 2002, Theorem 2, prove for i.i.d. rows holds there too (docs/theory/transfer.md).
 
     alpha: growth of the blocks, in (0, 1); a larger one switches less.
     feedback: "bandit", the learner observes the loss of the action played.

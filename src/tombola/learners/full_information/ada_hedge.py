@@ -67,11 +67,11 @@ class AdaHedge(MixedLearner):
 
     The mixability gap of a row is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)); its sum over
     the rows so far sets the rate. While the sum is 0, the rate is infinite, and the leaders share the probability
-    equally. `kappa` = 1 is the authors'. The default, 2, was measured: in random order its regret is in the geometric
-    mean 1.08 times that of the better one of follow the leader and Hedge on 17 real tables (1.29 for 1), at most 1.36
-    times; no learner is within 1.2 on all pools. Near exact ties of many actions kappa = 1 is better. The regret is at
-    most (1 + 1/kappa) (sqrt(kappa T ln k) / 2 + (2/3) kappa ln k + 1) in every order, bounded by a constant when one
-    action is clearly best, and in random order a delay d adds about d (docs/theory/delay.md).
+    equally. `kappa` = 1 is that of de Rooij et al. 2014. The default, 2, was measured: in random order its regret is in
+    the geometric mean 1.08 times that of the better one of follow the leader and Hedge on 17 real tables (1.29 for 1),
+    at most 1.36 times; no learner is within 1.2 on all pools. Near exact ties of many actions kappa = 1 is better. The
+    regret is at most (1 + 1/kappa) (sqrt(kappa T ln k) / 2 + (2/3) kappa ln k + 1) in every order, bounded by a
+    constant when one action is clearly best, and in random order a delay d adds about d (docs/theory/delay.md).
 
     kappa: factor of the learning rate, above 0.
     feedback: "full", the learner observes the losses of all actions.

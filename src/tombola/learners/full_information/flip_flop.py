@@ -47,8 +47,8 @@ class FlipFlop(MixedLearner):
     Their mixability gaps stay balanced.
 
     Flip ends when its gap exceeds phi/alpha times that of flop, flop when its gap exceeds alpha times that of flip;
-    phi = 2.37 and alpha = 1.243 (Section 3, Corollary 16). The regret is at most 5.64 times that of follow the leader
-    plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 3.76 ln k + 6.64.
+    phi = 2.37 and alpha = 1.243 (de Rooij et al. 2014, Corollary 16). The regret is at most 5.64 times that of follow
+    the leader plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 3.76 ln k + 6.64.
 
     feedback: "full", the learner observes the losses of all actions.
 

@@ -11,6 +11,16 @@ from tombola.errors import LearnerError
 from tombola.rng import choice, integers
 
 
+def _call_predict(subject: Any) -> Any:
+    """Return `subject.predict()`, its action or its mix."""
+    return subject.predict()
+
+
+def _call_update(subject: Any, losses: Floats) -> Any:
+    """Call `subject.update(losses)`, with the losses of all actions, shape (k,)."""
+    return subject.update(losses)
+
+
 @dataclass(frozen=True)
 class PythonLearner:
     """Wrap plain Python objects as the base learner of `Simulation`.
@@ -18,8 +28,8 @@ class PythonLearner:
     They learn with full information.
 
     make: `make(actions, rounds)` returns a new object for each training.
-    predict: `predict(object)` returns its action, or its mix; by default the method of that name.
-    update: `update(object, losses)` passes a row to it; by default the method of that name.
+    predict: `predict(object)` returns its action, or its mix; by default `object.predict()`.
+    update: `update(object, losses)` passes a row to it; by default `object.update(losses)`.
 
     >>> from tombola import Simulation
     >>> class Counter:
@@ -30,8 +40,8 @@ class PythonLearner:
     """
 
     make: Callable[[int, int], Any]
-    predict: Callable[[Any], Any] = lambda subject: subject.predict()
-    update: Callable[[Any, Floats], Any] = lambda subject, losses: subject.update(losses)
+    predict: Callable[[Any], Any] = _call_predict
+    update: Callable[[Any, Floats], Any] = _call_update
 
     def train(self, past: Floats, rounds: int, rng: RngState) -> Floats:
         """Return how often a new object plays each action on draws from past rows.

@@ -42,8 +42,8 @@ class TsallisSwitching(Learner):
     Its probability is 4 / (eta (total(a) - x))^2, where x makes the sum 1. Block n = 1, 2, .. has B = max(1, ceil(1.5
     price sqrt(n / k))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up loss / probability of its plays, with the
     probability of the draw for every round of a block. No horizon is needed. The regret with switches is at most
-    `bounds.switching.tsallis_switching`, in every order, of order (price k)^(1/3) T^(2/3) + sqrt(k T). The authors'
-    proof for i.i.d. rows is for other constants.
+    `bounds.switching.tsallis_switching`, in every order, of order (price k)^(1/3) T^(2/3) + sqrt(k T). The
+    proof of Rouyer, Seldin and Cesa-Bianchi 2021 for i.i.d. rows is for other constants.
 
     price: cost of a switch, in losses.
     feedback: "bandit", the learner observes the loss of the action played.
