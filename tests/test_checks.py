@@ -10,66 +10,66 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import (
-    UCB1,
-    UCB2,
-    Exp3,
-    FixedAction,
-    FollowTheLeader,
-    Hedge,
-    Learner,
-    MixedLearner,
-    Pool,
-    check_learner,
-    checks,
-)
+from tombola import Learner, MixedLearner, Pool, check_learner, checks, learners
+from tombola import classification as labels
 from tombola._types import Floats, RngState
 from tombola.checks import check_probabilities
 from tombola.errors import LearnerError, TombolaWarning
-from tombola.learners import (
-    KLUCB,
-    AdaHedge,
-    BirthdayTest,
-    ExploreThenCommit,
-    FlipFlop,
-    HedgeAnytime,
-    SuccessiveElimination,
-    ThompsonSampling,
-    TsallisInf,
-    Uniform,
-)
 from tombola.rng import uniform
+from twin_cases import SWITCHING
 
-OURS: list[Learner] = [
-    FollowTheLeader(),
-    FollowTheLeader(ties="random"),
-    Hedge(),
-    Hedge(rate=0.3),
-    HedgeAnytime(),
-    AdaHedge(),
-    FlipFlop(),
-    BirthdayTest(),
-    Uniform(),
-    FixedAction(0),
-    UCB1(),
-    UCB2(),
-    KLUCB(),
-    Exp3(),
-    TsallisInf(),
-    ThompsonSampling(),
-    SuccessiveElimination(),
-    ExploreThenCommit(),
+OURS: list[Any] = [
+    learners.FollowTheLeader(),
+    learners.FollowTheLeader(ties="random"),
+    learners.Hedge(),
+    learners.Hedge(rate=0.3),
+    learners.HedgeAnytime(),
+    learners.AdaHedge(),
+    learners.FlipFlop(),
+    learners.BirthdayTest(),
+    learners.Uniform(),
+    learners.FixedAction(0),
+    learners.UCB1(),
+    learners.UCB2(),
+    learners.KLUCB(),
+    learners.Exp3(),
+    learners.TsallisInf(),
+    learners.ThompsonSampling(),
+    learners.SuccessiveElimination(),
+    learners.ExploreThenCommit(),
+    learners.RandomFixedAction(),
+    learners.EpsilonGreedy(),
+    learners.BanditBirthdayTest(),
+    learners.OptimisticSimulation(learners.UCB1()),
+    learners.LazyOptimisticSimulation(learners.UCB1()),
+    learners.Simulation(learners.FollowTheLeader(), learners.LemmaSchedule(delay=3)),
+    learners.Simulation(learners.BirthdayTest(grid=60), learners.GrowingSchedule(1.5), trainings=2),
+    learners.Interleaved(learners.Hedge(), delay=3),
+    learners.Interleaved(learners.FollowTheLeader(ties="random"), delay=0),
+    labels.Halving(labels.FiniteClass([[0, 0, 1], [0, 1, 1]])),
 ]
-
-
+SLOW: list[Any] = [
+    *{type(case.learner): case.learner for case in SWITCHING}.values(),
+    learners.Simulation(learners.Hedge(), learners.PaperSchedule(delay=2), past="all", waiting="last"),
+    learners.Simulation(learners.Simulation(learners.FollowTheLeader())),
+    learners.Interleaved(learners.HedgeAnytime(), delay=100),
+    learners.DualDescent(),
+    learners.OptimisticLP(),
+    learners.ThriftyLP(),
+    labels.ERM(labels.Thresholds(), ties="random"),
+]
 # One learner of each kind of kernel is compiled in every run, the others in full runs.
-COMPILED = [FollowTheLeader(), Hedge(), UCB1(), Exp3()]
+COMPILED = [
+    learners.FollowTheLeader(), learners.Hedge(), learners.UCB1(), learners.Exp3(),
+    learners.OptimisticSimulation(learners.UCB1()),
+    learners.Simulation(learners.FollowTheLeader(), learners.LemmaSchedule(delay=3)), OURS[-1],
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("learner", OURS, ids=repr)
+@pytest.mark.parametrize("learner", [*OURS, *(pytest.param(one, marks=pytest.mark.full) for one in SLOW)], ids=repr)
 @pytest.mark.filterwarnings("ignore:.*does not learn")
-def test_learners_of_tombola_pass_every_check(learner: Learner, request: pytest.FixtureRequest) -> None:
-    if learner not in COMPILED:
+def test_learners_of_tombola_pass_every_check(learner: Any, request: pytest.FixtureRequest) -> None:
+    if learner in OURS and learner not in COMPILED:
         request.getfixturevalue("short_work")
     assert check_learner(learner) == [check.__name__ for check in checks.CHECKS]
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from conftest import Run
-from tombola._files import resolve_target, write_atomic
+from tombola._files import _resolve_target, write_atomic
 from tombola.cli.app import app
 from tombola.errors import FileError
 
@@ -81,7 +81,7 @@ def test_name_may_be_as_long_as_system_allows(name: str, tmp_path: Path) -> None
 
 def test_impossible_name_is_rejected_early(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(FileError, match="too long") as caught:
-        resolve_target(tmp_path / ("x" * 300 + ".html"))
+        _resolve_target(tmp_path / ("x" * 300 + ".html"))
     one_sentence(caught.value)
 
 
@@ -94,7 +94,7 @@ def test_unwritable_target_is_rejected_early(
     wall = (tmp_path / barred).resolve()
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != wall)
     with pytest.raises(FileError, match="read-only") as caught:
-        resolve_target(tmp_path / "page.html")
+        _resolve_target(tmp_path / "page.html")
     one_sentence(caught.value)
 
 
@@ -141,10 +141,10 @@ def test_input_is_never_output(tmp_path: Path, one_sentence: Callable[[object], 
     (scenario / "runs.arff").write_text("")
     for out, given in [("t.csv", table), ("soft", table), ("hard", table), ("scenario/runs.arff", scenario)]:
         with pytest.raises(FileError, match="is read") as caught:
-            resolve_target(tmp_path / out, given)
+            _resolve_target(tmp_path / out, given)
         one_sentence(caught.value)
-    assert resolve_target(tmp_path / "page.html", table, scenario) == (tmp_path / "page.html").resolve()
-    assert resolve_target(scenario / "page.html", scenario).parent == scenario.resolve()
+    assert _resolve_target(tmp_path / "page.html", table, scenario) == (tmp_path / "page.html").resolve()
+    assert _resolve_target(scenario / "page.html", scenario).parent == scenario.resolve()
 
 
 def test_failed_write_keeps_the_old_file(

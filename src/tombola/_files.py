@@ -45,7 +45,7 @@ def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
 
     inputs: files that must not be overwritten; FileError if `path` is one of them.
     """
-    target = resolve_target(path, *inputs)
+    target = _resolve_target(path, *inputs)
     # A short random name: prefixing a name of maximal length would exceed the limit of the file system.
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     with _file_errors(path):
@@ -64,12 +64,12 @@ def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
         _sync_folder(target.parent)
 
 
-def resolve_target(path: PathLike, *inputs: PathLike) -> Path:
+def _resolve_target(path: PathLike, *inputs: PathLike) -> Path:
     """Return the file to write, links followed; raise if it cannot be written.
 
     inputs: files that must not be overwritten.
 
-    >>> resolve_target("/dev/null")
+    >>> _resolve_target("/dev/null")
     Traceback (most recent call last):
     tombola.errors.FileError: /dev/null: expected a file to write, got a device; name a new file, or an old page.
     """
@@ -132,7 +132,7 @@ def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
     """
     try:
         if out is not None:
-            resolve_target(out, *inputs)
+            _resolve_target(out, *inputs)
     except FileError as error:
         raise FileError(f"--out: {error}") from None
 

@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # memory addresses in the repr of 
 
 
 def new_rng(seed: np.random.SeedSequence) -> RngState:
-    """Return the first state of a generator (xoshiro256++), four np.uint64."""
+    """Return the first state of a generator (xoshiro256++) for `seed`, 4 np.uint64."""
     return seed.generate_state(_WORDS, np.uint64).astype(np.uint64)
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 import types
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -64,35 +65,22 @@ def fill_bits(out: Any, rng: RngState) -> None:
         out[i] = bits(rng)
 
 
-def fill_uniform(out: Any, rng: RngState) -> None:
-    for i in range(out.size):
-        out[i] = uniform(rng)
+def choice_of(rng: RngState, mix: Floats) -> int:
+    return choice(mix, rng)
 
 
-def fill_below(out: Any, count: int, rng: RngState) -> None:
-    for i in range(out.size):
-        out[i] = integers(rng, count)
+def filled(draw: Any, size: int, *parameter: Any, dtype: Any = np.float64, seed: int = 0) -> Any:
+    def fill(out: Any, rng: RngState) -> None:
+        for i in range(out.size):
+            out[i] = draw(rng)
 
+    def fill_with(out: Any, parameter: Any, rng: RngState) -> None:
+        for i in range(out.size):
+            out[i] = draw(rng, parameter)
 
-def fill_draw(out: Any, mix: Floats, rng: RngState) -> None:
-    for i in range(out.size):
-        out[i] = choice(mix, rng)
-
-
-def fill_normal(out: Any, rng: RngState) -> None:
-    for i in range(out.size):
-        out[i] = normal(rng)
-
-
-def fill_gamma(out: Any, shape: float, rng: RngState) -> None:
-    for i in range(out.size):
-        out[i] = gamma(rng, shape)
-
-
-def filled(kernel: Any, size: int, *arguments: Any, dtype: Any = np.float64, seed: int = 0) -> Any:
-    out, rng = np.zeros(size, dtype), new_rng(np.random.SeedSequence(seed))
-    compile_loop(kernel, (out, *arguments, rng))(out, *arguments, rng)
-    return out
+    arguments = (np.zeros(size, dtype), *parameter, new_rng(np.random.SeedSequence(seed)))
+    compile_loop(fill_with if parameter else fill, arguments)(*arguments)
+    return arguments[0]
 
 
 def too_far(counts: Any, shares: Any, false_alarm: float = 1e-6) -> bool:
@@ -105,10 +93,7 @@ def too_far(counts: Any, shares: Any, false_alarm: float = 1e-6) -> bool:
 @pytest.mark.parametrize("words", [(1, 2, 3, 4), (MASK, MASK, MASK, MASK), (0, 0, 0, 1), (2**63, 5, 2**40, 0)])
 def test_bits_are_those_of_reference(words: tuple[int, ...], plain: bool) -> None:
     rng, state, out = np.array(words, np.uint64), list(words), np.zeros(200, np.uint64)
-    if plain:
-        with interpreted():
-            compile_loop(fill_bits, (out, rng))(out, rng)
-    else:
+    with interpreted() if plain else nullcontext():
         compile_loop(fill_bits, (out, rng))(out, rng)
     assert out.tolist() == [xoshiro(state) for _ in range(200)]
     assert rng.tolist() == state
@@ -116,12 +101,12 @@ def test_bits_are_those_of_reference(words: tuple[int, ...], plain: bool) -> Non
 
 def test_uniform_takes_upper_53_bits() -> None:
     state = new_rng(np.random.SeedSequence(3)).tolist()
-    assert filled(fill_uniform, 50, seed=3).tolist() == [(xoshiro(state) >> 11) / 2**53 for _ in range(50)]
+    assert filled(uniform, 50, seed=3).tolist() == [(xoshiro(state) >> 11) / 2**53 for _ in range(50)]
 
 
 def test_uniform_is_uniform_on_0_to_1_without_1() -> None:
     """Right rng fail with probability 1e-6."""
-    values = filled(fill_uniform, 100_000)
+    values = filled(uniform, 100_000)
     assert 0 <= values.min() < 0.001
     assert 0.999 < values.max() < 1
     assert not too_far(np.bincount((values * 50).astype(int), minlength=50), np.full(50, 0.02))
@@ -134,7 +119,7 @@ def test_uniform_is_uniform_on_0_to_1_without_1() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 10])
 def test_below_is_fair(count: int) -> None:
     """Right rng fail with probability 1e-6."""
-    values = filled(fill_below, 20_000, count, dtype=np.int64, seed=count)
+    values = filled(integers, 20_000, count, dtype=np.int64, seed=count)
     assert set(values.tolist()) == set(range(count))
     if count > 1:
         assert not too_far(np.bincount(values), np.full(count, 1 / count))
@@ -143,7 +128,7 @@ def test_below_is_fair(count: int) -> None:
 @pytest.mark.parametrize("count", [3 << 30, (1 << 32) - 1, (1 << 31) + 1])
 def test_below_is_fair_for_large_counts_too(count: int) -> None:
     """Without rejection, 3 * 2^30 would give half of the numbers to one residue of three; failure probability 1e-6."""
-    values = filled(fill_below, 9_000, count, dtype=np.int64, seed=1)
+    values = filled(integers, 9_000, count, dtype=np.int64, seed=1)
     assert 0 <= values.min() <= values.max() < count
     assert not too_far(np.bincount(values % 3, minlength=3), np.full(3, 1 / 3))
     assert not too_far(np.bincount(values * 9 // count, minlength=9), np.full(9, 1 / 9))
@@ -152,13 +137,13 @@ def test_below_is_fair_for_large_counts_too(count: int) -> None:
 def test_draw_follows_mix() -> None:
     """Right rng fail with probability 1e-6."""
     mix = np.array([0.0, 0.5, 0.0, 0.3, 0.2, 0.0])
-    counts = np.bincount(filled(fill_draw, 20_000, mix, dtype=np.int64), minlength=6)
+    counts = np.bincount(filled(choice_of, 20_000, mix, dtype=np.int64), minlength=6)
     assert counts[[0, 2, 5]].tolist() == [0, 0, 0]
     assert not too_far(counts[[1, 3, 4]], mix[[1, 3, 4]])
 
 
 def test_choice_gives_rest_to_last_action() -> None:
-    counts = np.bincount(filled(fill_draw, 1000, np.array([0.0, 0.25, 0.25, 0.0]), dtype=np.int64), minlength=4)
+    counts = np.bincount(filled(choice_of, 1000, np.array([0.0, 0.25, 0.25, 0.0]), dtype=np.int64), minlength=4)
     assert counts[[0, 3]].tolist() == [0, 0]
     assert counts[2] > 2 * counts[1] > 0
 
@@ -182,12 +167,12 @@ def test_moments_of_normal_and_gamma() -> None:
     def close(values: Any, exact: float) -> bool:
         return bool(abs(values.mean() - exact) < 5 * values.std() / math.sqrt(values.size))
 
-    z = filled(fill_normal, 60_000)
+    z = filled(normal, 60_000)
     for power, moment in ((1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0)):
         assert close(z**power, moment)
     assert abs(np.corrcoef(z[:-1], z[1:])[0, 1]) < 5 / math.sqrt(z.size)
     for shape in (1.0, 1.5, 4.0, 50.0):
-        g = filled(fill_gamma, 40_000, shape)
+        g = filled(gamma, 40_000, shape)
         assert g.min() > 0
         for power, moment in ((1, shape), (2, shape * (shape + 1)), (3, shape * (shape + 1) * (shape + 2))):
             assert close(g**power, moment)

@@ -26,7 +26,7 @@ from tombola import (
 )
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
-from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelLearner, LabelledPool, Thresholds
+from tombola.classification import ERM, Experts, FiniteClass, LabelLearner, LabelledPool, Thresholds
 from tombola.confidence import ActionMonitor, certify_trace
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, LearnerError, ParameterError
@@ -215,11 +215,6 @@ def test_mismatched_learner_and_pool_are_rejected(one_sentence: Any) -> None:
         one_sentence(caught.value)
 
 
-@pytest.mark.full
-def test_check_learner_with_budgets() -> None:
-    assert len(check_learner(DualDescent())) == 13
-
-
 @pytest.mark.usefixtures("plainly")
 def test_comparator_under_budget_is_best_mix() -> None:
     trace = play(EmpiricalLP(), instances.three_actions(64, seed=0), budget=Budget(32.0), seed=0)
@@ -248,17 +243,6 @@ class Lowest(Learner):
 def test_unknown_feedback_is_rejected() -> None:
     with pytest.raises(LearnerError, match="Lowest: expected a learner"):
         play(Lowest(), Pool([[0.0]]), seed=0)
-
-
-@pytest.mark.parametrize(
-    "learner",
-    [
-        Halving(FiniteClass([[0, 0, 1], [0, 1, 1]])),
-        pytest.param(ERM(Thresholds(), ties="random"), marks=pytest.mark.full),
-    ],
-)
-def test_check_learner_with_labels(learner: Any) -> None:
-    assert len(check_learner(learner)) == 13
 
 
 class Guess:

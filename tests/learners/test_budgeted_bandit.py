@@ -12,7 +12,6 @@ from tombola._play import resolve_budget
 from tombola._types import Floats
 from tombola.budget.budget import Budget, BudgetTerms
 from tombola.budget.optimum import dual_prices
-from tombola.checks import check_learner
 from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback import BudgetedBanditFeedback, make_feedback_model
 from tombola.learners import BudgetedBanditLearner, EmpiricalLP, OptimisticLP, ThriftyLP
@@ -89,12 +88,6 @@ def answer(session: Session, ticket: Ticket) -> bool:
         return session.observe(ticket)
     row = ticket.round - 1
     return session.observe(ticket, loss=POOL.losses[row, ticket.action], cost=COSTS[row, ticket.action])
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("learner", [OptimisticLP(), ThriftyLP()], ids=repr)
-def test_learners_obey_every_law(learner: Any) -> None:
-    assert "check_save_and_load" in check_learner(learner)
 
 
 @pytest.mark.usefixtures("plainly")

@@ -14,7 +14,7 @@ from tombola._types import Floats
 from tombola.bounds import full_information as bounds
 from tombola.engine.state_vector import mix_slice
 from tombola.feedback import make_feedback_model
-from tombola.learners import AdaHedge, BirthdayTest, FixedAction, FlipFlop, FollowTheLeader, Hedge
+from tombola.learners import AdaHedge, BirthdayTest, FlipFlop, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.rng import new_rng
 from twin_cases import FULL, REDUCTIONS, Case, new_live
@@ -212,13 +212,6 @@ def test_random_ties_are_shared_equally() -> None:
     assert np.all(np.abs(plays[[0, 1, 3]] - 1000) < 5 * math.sqrt(3000 * 2 / 9))
 
 
-def test_birthday_test_never_fires_on_the_pool_that_fools_it() -> None:
-    for T in (1, 7, 100):
-        rows = np.zeros((T, 2))
-        rows[:, 0] = (np.random.default_rng(T).permutation(T) + 1) / T
-        assert drive(BirthdayTest(), rows, arrivals(T, "none")).actions == [0] * T
-
-
 @pytest.mark.parametrize(
     ("losses", "fired"),
     [
@@ -233,10 +226,6 @@ def test_birthday_test_fires_on_repeated_losses_and_off_the_grid(losses: list[fl
     rows = np.array([[loss, 0.0] for loss in [*losses, 0.6, 0.6, 0.6]])
     actions = drive(BirthdayTest(grid=10), rows, arrivals(8, "none")).actions
     assert actions == [0] * (fired + 1) + [1] * (7 - fired)
-
-
-def test_fixed_action_plays_its_action() -> None:
-    assert drive(FixedAction(2), rows_of("bits", 5, 3), arrivals(5, "none")).actions == [2] * 5
 
 
 def test_bound_of_follow_the_leader_is_the_smaller_one_of_its_two_sums() -> None:

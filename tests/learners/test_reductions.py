@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from naive import full as naive
 from naive.reductions import frequencies, kinds_of_rounds
-from tombola import FollowTheLeader, Hedge, Pool, Session, Simulation, bounds, check_learner, compare, instances, play
+from tombola import FollowTheLeader, Hedge, Pool, Session, Simulation, bounds, compare, instances, play
 from tombola.engine.tickets import TicketTable, has_capacity
 from tombola.errors import LearnerError
 from tombola.feedback import make_feedback_model
@@ -19,7 +19,6 @@ from tombola.feedback.base import NEEDS_PLAN
 from tombola.learners import (
     BirthdayTest,
     GrowingSchedule,
-    HedgeAnytime,
     Interleaved,
     LemmaSchedule,
     PaperSchedule,
@@ -144,25 +143,6 @@ def test_any_delays_in_any_order(T: int, k: int, seed: int) -> None:
                 session.observe(tickets[s], loss=pool.losses[trace.order[s]])
         tickets.append(session.act())
     assert [ticket.action for ticket in tickets] == trace.actions.tolist()
-
-
-@pytest.mark.parametrize(
-    "learner",
-    [
-        Simulation(FollowTheLeader(), LemmaSchedule(delay=3)),
-        pytest.param(Simulation(Hedge(), PaperSchedule(delay=2), past="all", waiting="last"), marks=pytest.mark.full),
-        Simulation(BirthdayTest(grid=60), GrowingSchedule(1.5), trainings=2),
-        pytest.param(Simulation(Simulation(FollowTheLeader())), marks=pytest.mark.full),
-        Interleaved(Hedge(), delay=3),
-        Interleaved(FollowTheLeader(ties="random"), delay=0),
-        pytest.param(Interleaved(HedgeAnytime(), delay=100), marks=pytest.mark.full),
-    ],
-)
-def test_reductions_passes_checks(learner: Any, request: pytest.FixtureRequest) -> None:
-    # One is compiled in every run, the others in full runs.
-    if learner != Simulation(FollowTheLeader(), LemmaSchedule(delay=3)):
-        request.getfixturevalue("short_work")
-    assert "check_save_and_load" in check_learner(learner)
 
 
 @pytest.mark.full

@@ -123,9 +123,9 @@ def _weights(values: Any, rows: int) -> Floats:
 
 
 def round_weight(weight: NDArray[np.float64]) -> Floats:
-    """Return weights rounded to the nearest positive multiples of 2^-20.
+    """Return `weight`, an array of any shape, in positive multiples of 2^-20.
 
-    Sums of weights are then exact. The shape is kept.
+    They are rounded to the nearest one. Sums of weights are then exact.
     """
     return np.maximum(np.round(weight / _GRID), 1.0) * _GRID
 

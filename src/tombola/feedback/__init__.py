@@ -6,8 +6,7 @@ from tombola.budget.budget import BudgetRun
 from tombola.errors import LearnerError
 from tombola.feedback.bandit import BanditFeedback
 from tombola.feedback.base import FeedbackModel, StepRunner
-from tombola.feedback.budgeted import BudgetedFeedback
-from tombola.feedback.budgeted_bandit import BudgetedBanditFeedback
+from tombola.feedback.budgeted import BudgetedBanditFeedback, BudgetedFeedback
 from tombola.feedback.full import FullFeedback
 
 # Feedback model by the value of a learner's attribute `feedback`.

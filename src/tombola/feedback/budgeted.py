@@ -1,8 +1,8 @@
-"""Full feedback under a budget: the learner sees all losses and costs.
+"""Feedback under a budget: losses and costs, of all actions or of the one played.
 
 The budget tracker decides which actions may be played, for all learners alike. Learners receive costs in the common
-scale of `Budget`. The kernel `observe_round` passes a round to the learner; only that kernel and the codec differ in
-`budgeted_bandit`.
+scale of `Budget`. The kernel `observe_round` passes a round to the learner; only that kernel and the codec depend on
+the kind of feedback.
 """
 
 import math
@@ -62,6 +62,7 @@ from tombola.feedback.base import (
     LiveKernels,
     copy_into,
     loss_or_reward,
+    parse_loss,
     parse_row,
 )
 
@@ -73,7 +74,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     needs_plan: Kernel
 
 
-class Workspace(NamedTuple):
+class _Workspace(NamedTuple):
     """Scratch arrays: the tracker, a ring buffer of plays in flight, the current row.
 
     k is the number of actions, ring the largest number of plays in flight.
@@ -154,10 +155,10 @@ class BudgetedFeedback(FeedbackModel):
             )
         return learner.init(self.terms)
 
-    def workspace(self, ring: int) -> Workspace:
+    def workspace(self, ring: int) -> _Workspace:
         k, m = self.actions, self.resources
         tracker, _ = new_tracker(self.budget_run, self.horizon)
-        return Workspace(
+        return _Workspace(
             tracker=tracker,
             played=np.zeros((ring, k)),
             actions=np.zeros(ring, np.int64),
@@ -199,17 +200,17 @@ class BudgetedFeedback(FeedbackModel):
         observe: kernel `observe` of the learner.
         """
 
-        def observe_round(state: Any, round: int, workspace: Workspace, slot: int) -> None:
+        def observe_round(state: Any, round: int, workspace: _Workspace, slot: int) -> None:
             for action in range(workspace.played_copy.size):
                 workspace.played_copy[action] = workspace.played[slot, action]
             observe(state, round, workspace.played_copy, workspace.row, workspace.scaled)
 
         return observe_round
 
-    def balance(self, workspace: Workspace) -> Balance:
+    def balance(self, workspace: _Workspace) -> Balance:
         return balance_of(workspace.tracker, self.limits.amounts)
 
-    def plan(self, learner: Any, state: Any, workspace: Workspace, rng: RngState) -> None:
+    def plan(self, learner: Any, state: Any, workspace: _Workspace, rng: RngState) -> None:
         learner.plan(state=state, left=remaining(workspace.tracker), fits=workspace.tracker.fits.copy(), rng=rng)
 
     @classmethod
@@ -309,13 +310,89 @@ class BudgetedFeedback(FeedbackModel):
         return {"loss": losses, "cost": costs}
 
 
+@dataclass(frozen=True, eq=False)
+class BudgetedBanditFeedback(BudgetedFeedback):
+    """Reveal loss and costs of the action played; the tracker enforces the budget.
+
+    An outcome is the loss, then one cost per resource. Costs on the price list may be left out, and so may the
+    outcome of an added null action, which has loss 1 and cost 0.
+    """
+
+    full_feedback: ClassVar[bool] = False
+
+    @property
+    def outcome_width(self) -> int:
+        return 1 + self.resources
+
+    @classmethod
+    def for_learner(
+        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
+    ) -> Self:
+        # Only one action is observed, so a mix of all actions cannot be played.
+        if budget_run is not None and budget_run.mixed:
+            raise ParameterError(
+                f"play: mixed is for learners with full feedback, got {type(learner).__name__}, which has bandit "
+                "feedback; leave mixed out."
+            )
+        return super().for_learner(learner, horizon, actions=actions, budget_run=budget_run, features=features)
+
+    def make_observe(self, observe: Kernel) -> Kernel:
+
+        def observe_round(state: Any, round: int, workspace: _Workspace, slot: int) -> None:
+            action = workspace.actions[slot]
+            observe(
+                state, round, action, workspace.probabilities[slot], workspace.row[action], workspace.scaled[action]
+            )
+
+        return observe_round
+
+    def _outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
+        return outcome[:1].reshape(()), outcome[1:].reshape(()) if self.resources == 1 else outcome[1:]
+
+    @property
+    def _unpack_outcome(self) -> Kernel:
+        return _unpack_action_outcome
+
+    def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
+        costs = self.parse_costs("Session.observe", action, given.get("cost"))
+        if action < self.n_listed_actions:
+            return (parse_loss(*loss_or_reward(round, given, "cost")), *costs)
+        if (
+            any(value is not None for value in given.values())
+            and parse_loss(*loss_or_reward(round, given, "cost")) != 1.0
+        ):
+            raise FeedbackError(
+                f"Session.observe: the added null action of round {round} has loss 1, got {dict(given)}; "
+                "write observe(ticket)."
+            )
+        return (1.0, *costs)
+
+    def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
+        return self._parse_cost_table(owner, cost, slice(action, action + 1))
+
+    def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
+        return {"loss": outcome[0], "cost": outcome[1:]}
+
+    def decode(self, outcome: EncodedOutcome) -> tuple[Any, tuple[float, ...]]:
+        return outcome[0], outcome[1:]
+
+    def loss(self, action: int, outcome: EncodedOutcome) -> float:
+        return outcome[0]
+
+    def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
+        return outcome[1:]
+
+    def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
+        return {"loss": float(losses[action]), "cost": costs[action]} if action < self.n_listed_actions else {}
+
+
 def _look_ahead(table: RowStream, t: int) -> None:
     """Prefetch losses and costs of the row that is played some rounds after t."""
     prefetch_row(table.losses, table.order, t, table.losses.shape[1])
     prefetch_row(table.costs, table.order, t, table.costs.shape[1])
 
 
-def _copy_row(table: RowStream, workspace: Workspace, t: int) -> None:
+def _copy_row(table: RowStream, workspace: _Workspace, t: int) -> None:
     """Copy losses and costs of round t into the workspace; learners see the copy only."""
     source = table.order[t]
     resources = workspace.tracker.scale.size
@@ -334,7 +411,7 @@ def _make_pauses(needs_plan: Kernel) -> Kernel:
     It updates the affordable actions, then returns whether the learner needs to plan.
     """
 
-    def pauses(state: Any, workspace: Workspace) -> bool:
+    def pauses(state: Any, workspace: _Workspace) -> bool:
         update_affordable(workspace.tracker)
         _copy_affordable(workspace.tracker, workspace.affordable)
         return bool(workspace.tracker.flags[STOPPED] == 0.0 and needs_plan(state, workspace.affordable))
@@ -351,7 +428,7 @@ def _copy_affordable(tracker: BudgetTracker, affordable: Floats) -> None:
 def _make_reveal(observe_round: Kernel) -> Kernel:
     """Return the kernel `reveal`, which charges the play of round s and reveals it."""
 
-    def reveal(state: Any, table: RowStream, workspace: Workspace, s: int) -> None:
+    def reveal(state: Any, table: RowStream, workspace: _Workspace, s: int) -> None:
         slot = s % workspace.played.shape[0]
         _copy_row(table, workspace, s)
         charge(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
@@ -369,7 +446,7 @@ def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
         rng: RngState,
         table: RowStream,
         arrivals: ArrivalSchedule,
-        workspace: Workspace,
+        workspace: _Workspace,
         accumulators: Accumulators,
         t: int,
     ) -> None:
@@ -388,7 +465,7 @@ def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
 
 
 def _record_play(
-    accumulators: Accumulators, t: int, action: int, probability: float, workspace: Workspace, slot: int
+    accumulators: Accumulators, t: int, action: int, probability: float, workspace: _Workspace, slot: int
 ) -> None:
     """Add the play in flight `workspace.played[slot]` of round t to the accumulators."""
     played, loss = workspace.played[slot], 0.0
@@ -448,7 +525,7 @@ def _live_act(
 
 def _live_observe(
     memory: Floats,
-    workspace: Workspace,
+    workspace: _Workspace,
     prices: Floats,
     outcome: Floats,
     cells: Floats,
@@ -477,7 +554,7 @@ def _live_observe(
     return True
 
 
-def _unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
+def _unpack_row_outcome(workspace: _Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
     """Copy losses and costs of all actions into the current row; return validity.
 
     The outcome has the losses, then the costs, of the listed actions. An added null action has loss 1 and cost 0.
@@ -487,20 +564,15 @@ def _unpack_row_outcome(workspace: Workspace, prices: Floats, action: int, outco
     workspace.row[last], workspace.raw[last, :], workspace.scaled[last, :] = 1.0, 0.0, 0.0
     for other in range(workspace.n_listed):
         first = workspace.n_listed + other * resources
-        if not unpack_action(workspace, prices, other, outcome[other], outcome[first : first + resources]):
+        if not _unpack_action(workspace, prices, other, outcome[other], outcome[first : first + resources]):
             return False
     return True
 
 
-def unpack_action(workspace: Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
-    """Copy loss and costs of one action into the current row of the workspace.
+def _unpack_action(workspace: _Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
+    """Copy loss and costs of one action into the current row; return validity.
 
-    A kernel. Returns whether they are valid: a loss in [0, 1], and costs from 0 to the worst cost, equal to the price
-    where one is known.
-
-    workspace: changed in place.
-    prices: costs known in advance, shape (actions, resources), NaN where unknown.
-    action, loss, costs: index of the action, its loss, and its costs, shape (resources,).
+    Valid are a loss in [0, 1], and costs from 0 to the worst cost, equal to the price where one is known.
     """
     workspace.row[action] = loss
     valid = 0.0 <= loss <= 1.0
@@ -512,3 +584,10 @@ def unpack_action(workspace: Workspace, prices: Floats, action: int, loss: float
         workspace.raw[action, j] = cost
         workspace.scaled[action, j] = cost * workspace.tracker.scale[j]
     return valid
+
+
+def _unpack_action_outcome(workspace: _Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
+    """Copy loss and costs of the action into the current row; return validity."""
+    return (action < workspace.n_listed or outcome[0] == 1.0) and _unpack_action(
+        workspace, prices, action, outcome[0], outcome[1:]
+    )

@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from tombola.learners.bandit.exp3 import Exp3 as Exp3
     from tombola.learners.bandit.explore_then_commit import ExploreThenCommit as ExploreThenCommit
     from tombola.learners.bandit.kl_ucb import KLUCB as KLUCB
-    from tombola.learners.bandit.random_fixed_action import RandomFixedAction as RandomFixedAction
     from tombola.learners.bandit.successive_elimination import SuccessiveElimination as SuccessiveElimination
     from tombola.learners.bandit.thompson_sampling import ThompsonSampling as ThompsonSampling
     from tombola.learners.bandit.tsallis_inf import TsallisInf as TsallisInf
     from tombola.learners.bandit.ucb1 import UCB1 as UCB1
     from tombola.learners.bandit.ucb2 import UCB2 as UCB2
+    from tombola.learners.bandit.ucb2 import UCB2WithoutReplacement as UCB2WithoutReplacement
     from tombola.learners.base import Learner as Learner
     from tombola.learners.base import MixedLearner as MixedLearner
+    from tombola.learners.baselines import FixedAction as FixedAction
+    from tombola.learners.baselines import RandomFixedAction as RandomFixedAction
+    from tombola.learners.baselines import Uniform as Uniform
     from tombola.learners.budgeted.base import BudgetedBanditLearner as BudgetedBanditLearner
     from tombola.learners.budgeted.base import BudgetedBase as BudgetedBase
     from tombola.learners.budgeted.base import BudgetedLearner as BudgetedLearner
@@ -30,38 +33,35 @@ if TYPE_CHECKING:
     from tombola.learners.budgeted.serfling_lp import SerflingLP as SerflingLP
     from tombola.learners.budgeted.thrifty_lp import ThriftyLP as ThriftyLP
     from tombola.learners.full_information.ada_hedge import AdaHedge as AdaHedge
+    from tombola.learners.full_information.ada_hedge import FlipFlop as FlipFlop
     from tombola.learners.full_information.birthday_test import BirthdayTest as BirthdayTest
-    from tombola.learners.full_information.fixed_action import FixedAction as FixedAction
-    from tombola.learners.full_information.flip_flop import FlipFlop as FlipFlop
     from tombola.learners.full_information.follow_the_leader import FollowTheLeader as FollowTheLeader
     from tombola.learners.full_information.hedge import Hedge as Hedge
-    from tombola.learners.full_information.hedge_anytime import HedgeAnytime as HedgeAnytime
-    from tombola.learners.full_information.uniform import Uniform as Uniform
+    from tombola.learners.full_information.hedge import HedgeAnytime as HedgeAnytime
     from tombola.learners.reductions.budget_simulation import BudgetSimulation as BudgetSimulation
     from tombola.learners.reductions.interleaved import Interleaved as Interleaved
     from tombola.learners.reductions.optimistic import LazyOptimisticSimulation as LazyOptimisticSimulation
     from tombola.learners.reductions.optimistic import OptimisticSimulation as OptimisticSimulation
-    from tombola.learners.reductions.python_learner import PythonLearner as PythonLearner
     from tombola.learners.reductions.schedule import GrowingSchedule as GrowingSchedule
     from tombola.learners.reductions.schedule import LemmaSchedule as LemmaSchedule
     from tombola.learners.reductions.schedule import PaperSchedule as PaperSchedule
     from tombola.learners.reductions.simulation import Simulation as Simulation
+    from tombola.learners.reductions.training import PythonLearner as PythonLearner
     from tombola.learners.switching.batched_exp3 import BatchedExp3 as BatchedExp3
-    from tombola.learners.switching.bernstein_elimination import BernsteinElimination as BernsteinElimination
     from tombola.learners.switching.betting_elimination import BettingElimination as BettingElimination
     from tombola.learners.switching.block_ucb import BlockUCB as BlockUCB
     from tombola.learners.switching.frugal_ucb import FrugalUCB as FrugalUCB
-    from tombola.learners.switching.serfling_elimination import SerflingElimination as SerflingElimination
     from tombola.learners.switching.simulation_elimination import (
         SimulationSuccessiveElimination as SimulationSuccessiveElimination,
     )
+    from tombola.learners.switching.staged_elimination import BernsteinElimination as BernsteinElimination
+    from tombola.learners.switching.staged_elimination import SerflingElimination as SerflingElimination
     from tombola.learners.switching.thrifty import Thrifty as Thrifty
     from tombola.learners.switching.tsallis_switching import TsallisSwitching as TsallisSwitching
-    from tombola.learners.switching.ucb2_without_replacement import UCB2WithoutReplacement as UCB2WithoutReplacement
 
 _MODULES = {
     "BanditBirthdayTest": "bandit.bandit_birthday_test",
-    "RandomFixedAction": "bandit.random_fixed_action",
+    "RandomFixedAction": "baselines",
     "EpsilonGreedy": "bandit.epsilon_greedy",
     "Exp3": "bandit.exp3",
     "ExploreThenCommit": "bandit.explore_then_commit",
@@ -84,31 +84,31 @@ _MODULES = {
     "ThriftyLP": "budgeted.thrifty_lp",
     "AdaHedge": "full_information.ada_hedge",
     "BirthdayTest": "full_information.birthday_test",
-    "FixedAction": "full_information.fixed_action",
-    "FlipFlop": "full_information.flip_flop",
+    "FixedAction": "baselines",
+    "FlipFlop": "full_information.ada_hedge",
     "FollowTheLeader": "full_information.follow_the_leader",
     "Hedge": "full_information.hedge",
-    "HedgeAnytime": "full_information.hedge_anytime",
-    "Uniform": "full_information.uniform",
+    "HedgeAnytime": "full_information.hedge",
+    "Uniform": "baselines",
     "BudgetSimulation": "reductions.budget_simulation",
     "Interleaved": "reductions.interleaved",
     "LazyOptimisticSimulation": "reductions.optimistic",
     "OptimisticSimulation": "reductions.optimistic",
-    "PythonLearner": "reductions.python_learner",
+    "PythonLearner": "reductions.training",
     "LemmaSchedule": "reductions.schedule",
     "PaperSchedule": "reductions.schedule",
     "GrowingSchedule": "reductions.schedule",
     "Simulation": "reductions.simulation",
     "BatchedExp3": "switching.batched_exp3",
-    "BernsteinElimination": "switching.bernstein_elimination",
+    "BernsteinElimination": "switching.staged_elimination",
     "BettingElimination": "switching.betting_elimination",
     "BlockUCB": "switching.block_ucb",
     "FrugalUCB": "switching.frugal_ucb",
-    "SerflingElimination": "switching.serfling_elimination",
+    "SerflingElimination": "switching.staged_elimination",
     "SimulationSuccessiveElimination": "switching.simulation_elimination",
     "Thrifty": "switching.thrifty",
     "TsallisSwitching": "switching.tsallis_switching",
-    "UCB2WithoutReplacement": "switching.ucb2_without_replacement",
+    "UCB2WithoutReplacement": "bandit.ucb2",
 }
 
 __all__ = sorted(_MODULES)

@@ -296,8 +296,8 @@ def short_repr_of(policy: Any) -> str:
 
     policy: a dataclass in which every field has a default.
 
-    >>> Routed(), Routed(risk=2.0)
-    (Routed(), Routed(risk=2.0))
+    >>> short_repr_of(Routed()), short_repr_of(Routed(risk=2.0))
+    ('Routed()', 'Routed(risk=2.0)')
     """
     default = type(policy)()
     changed = [one.name for one in fields(policy) if getattr(policy, one.name) != getattr(default, one.name)]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import Pool, check_learner, compare, instances, play
+from tombola import Pool, compare, instances, play
 from tombola._types import Floats, RngState
 from tombola.bounds import smallest_index
 from tombola.engine.compiler import compiles
@@ -199,17 +199,6 @@ def test_base_that_cannot_be_driven_is_rejected(
         with pytest.raises(ParameterError, match=kind.__name__) as error:
             kind(base)
         one_sentence(error.value)
-
-
-REDUCED = [BanditBirthdayTest(), OptimisticSimulation(UCB1()), LazyOptimisticSimulation(UCB1())]
-
-
-@pytest.mark.parametrize("learner", REDUCED, ids=repr)
-def test_reductions_passes_checks(learner: Learner, request: pytest.FixtureRequest) -> None:
-    # One is compiled in every run, the others in full runs.
-    if learner != REDUCED[1]:
-        request.getfixturevalue("short_work")
-    assert len(check_learner(learner)) >= 12
 
 
 def test_simulation_bound_is_sum_of_parts() -> None:

@@ -13,8 +13,16 @@ from tombola import _validate
 from tombola._types import Floats, Integers, Order, RngState
 from tombola.classification.classes.base import HypothesisClass, Ties, sauer_shelah
 from tombola.classification.dimension import littlestone_dimension
-from tombola.classification.erm_kernels import LabelledRows, learn_all, learn_one, predict_all, predict_one
-from tombola.classification.label_vectors import FEATURES, Words, new_vectors
+from tombola.classification.erm_kernels import (
+    FEATURES,
+    LabelledRows,
+    Words,
+    learn_all,
+    learn_one,
+    new_vectors,
+    predict_all,
+    predict_one,
+)
 from tombola.classification.pool import LabelledPool
 from tombola.classification.segment_tree import ranked_tree
 from tombola.classification.switch_dp import COUNT, FEATURE, LABEL, RULES, new_switch_dp

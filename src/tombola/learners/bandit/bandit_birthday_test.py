@@ -58,13 +58,13 @@ class BanditBirthdayTest(Learner):
             _validate.integer("BanditBirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: a grid of `grid` or `horizon` points, UCB1 at its start."""
+        """Return the first state: `grid` or `horizon` points, UCB1 for `actions` actions."""
         grid = horizon if self.grid is None else self.grid
         return _State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return action 0 until the test fires, then that of UCB1, and probability 1."""
+        """Return 0, then UCB1's action once `state` has fired; probability 1, no `rng`."""
         if state.fired[0] == 0.0:
             return 0, 1.0
         action, probability = _act_ucb1(state, rng)

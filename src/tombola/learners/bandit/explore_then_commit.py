@@ -63,7 +63,7 @@ class ExploreThenCommit(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the next action in turn or the committed one; probability 1, no `rng`."""
+        """Return the action due in `state`, in turn or committed; probability 1."""
         if state.committed[0] < 0.0 and state.short[0] == 0.0:
             state.committed[0] = argmin(state.means)
         if state.committed[0] >= 0.0:

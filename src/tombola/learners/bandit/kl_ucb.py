@@ -105,7 +105,7 @@ class KLUCB(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an untried action, or that of the smallest lower bound; probability 1."""
+        """Return an untried action, or the lowest bound's, by `state`; probability 1."""
         best = least_tried_action(state.seen, state.chosen)
         if best < 0:
             level = math.log(state.answered[0] + 1.0)

@@ -46,7 +46,7 @@ class ThompsonSampling(Learner):
     def act(state: _State, rng: RngState) -> tuple[int, float]:
         """Draw a loss per action by `rng`; return the smallest one's action, and NaN.
 
-        NaN stands for the probability of the action, which has no formula.
+        Losses are drawn from the posteriors in `state`. NaN stands for the probability, which has no formula.
         """
         best, least = 0, math.inf
         for action in range(state.losses.size):
@@ -59,6 +59,6 @@ class ThompsonSampling(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` and 1 - `loss` to the posterior of `action`; ignore `probability`."""
+        """Add `loss`, 1 - `loss` to `action`'s posterior in `state`; no `probability`."""
         state.losses[action] += loss
         state.spared[action] += 1.0 - loss

@@ -57,7 +57,7 @@ class UCB1(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an untried action, or that of the smallest lower bound; probability 1."""
+        """Return an untried action, or the lowest bound's, by `state`; probability 1."""
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)
@@ -80,5 +80,5 @@ class UCB1(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a regret bound; None if `delay` > 0 or `scale` is not 2."""
+        """Return a bound for `actions`, `horizon`; None if `delay` > 0 or `scale` != 2."""
         return bounds.ucb1(horizon, actions) if self.scale == _DEFAULT_SCALE and delay == 0 else None

@@ -71,7 +71,7 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write 1 for the action of least mean loss plus priced cost into `mix`, else 0."""
+        """Set `mix` to 1 at the action of least loss plus priced cost in `state`, else 0."""
         best, least = int(state.null), math.inf
         for action in range(mix.size):
             mix[action] = 0.0

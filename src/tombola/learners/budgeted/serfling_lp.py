@@ -88,11 +88,11 @@ class SerflingLP(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether rows have grown by `growth` since the last plan; ignore `fits`."""
+        """Return whether rows in `state` grew by `growth` since the plan; ignore `fits`."""
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of the mean rows at the rate minus a margin; write the mix.
+        """Solve the LP of the mean rows at the rate minus a margin; write to `state`.
 
         left: unspent budget of each resource, shape (m,), for costs in [0, 1]. fits, rng: not used.
         """

@@ -1,4 +1,4 @@
-"""AdaHedge (de Rooij, van Erven, Grunwald and Koolen 2014, Sections 2 and 3)."""
+"""AdaHedge and FlipFlop (de Rooij, van Erven, Grunwald and Koolen 2014, Sections 2, 3)."""
 
 import math
 from dataclasses import dataclass
@@ -8,9 +8,13 @@ import numpy as np
 
 from tombola import _validate, bounds
 from tombola._types import Floats
+from tombola.bounds.full_information import ALPHA, PHI
 from tombola.engine.intrinsics import no_inline
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.hedge import write_exponential_weights
+
+# Index of the two regimes in the state: follow the leader, and AdaHedge.
+_FLIP, _FLOP = 0, 1
 
 
 class _State(NamedTuple):
@@ -25,17 +29,13 @@ class _State(NamedTuple):
     gap: Floats  # mixability gap so far
 
 
-def adapted_rate(gap: float, actions: int) -> float:
-    """Return AdaHedge's learning rate ln k / gap, infinite for a gap of 0; a kernel.
-
-    gap: mixability gap so far, 0 or more.
-    actions: k, their number.
-    """
+def _adapted_rate(gap: float, actions: int) -> float:
+    """Return AdaHedge's learning rate ln k / gap, infinite for a gap of 0; a kernel."""
     return math.log(actions) / gap if gap > 0.0 else math.inf
 
 
 @no_inline
-def add_row(relative_losses: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats) -> float:
+def _add_row(relative_losses: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats) -> float:
     """Update losses and mix in place with a row; return its mixability gap; a kernel.
 
     The gap is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)).
@@ -108,10 +108,82 @@ class AdaHedge(MixedLearner):
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
         """Add `losses`, shape (k,), to the totals in `state`; update gap, rate and mix."""
-        state.gap[0] += add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
-        state.rate[0] = state.kappa * adapted_rate(state.gap[0], losses.size)
+        state.gap[0] += _add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
+        state.rate[0] = state.kappa * _adapted_rate(state.gap[0], losses.size)
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
         return bounds.ada_hedge(horizon, actions, self.kappa, delay)
+
+
+class _FlipFlopState(NamedTuple):
+    """Losses relative to the leader; mix, rate and log-sum; gaps and regime."""
+
+    # relative_losses, mix, rate, log_sum: as in `_State`.
+    relative_losses: Floats
+    mix: Floats
+    rate: Floats
+    log_sum: Floats
+    gaps: Floats  # mixability gap of each regime
+    regime: Floats  # 0 for follow the leader, 1 for AdaHedge
+
+
+def _regime_ends(gaps: Floats, regime: int) -> bool:
+    """Return whether the mixability gap of the current regime ends it; a kernel."""
+    if regime == _FLIP:
+        return bool(gaps[_FLIP] > PHI / ALPHA * gaps[_FLOP])
+    return bool(gaps[_FLOP] > ALPHA * gaps[_FLIP])
+
+
+@dataclass(frozen=True)
+class FlipFlop(MixedLearner):
+    """Alternate between follow the leader ("flip") and AdaHedge ("flop").
+
+    Their mixability gaps stay balanced.
+
+    Flip ends when its gap exceeds phi/alpha times that of flop, flop when its gap exceeds alpha times that of flip;
+    phi = 2.37 and alpha = 1.243 (de Rooij et al. 2014, Corollary 16). The regret is at most 5.64 times that of follow
+    the leader plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 3.76 ln k + 6.64.
+
+    feedback: "full", the learner observes the losses of all actions.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(FlipFlop(), Pool([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), order="given", seed=0)
+    >>> trace.expected_losses.round(3).tolist()
+    [0.5, 0.0, 1.0]
+    """
+
+    feedback: ClassVar[Feedback] = "full"
+
+    def init(self, actions: int, horizon: int) -> _FlipFlopState:
+        """Return the first state for `actions` actions: "flip"; ignore `horizon`."""
+        return _FlipFlopState(
+            relative_losses=np.zeros(actions),
+            mix=np.full(actions, 1 / actions),
+            rate=np.array([math.inf]),
+            log_sum=np.array([math.log(actions)]),
+            gaps=np.zeros(2),
+            regime=np.array([float(_FLIP)]),
+        )
+
+    @staticmethod
+    def mix(state: _FlipFlopState, mix: Floats) -> None:
+        """Copy the weights of the current regime in `state` into `mix`, shape (k,)."""
+        for action in range(mix.size):
+            mix[action] = state.mix[action]
+
+    @staticmethod
+    def observe(state: _FlipFlopState, losses: Floats) -> None:
+        """Add `losses`, shape (k,), to the totals in `state`; change the regime if due."""
+        regime = int(state.regime[0])
+        state.gaps[regime] += _add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
+        if _regime_ends(state.gaps, regime):
+            regime = 1 - regime
+        state.regime[0] = float(regime)
+        state.rate[0] = math.inf if regime == _FLIP else _adapted_rate(state.gaps[_FLOP], losses.size)
+        state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
+        return bounds.flip_flop(horizon, actions, delay)

@@ -73,18 +73,22 @@ class BirthdayTest(Learner):
             _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: a grid of `grid` or `horizon` points, none seen yet."""
+        """Return the first state for `actions`: a grid of `grid` or `horizon` points."""
         grid = horizon if self.grid is None else self.grid
         return _State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return action 0 until the test fires, then the leader; probability 1, no `rng`."""
+        """Return 0, then the leader once `state` has fired; probability 1, no `rng`."""
         return argmin(state.totals), 1.0
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Test `losses[0]` until a repetition; after it add all `losses`, shape (k,)."""
+        """Test the loss of action 0 until the test fires; add later rows to the totals.
+
+        `losses` are those of all actions, shape (k,). The row with which the test fires is not added. All of this is
+        in `state`.
+        """
         if state.fired[0] > 0.0:
             add_losses(state.totals, losses)
         elif fires(state.seen, state.grid, losses[0]):

@@ -1,4 +1,7 @@
-"""Hedge (Freund, Schapire 1997; Cesa-Bianchi, Lugosi 2006, Theorem 2.2)."""
+"""Hedge, for a known and for an unknown horizon.
+
+Freund and Schapire 1997; Cesa-Bianchi and Lugosi 2006, Theorem 2.2; unknown horizon: Gerchinovitz 2011, Bubeck 2011.
+"""
 
 import math
 from dataclasses import dataclass
@@ -104,8 +107,53 @@ class Hedge(MixedLearner):
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a regret bound in the order it is tuned to; `horizon`, `delay` in rounds."""
+        """Return a bound for `actions`, `horizon`, `delay`, in the order of its tuning."""
         if self.order == "random":
             return bounds.hedge(horizon, actions, self.rate, delay)
         rate = self.init(actions, horizon).rate if actions > 1 else None
         return bounds.hedge_given_order(horizon, actions, rate, delay)
+
+
+class _AnytimeState(NamedTuple):
+    """The number of rows seen, and the total loss of every action over them."""
+
+    seen: Floats
+    totals: Floats
+
+
+@dataclass(frozen=True)
+class HedgeAnytime(MixedLearner):
+    """Play Hedge with rate = 2 sqrt(ln k / (1 + rows seen)).
+
+    Without delay the regret is at most sqrt(T ln k) in every order, for all T at once. In random order a delay d adds
+    d (1 - 1/k), without being known.
+
+    feedback: "full", the learner observes the losses of all actions.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(HedgeAnytime(), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
+    >>> trace.expected_losses.round(3).tolist()
+    [0.5, 0.236, 0.128]
+    """
+
+    feedback: ClassVar[Feedback] = "full"
+
+    def init(self, actions: int, horizon: int) -> _AnytimeState:
+        """Return the first state for `actions` actions: no row seen; ignore `horizon`."""
+        return _AnytimeState(seen=np.zeros(1), totals=np.zeros(actions))
+
+    @staticmethod
+    def mix(state: _AnytimeState, mix: Floats) -> None:
+        """Write weights exp(-rate * total) into `mix`, at a rate for the rows in `state`."""
+        rate = 2.0 * math.sqrt(math.log(mix.size) / (1.0 + state.seen[0]))
+        write_exponential_weights(state.totals, rate, mix)
+
+    @staticmethod
+    def observe(state: _AnytimeState, losses: Floats) -> None:
+        """Count a row in `state`, and add its `losses`, shape (k,), to the totals."""
+        state.seen[0] += 1.0
+        add_losses(state.totals, losses)
+
+    def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
+        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
+        return bounds.hedge_anytime(horizon, actions, delay)

@@ -132,7 +132,7 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the mix of the block into `mix`, (k,); between blocks the null action."""
+        """Write the mix of the block in `state` into `mix`, (k,); between blocks null."""
         state.counters[_N_ACTED] += 1.0
         within = in_block(state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED])
         for action in range(mix.size):

@@ -59,7 +59,7 @@ class Interleaved(Learner):
         return self.base.mixes
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: d + 1 states of the base, for equal parts of `horizon`."""
+        """Return d + 1 first states of `base` for `actions`, each for a part of `horizon`."""
         count = min(self.delay + 1, horizon)
         memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
         return _State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))

@@ -198,7 +198,7 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an untried action (probability 1) or the simulated one (NaN: unknown)."""
+        """Return an untried action (probability 1), or that simulated in `state` (NaN)."""
         action, probability = int(state.planned[0]), math.nan
         if action < 0:
             action, probability = least_tried_action(state.seen, state.chosen), 1.0
@@ -209,11 +209,11 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Store the `loss` of `action` (in [0, 1]) for simulations; ignore `probability`."""
+        """Store the `loss` of `action` in `state`, for simulations; ignore `probability`."""
         _store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a regret bound from those of `base`; None if it has none or `delay` > 0."""
+        """Return a bound for `actions`, `horizon`; None if `base` has none or `delay` > 0."""
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
@@ -237,7 +237,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether rounds have doubled, or the losses of an action grown by half."""
+        """Return whether rounds in `state` doubled, or an action's losses grew by half."""
         if least_tried_action(state.seen, state.chosen) >= 0:
             return False
         late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
@@ -255,7 +255,7 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an action drawn from the simulated frequencies, and its probability."""
+        """Return an action drawn by `rng` from the mix in `state`, and its probability."""
         action, probability = least_tried_action(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)

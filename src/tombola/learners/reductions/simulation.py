@@ -19,9 +19,8 @@ from tombola.errors import ParameterError
 from tombola.feedback import FullFeedback
 from tombola.learners.base import Feedback, Learner, MixedLearner, bound_of
 from tombola.learners.full_information.follow_the_leader import FollowTheLeader
-from tombola.learners.reductions.python_learner import PythonLearner
 from tombola.learners.reductions.schedule import GrowingSchedule, LemmaSchedule, Schedule, in_any_block, in_block
-from tombola.learners.reductions.training import train
+from tombola.learners.reductions.training import PythonLearner, train
 
 # Positions in `_State.counters`.
 _N_ACTED, _N_KEPT, _BLOCK, _NEXT = 0, 1, 2, 3
@@ -98,7 +97,7 @@ class Simulation(MixedLearner):
                 )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the blocks within `horizon` rounds, and no row kept."""
+        """Return the first state for `actions`: the blocks within `horizon`; no row kept."""
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "
@@ -139,7 +138,7 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the trained frequencies into `mix`, (k,); while waiting `free_action`."""
+        """Write the trained frequencies in `state` into `mix`, (k,), or `free_action`."""
         state.counters[_N_ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
             state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED]
@@ -153,7 +152,7 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, losses: Floats) -> None:
-        """Store the `losses` of a row, shape (k,), for training.
+        """Store the `losses` of a row, shape (k,), in `state` for training.
 
         With blocks and `past` = "blocks", a row is ignored if its `round` is in no block.
         """

@@ -1,5 +1,7 @@
-"""Training on i.i.d. draws from past rows; only play counts are returned."""
+"""Training on i.i.d. draws from past rows, of a learner or of any Python object."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,9 @@ from tombola.engine.arrivals import from_delays
 from tombola.engine.compiler import compile_loop
 from tombola.engine.loop import ROUND, RowStream, new_accumulators
 from tombola.engine.runner import Runner
+from tombola.errors import LearnerError
 from tombola.feedback import FeedbackModel
-from tombola.rng import iid_indices
+from tombola.rng import choice, iid_indices, integers
 
 # Draws per compiled call. A constant bounds the memory for the row indices (64 KB), and is large enough that the time
 # of the call itself does not count.
@@ -50,3 +53,66 @@ def _read_only(array: Floats) -> Floats:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _call_predict(subject: Any) -> Any:
+    """Return `subject.predict()`, its action or its mix."""
+    return subject.predict()
+
+
+def _call_update(subject: Any, losses: Floats) -> Any:
+    """Call `subject.update(losses)`, with the losses of all actions, shape (k,)."""
+    return subject.update(losses)
+
+
+@dataclass(frozen=True)
+class PythonLearner:
+    """Wrap plain Python objects as the base learner of `Simulation`.
+
+    They learn with full information.
+
+    make: `make(actions, rounds)` returns a new object for each training.
+    predict: `predict(object)` returns its action, or its mix; by default `object.predict()`.
+    update: `update(object, losses)` passes a row to it; by default `object.update(losses)`.
+
+    >>> from tombola import Simulation
+    >>> class Counter:
+    ...     def __init__(self, actions): self.totals = [0.0] * actions
+    ...     def predict(self): return self.totals.index(min(self.totals))
+    ...     def update(self, losses): self.totals = [a + b for a, b in zip(self.totals, losses)]
+    >>> learner = Simulation(PythonLearner(lambda actions, rounds: Counter(actions)))
+    """
+
+    make: Callable[[int, int], Any]
+    predict: Callable[[Any], Any] = _call_predict
+    update: Callable[[Any, Floats], Any] = _call_update
+
+    def train(self, past: Floats, rounds: int, rng: RngState) -> Floats:
+        """Return how often a new object plays each action on draws from past rows.
+
+        Rows are drawn independently; if the object returns a mix, its action is drawn. The result has shape (k,).
+
+        past: rows, shape (n, k).
+        rounds: number of draws.
+        rng: random generator of the draws.
+        """
+        rows, actions = past.shape
+        subject = self.make(actions, rounds)
+        plays = np.zeros(actions)
+        for _ in range(rounds):
+            row = integers(rng, rows)
+            plays[self._action(self.predict(subject), actions, rng)] += 1
+            self.update(subject, past[row].copy())
+        return plays
+
+    def _action(self, answer: Any, actions: int, rng: RngState) -> int:
+        if np.ndim(answer) == 1 and np.size(answer) == actions:
+            mix = np.asarray(answer, dtype=np.float64)
+            if (mix >= 0).all() and abs(float(mix.sum()) - 1) < 1e-6:
+                return choice(mix, rng)
+        elif np.ndim(answer) == 0 and int(answer) == answer and 0 <= int(answer) < actions:
+            return int(answer)
+        raise LearnerError(
+            f"PythonLearner: predict must return an action in 0..{actions - 1}, or a mix of {actions} probabilities "
+            f"that sum to 1, got {answer!r}; write PythonLearner(make, predict=lambda subject: ...)."
+        )

@@ -82,7 +82,7 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the block in `state`, and the probability of its draw."""
+        """Return the block's action in `state`, and the probability of its draw; no `rng`."""
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 

@@ -12,7 +12,7 @@ from tombola._types import RngState
 from tombola.bounds.switching import elimination_counts
 from tombola.confidence.betting import BettingGrid, new_grid, update_grid
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.switching.stages import next_play, next_stage
+from tombola.learners.switching.staged_elimination import next_play, next_stage
 
 # Fields of the stage in the state, as in `stages.State`.
 _STAGE = ("target", "stretch", "rest", "turn", "left", "active")
@@ -87,7 +87,7 @@ class BettingElimination(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Drop refuted actions; return the next active action, and probability 1."""
+        """Drop refuted actions in `state`; return the next active one, and probability 1."""
         if state.left[0] > 1.0:
             _drop_inferior(state)
         if state.turn[0] >= state.left[0]:
@@ -96,6 +96,6 @@ class BettingElimination(Learner):
 
     @staticmethod
     def observe(state: Any, action: int, probability: float, loss: float) -> None:
-        """Update the bets on the mean of `action` by its `loss`; ignore `probability`."""
+        """Update the bets on `action` in `state` by its `loss`; ignore `probability`."""
         if state.left[0] > 1.0:
             update_grid(state, action, loss)

@@ -100,13 +100,13 @@ class BlockUCB(Learner):
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss seen; frames of blocks for `horizon` rounds."""
+        """Return the first state for `actions`: no loss seen; frames for `horizon` rounds."""
         blocks = np.array(_blocks_per_frame(horizon), dtype=np.float64)
         return _State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block in `state`, and probability 1."""
+        """Return the action of the current block in `state`, probability 1; ignore `rng`."""
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0

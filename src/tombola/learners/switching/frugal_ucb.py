@@ -115,7 +115,7 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block in `state`, and probability 1."""
+        """Return the action of the current block in `state`, probability 1; ignore `rng`."""
         if state.left[0] == 0.0:
             action = most_promising(state, FRUGAL_TOLL, state.scale)
             state.current[0] = action

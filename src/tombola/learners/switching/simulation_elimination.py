@@ -78,7 +78,7 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the active action of this part of the block, and probability 1."""
+        """Return the action of this part of the block in `state`, and probability 1."""
         acted, first = int(state.acted[0]), int(state.first)
         state.acted[0] += 1.0
         if acted < first:

@@ -31,7 +31,7 @@ from tombola.confidence.intervals import serfling_radius
 from tombola.engine.loop import SWITCHES
 from tombola.learners import UCB1, UCB2, FrugalUCB, SerflingElimination, SimulationSuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.learners.switching.stages import State
+from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
@@ -295,7 +295,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        serfling, faithful = "learners.switching.serfling_elimination", "learners.switching.simulation_elimination"
+        serfling, faithful = "learners.switching.staged_elimination", "learners.switching.simulation_elimination"
         radius = "confidence.intervals:serfling_radius"
         return {
             "half of Serfling's radius": SourceFault(radius, "min(1.0, math.sqrt(", "min(1.0, 0.5 * math.sqrt("),
