@@ -8,10 +8,9 @@ from tombola.classification.classes.line import Intervals, Stumps, Thresholds, U
 from tombola.classification.classes.plane import Halfplanes, Rectangles
 from tombola.classification.dimension import littlestone_dimension, vc_dimension
 from tombola.classification.erm import ERM
-from tombola.classification.experts import Experts
+from tombola.classification.finite_learners import Experts, Halving, StandardOptimal
 from tombola.classification.learner import LabelLearner
 from tombola.classification.pool import LabelledPool
-from tombola.classification.version_space import Halving, StandardOptimal
 
 __all__ = [
     "ERM",

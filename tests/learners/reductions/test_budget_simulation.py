@@ -1,4 +1,4 @@
-"""BudgetSimulation: blocks, and its warning."""
+"""BudgetSimulation: blocks, and its warning; training of the base of a reduction."""
 
 import warnings
 from typing import Any
@@ -10,7 +10,10 @@ from pools import pool_with_costs
 from tombola import play
 from tombola.bounds import budget as bounds
 from tombola.budget.budget import Budget, BudgetTerms
-from tombola.learners import BudgetSimulation
+from tombola.feedback import make_feedback_model
+from tombola.learners import BudgetSimulation, FollowTheLeader
+from tombola.learners.reductions.training import _CHUNK, train
+from tombola.rng import RngStreams
 
 
 def test_simulation_plays_one_mix_per_block() -> None:
@@ -46,3 +49,12 @@ def test_simulation_warns_if_it_never_plays() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BudgetSimulation().init(BudgetTerms(3, 1, 2**16, 0.5, 0))
+
+
+@pytest.mark.parametrize("rounds", [_CHUNK - 1, _CHUNK, _CHUNK + 5, 2 * _CHUNK])
+def test_training_plays_requested_rounds(rounds: int) -> None:
+    """With a last chunk that is too long, the frequencies of the actions sum to more than 1."""
+    learner = FollowTheLeader()
+    setting = make_feedback_model(learner, rounds, actions=2)
+    plays = train(learner, setting, np.array([[0.0, 1.0], [1.0, 0.0]]), RngStreams(1).learner(learner))
+    assert plays.sum() == rounds

@@ -1,10 +1,20 @@
-"""Full-information learners over a finite class."""
+"""Learners over a finite class: the Standard Optimal Algorithm and Experts."""
+
+import itertools
 
 import numpy as np
 import pytest
 
 from tombola import Hedge, play
-from tombola.classification import ERM, Experts, FiniteClass, LabelledPool, Thresholds, attack_thresholds
+from tombola.classification import (
+    ERM,
+    Experts,
+    FiniteClass,
+    LabelledPool,
+    StandardOptimal,
+    Thresholds,
+    attack_thresholds,
+)
 
 
 @pytest.mark.usefixtures("short_work")
@@ -20,3 +30,12 @@ def test_hedge_over_class_beats_erm() -> None:
     limit = learner.bound(63)
     assert limit is not None
     assert play(learner, pool, order="given", seed=0).regret <= limit + 3 * np.sqrt(63 / 2)
+
+
+def test_optimal_mistakes_at_most_dimension() -> None:
+    matrix = Thresholds().on_points(4)
+    chain = FiniteClass(matrix)
+    for truth in matrix:
+        for order in itertools.permutations(range(4)):
+            pool = LabelledPool(list(order), truth[list(order)])
+            assert play(StandardOptimal(chain), pool, order="given", seed=0).mistakes <= 2
