@@ -23,7 +23,7 @@ from tombola.budget.budget import Budget
 from tombola.classification.classes.finite import FiniteClass
 from tombola.classification.learner import LabelLearner
 from tombola.classification.pool import LabelledPool
-from tombola.delay import DelayLike
+from tombola.delay import DelayLike, resolve_delays, rounds_due
 from tombola.engine.compiler import compiled, compiles, interpreted
 from tombola.engine.tickets import Ticket
 from tombola.errors import LearnerError, PoolError, SessionError, TombolaWarning
@@ -420,12 +420,10 @@ def _observe(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
 
 def _stream(learner: Any, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
     """Return the tickets of a session on the rows of a play, with the same delays."""
-    session = _session(learner, pool, seed=11)
-    waits = np.broadcast_to(np.asarray(delay), pool.rows)
-    arrivals = np.arange(pool.rows) + waits + 1
+    session, delays = _session(learner, pool, seed=11), resolve_delays(delay, pool.rows)
     tickets: list[Ticket] = []
-    for t in range(pool.rows):
-        for s in np.flatnonzero(arrivals == t):
+    for t, arrived in enumerate(rounds_due(delays, pool.rows)):
+        for s in arrived:
             _observe(session, pool, int(trace.order[s]), tickets[s])
         tickets.append(session.act(_features_of(pool, int(trace.order[t]))))
     return tickets

@@ -23,6 +23,7 @@ from tombola._formatting import HtmlTable, format_number, html_block, short_lear
 from tombola._types import AnyLearner, Floats, RngState, Seed
 from tombola.budget.budget import NO_BALANCE, Balance, Budget, BudgetRun, Stop
 from tombola.engine.compiler import expected_rounds
+from tombola.engine.runner import Runner, reject_invalid_action
 from tombola.engine.tickets import Ticket, TicketTable, new_ticket
 from tombola.errors import SessionError
 from tombola.feedback import make_feedback_model
@@ -160,8 +161,9 @@ class Session(ProcessBound):
             table.last = ticket = new_ticket(Ticket, found)
             return ticket
         except IndexError as error:
-            if self._live.runner:
-                self._live.runner.reject_invalid_action(error)
+            # Routers and learners of labels have no state vector; their errors are their own.
+            if isinstance(runner := self._live.runner, Runner):
+                reject_invalid_action(self.learner, runner.memory, error)
             raise
         finally:
             self._release()

@@ -261,6 +261,23 @@ def test_features_are_checked(rows: tuple[np.ndarray, np.ndarray], tmp_path: Pat
         SessionFile.start(tmp_path / "x.run", ["a", "b"], ["c", "d"], routed(), features=np.zeros((3, 2)))
 
 
+class Failing:
+    """A model that predicts its training rows perfectly, and fails on others."""
+
+    def fit(self, features: np.ndarray, centred: np.ndarray, seed: int) -> Any:
+        self.out_of_bag = centred
+        return self
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        raise IndexError("no such tree")
+
+
+def test_error_of_a_model_is_not_replaced(rows: tuple[np.ndarray, np.ndarray]) -> None:
+    session = Session(Routed(models=(Failing(),)), ACTIONS, ROWS, features=FEATURES, seed=1)
+    with pytest.raises(IndexError, match="no such tree"):
+        live(session, *rows, 0, range(1, ROWS + 1))
+
+
 @dataclass(frozen=True)
 class Stubborn(Learner):
     """A safe learner that always plays action 0."""

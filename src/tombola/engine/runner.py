@@ -84,7 +84,7 @@ class Runner:
             try:
                 self._loop(*arguments)
             except IndexError as error:
-                self.reject_invalid_action(error)
+                reject_invalid_action(self.learner, self.memory, error)
                 raise
             if cursor[ROUND] < cursor[UNTIL]:
                 self.plan(int(cursor[ROUND]))
@@ -92,15 +92,6 @@ class Runner:
                 self._stride = max(
                     1, self._stride * 2 if perf_counter() - began < _MAX_CALL_SECONDS else self._stride // 2
                 )
-
-    def reject_invalid_action(self, error: IndexError) -> None:
-        """Raise LearnerError if a kernel has raised this error for an invalid action.
-
-        Otherwise return; the error is the learner's own, and the caller raises it again.
-
-        error: as caught from a kernel of this learner.
-        """
-        reject_invalid_action(self.learner, self.memory, error)
 
     def plan(self, played: int) -> None:
         """Let the learner plan once, in plain Python.

@@ -16,7 +16,7 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.budget.budget import NO_BALANCE, Balance, BudgetRun
 from tombola.engine.compiler import Kernel
-from tombola.engine.runner import INVALID_ACTION
+from tombola.engine.runner import INVALID_ACTION, reject_invalid_action
 from tombola.engine.state_vector import mix_slice
 from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, has_capacity, write_ticket
 from tombola.engine.vectors import dot
@@ -100,7 +100,7 @@ class StepRunner:
             while (ticket := self._act(self._cells))[0] == NEEDS_PLAN:
                 self.runner.plan(played)
         except IndexError as error:
-            self.runner.reject_invalid_action(error)
+            reject_invalid_action(self.runner.learner, self.runner.memory, error)
             raise
         return ticket[1:]
 

@@ -171,20 +171,9 @@ class OptimisticSimulation(Learner):
 
     def init(self, actions: int, horizon: int) -> _State:
         """Return the first state for `actions` and `horizon` rounds: no loss seen."""
-        chosen, seen, means, known, levels, played, due_at = np.zeros((7, actions))
-        return _State(
-            horizon=float(horizon),
-            acted=np.zeros(1),
-            planned=np.full(1, -1.0),
-            chosen=chosen,
-            seen=seen,
-            means=means,
-            known=known,
-            levels=levels,
-            played=played,
-            due_at=due_at,
-            past=lazy_zeros(actions, horizon),
-        )
+        # Seven vectors, from `chosen` to `due_at`.
+        place = (float(horizon), np.zeros(1), np.full(1, -1.0))
+        return _State(*place, *np.zeros((7, actions)), past=lazy_zeros(actions, horizon))
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
