@@ -17,7 +17,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -230,6 +230,17 @@ class Extension(Claim):
     """Base class of claims that are not in the paper; their proofs are in docs/theory."""
 
     section: ClassVar[str] = "Beyond the paper"
+
+
+def component(value: _Value) -> _Value:
+    """Return a dataclass field of a claim with this default value.
+
+    A component is a part that the claim tests, such as a learner or a bound; faults replace it. Functions as plain
+    defaults would look like methods of the class, and dictionaries are not allowed as such.
+
+    value: default of the field, shared by all instances.
+    """
+    return field(default_factory=lambda: value)
 
 
 def unchanged(value: _Value) -> _Value:

@@ -21,7 +21,7 @@ from tombola.learners import BirthdayTest, FollowTheLeader
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
@@ -79,8 +79,9 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
     T = 16 to 4,096 losses, all different (16,384 in a full run).
 
-    Fields, which faults replace: test (the learner for horizon T), order (order of the rows), mean (exact mean of tau
-    at horizon T), bound (limit of that mean), law_mean (exact mean of tau for i.i.d. draws with given weights).
+    Fields, which faults replace: test (function from the horizon T to the learner), order (order of the rows, argument
+    of `play`), mean (function from T to the exact mean of tau), bound (function from T to the limit of that mean),
+    law_mean (function from the weights of the losses to the exact mean of tau on i.i.d. draws).
 
     Title: The birthday lemma
     Source: Lemma 3.1 (L215)
@@ -92,11 +93,11 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         probabilities j/12, j an integer, has a larger exact mean than the uniform one.
     """
 
-    test: Callable[[int], Learner] = BirthdayTest
+    test: Callable[[int], Learner] = component(BirthdayTest)
     order: OrderLike = "iid"
-    mean: Callable[[int], float] = bounds.birthday_mean
-    bound: Callable[[int], float] = bounds.birthday
-    law_mean: Callable[[list[int]], Fraction] = _mean_of_law
+    mean: Callable[[int], float] = component(bounds.birthday_mean)
+    bound: Callable[[int], float] = component(bounds.birthday)
+    law_mean: Callable[[list[int]], Fraction] = component(_mean_of_law)
 
     def units(self, *, full: bool) -> list[Unit]:
         uniform: list[Unit] = [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]

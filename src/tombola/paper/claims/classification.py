@@ -6,7 +6,7 @@ them is the largest so far with probability 1/j, so the mean number of mistakes 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from tombola.classification import (
 )
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -65,8 +65,8 @@ class Classification(Claim, name="classification", expected="holds as corrected"
     Pools of T = 64 to 16,384 points on the line with two labels: random ones, and labels by a threshold. In the worst
     order an adversary chooses the next point after every prediction.
 
-    Fields, which faults replace: learner (the learner under test), order (order of the rows), delay (delay of the
-    labels in rounds), bound (limit of the mean regret, by T and VC dimension).
+    Fields, which faults replace: learner (the learner under test), order (order of the rows, argument of `play`), delay
+    (delay of the labels in rounds), bound (function from T and the VC dimension to the limit of the mean regret).
 
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)
@@ -81,10 +81,10 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         mistakes, at most the corrected bound.
     """
 
-    learner: LabelLearner = field(default_factory=lambda: ERM(Thresholds()))
+    learner: LabelLearner = component(ERM(Thresholds()))
     order: OrderLike = "random"
     delay: int = 0
-    bound: Callable[[int, int], float] = bounds.erm
+    bound: Callable[[int, int], float] = component(bounds.erm)
 
     def units(self, *, full: bool) -> list[Unit]:
         count = 120 if full else 60

@@ -21,7 +21,7 @@ rho - 2 epsilon earns 2 epsilon/rho less.
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ from tombola.instances import three_actions
 from tombola.learners import BudgetedLearner, BudgetSimulation, EmpiricalLP, SerflingLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import mean_band
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import budget_simulation_spending, serfling_lp_spending
@@ -252,8 +252,9 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     actions and one resource. ρ is the budget per round, OPT the reward per round of the best fixed mix within it, ε_i
     the margin that BudgetSimulation keeps in block i of 2^i rounds.
 
-    Fields, which faults replace: learners (learners under test, by name), bounds (limit of the regret of each learner
-    as a function of T), order (order of the rows), overdraft (factor on the budget; 1 is correct).
+    Fields, which faults replace: learners (name -> learner under test), bounds (name of the learner -> function from T
+    to the limit of its regret), order (order of the rows, argument of `play`), overdraft (factor on the budget; 1 is
+    correct).
 
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
@@ -272,8 +273,8 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         14 times the regret.
     """
 
-    learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: _LEARNERS)
-    bounds: Mapping[str, Callable[[int], float]] = field(default_factory=lambda: _BOUNDS)
+    learners: Mapping[str, BudgetedLearner] = component(_LEARNERS)
+    bounds: Mapping[str, Callable[[int], float]] = component(_BOUNDS)
     order: OrderLike = "random"
     overdraft: float = 1.0
 

@@ -18,7 +18,7 @@ from tombola.learners import GrowingSchedule, LemmaSchedule, PaperSchedule, Simu
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.reductions.schedule import Schedule
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import exact_band
 from tombola.report.chart import Chart
 from tombola.rng import new_rng
@@ -136,7 +136,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         rows that precede the block, and draws all of them equally often (chi-square test for every block).
     """
 
-    learner: Callable[[str, int], Simulation] = _recording_simulation
+    learner: Callable[[str, int], Simulation] = component(_recording_simulation)
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons = (2, 3, 37, 64, 300, 1024) if full else (2, 37, 64, 150)

@@ -12,7 +12,7 @@ that of fair coin flips.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -26,7 +26,7 @@ from tombola.learners import FollowTheLeader, GrowingSchedule, Hedge, LemmaSched
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
+from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component, levels, select, slope
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees, hedge_regret
@@ -173,8 +173,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     R(n) is the regret of the base learner in n rounds. Simulation plays three pools; Simulation, Hedge and follow the
     leader play a pool on which d rounds reveal nothing, in random and in given order.
 
-    Fields, which faults replace: learners (functions from d to the learner under test, by name), order (order of the
-    rows), played_delay (delay of the plays as a function of d).
+    Fields, which faults replace: learners (name -> function from d to the learner under test), order (order of the
+    rows, argument of `play`), played_delay (function from d to the delay of the plays).
 
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
@@ -189,9 +189,9 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         must have the regret of its formula.
     """
 
-    learners: _Learners = field(default_factory=lambda: _only("follow the leader", "Hedge", "Simulation"))
+    learners: _Learners = component(_only("follow the leader", "Hedge", "Simulation"))
     order: OrderLike = "random"
-    played_delay: Callable[[int], int] = int
+    played_delay: Callable[[int], int] = component(int)
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**8, 2**13, 2**18), 40) if full else ((2**8, 2**12), 10)
@@ -322,9 +322,9 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
     Two actions: a pool in which they differ clearly with d = 1 to 1,000, and one in which they differ by 1/√T with d =
     16 and T = 256 to 16,384.
 
-    Fields, which faults replace: learners (functions from d to the learner under test, by name), order (order of the
-    rows), played_delay (delay of the plays as a function of d), bound (limit of the mean regret, by name of the
-    learner, T, k and d).
+    Fields, which faults replace: learners (name -> function from d to the learner under test), order (order of the
+    rows, argument of `compare`), played_delay (function from d to the delay of the plays), bound (function from name of
+    the learner, T, number of actions k and d to the limit of the mean regret).
 
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)
@@ -337,12 +337,10 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         (regression of logarithms).
     """
 
-    learners: _Learners = field(
-        default_factory=lambda: _only("Simulation", "Simulation, not waiting", "follow the leader")
-    )
+    learners: _Learners = component(_only("Simulation", "Simulation, not waiting", "follow the leader"))
     order: OrderLike = "random"
-    played_delay: Callable[[int], int] = int
-    bound: _Bound = _bound_of
+    played_delay: Callable[[int], int] = component(int)
+    bound: _Bound = component(_bound_of)
 
     def units(self, *, full: bool) -> list[Unit]:
         top, plays = (18, 100) if full else (14, 40)

@@ -15,7 +15,7 @@ from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import exact_column
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -34,8 +34,8 @@ _ROUNDING = 1e-9
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
-    Fields, which faults replace: exact (computes the worst regrets from learner, rows and T, as `worst_case`), order
-    (order of the rows in plays).
+    Fields, which faults replace: exact (function from learner, rows and T to the worst regrets, as
+    `tombola.exact.worst_case`), order (order of the rows in plays).
 
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)
@@ -48,7 +48,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
         the exact one (two-sided t-test).
     """
 
-    exact: Callable[..., Regrets] = worst_case
+    exact: Callable[..., Regrets] = component(worst_case)
     order: OrderLike = "random"
 
     def units(self, *, full: bool) -> list[Unit]:

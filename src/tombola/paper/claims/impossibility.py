@@ -8,7 +8,7 @@ tight.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ from tombola.instances import hindsight
 from tombola.learners import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select, slope
 from tombola.paper.claims.constraints import AlwaysPlay
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
@@ -85,7 +85,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
 
     It is linear in given order for every learner, and sublinear in random order.
 
-    Fields, which faults replace: learners (learners under test, by name), order (order of the shuffled plays), amount
+    Fields, which faults replace: learners (name -> learner under test), order (order of the shuffled plays), amount
     (budget per round), least (smallest possible regret per round in given order).
 
     Title: Why budgets need the shuffle
@@ -99,7 +99,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
         T) (regression).
     """
 
-    learners: Mapping[str, BudgetedLearner] = field(default_factory=lambda: _LEARNERS)
+    learners: Mapping[str, BudgetedLearner] = component(_LEARNERS)
     order: OrderLike = "random"
     amount: float = 0.5
     least: float = 1 / 16

@@ -9,7 +9,7 @@ has a rate of sqrt(T).
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tombola.learners import BatchedExp3, FrugalUCB, SerflingElimination
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select, slope
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.frugal import NO_OPTIMISM, NO_PRICE
 from tombola.paper.source_faults import SourceFault
@@ -78,7 +78,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a gap of order
     T^(−1/3). A switch costs 1.
 
-    Fields, which faults replace: learners (learners under test, by name), given and order (orders of the plays without
+    Fields, which faults replace: learners (name -> learner under test), given and order (orders of the plays without
     and with a shuffle), walk (function from T and a seed to the pool).
 
     Title: The pool for which switching is costly, in given and random order
@@ -93,10 +93,10 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         slope.
     """
 
-    learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)
+    learners: Mapping[str, Learner] = component(_LEARNERS)
     given: OrderLike = "given"
     order: OrderLike = "random"
-    walk: Callable[[int, Seed], Pool] = _walk_of
+    walk: Callable[[int, Seed], Pool] = component(_walk_of)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": 2**i, "walks": 200 if full else 80} for i in range(8, 18 if full else 15)]

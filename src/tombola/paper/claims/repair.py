@@ -18,7 +18,7 @@ from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader, LemmaSc
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.report.chart import Chart
 
@@ -54,8 +54,8 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
     The birthday test plays action 0 until one of its losses repeats, which never happens in random order on this pool.
     Simulation trains it on draws with replacement from the past rows.
 
-    Fields, which faults replace: learner (the learner for horizon T), order (order of the rows), mean (exact mean
-    regret at horizon T).
+    Fields, which faults replace: learner (function from the horizon T to the learner), order (order of the rows,
+    argument of `compare`), mean (function from T to the exact mean regret).
 
     Title: Simulation repairs what random order broke
     Source: Section 4, the template (L262-L290)
@@ -66,9 +66,9 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
         for T = 256 to 16,384, and if that exact value is at most 2 √T.
     """
 
-    learner: Callable[[int], Learner] = lambda T: Simulation(BirthdayTest(grid=T), LemmaSchedule())
+    learner: Callable[[int], Learner] = component(lambda T: Simulation(BirthdayTest(grid=T), LemmaSchedule()))
     order: OrderLike = "random"
-    mean: Callable[[int], float] = _exact_regret
+    mean: Callable[[int], float] = component(_exact_regret)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": 2**i, "plays": 400 if full else 200} for i in range(8, 19 if full else 15, 1 if full else 2)]

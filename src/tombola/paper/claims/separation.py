@@ -21,7 +21,7 @@ from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.pool import Pool
 from tombola.report.chart import Chart
@@ -93,8 +93,9 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
     The birthday test plays action 0 until one of its losses repeats, then the action with the smaller total loss.
 
-    Fields, which faults replace: test (the birthday test for horizon T), iid (order of the i.i.d. plays), order (order
-    of the shuffled plays), bound (limit of the mean regret on i.i.d. inputs, as a function of T).
+    Fields, which faults replace: test (function from the horizon T to the birthday test), iid and order (orders of the
+    i.i.d. and of the shuffled plays, arguments of `compare`), bound (function from T to the limit of the mean regret on
+    i.i.d. inputs).
 
     Title: One learner, one pool: i.i.d. draws and random order
     Source: Theorem 3.2 (L256)
@@ -108,10 +109,10 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         value (two-sided t-test).
     """
 
-    test: Callable[[int], Learner] = BirthdayTest
+    test: Callable[[int], Learner] = component(BirthdayTest)
     iid: OrderLike = "iid"
     order: OrderLike = "random"
-    bound: Callable[[int], float] = _iid_bound
+    bound: Callable[[int], float] = component(_iid_bound)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]

@@ -17,7 +17,7 @@ horizons would depend on how they fall between the play counts at which actions 
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from tombola.learners.base import Learner
 from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels, select, slope
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select, slope
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import (
@@ -162,8 +162,8 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     The gaps, the differences of the mean losses, are 0.5, 16 and 32 over √T. A switch costs 1. SerflingElimination and
     the elimination of the paper are tested, k = 2.
 
-    Fields, which faults replace: learners (learners under test, by name), order (order of the rows), bound (limit of
-    the mean of regret plus switches, by T and k), price (cost of a switch, in losses).
+    Fields, which faults replace: learners (name -> learner under test), order (order of the rows), bound (function from
+    T and k to the limit of the mean of regret plus switches), price (cost of a switch, in losses).
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)
@@ -179,9 +179,9 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         exact number of switches and plays.
     """
 
-    learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)
+    learners: Mapping[str, Learner] = component(_LEARNERS)
     order: OrderLike = "random"
-    bound: Callable[..., float] = bounds.elimination
+    bound: Callable[..., float] = component(bounds.elimination)
     price: float = 1.0
 
     def units(self, *, full: bool) -> list[Unit]:

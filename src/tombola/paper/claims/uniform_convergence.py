@@ -102,8 +102,8 @@ class UniformConvergence(
     Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows; the radii are the printed one,
     the one of the corrected proof, and one derived directly for finite lists.
 
-    Fields, which faults replace: order (order of the rows), radii (functions of rows seen, rows of the pool, VC
-    dimension and error probability, by name).
+    Fields, which faults replace: order (order of the rows), radii (name -> function from rows seen, rows of the pool,
+    VC dimension and error probability to the radius).
 
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)

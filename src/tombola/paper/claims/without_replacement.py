@@ -12,7 +12,7 @@ differ by at most the distance.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from tombola._types import Floats, Seed
 from tombola.confidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.report.chart import Chart, Line
 
@@ -155,7 +155,7 @@ class Concentration(Claim, name="concentration", expected="holds"):
 
     Fields, which faults replace: law (function from N and s to an array; entry [i, j] is the probability of j ones
     among the first s of N rows, for a pool with i ones), rate (factor in the exponent of the printed tail), intervals
-    (classes of confidence intervals, by name).
+    (name -> class of confidence intervals of `tombola.confidence`).
 
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)
@@ -168,9 +168,9 @@ class Concentration(Claim, name="concentration", expected="holds"):
         probability of at most its level. Nothing is sampled.
     """
 
-    law: _Law = _ones_in_random_order
+    law: _Law = component(_ones_in_random_order)
     rate: float = 1.0
-    intervals: Mapping[str, _Intervals] = field(default_factory=lambda: _KINDS)
+    intervals: Mapping[str, _Intervals] = component(_KINDS)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]
@@ -303,8 +303,9 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
 
     2k balls are drawn from n red and n black ones, k = 1 to 1,000, k/n = 1/10 to 1/1,000.
 
-    Fields, which faults replace: law (distribution of the red balls without replacement, by n and k), norm (distance of
-    two distributions), interval (class of confidence intervals).
+    Fields, which faults replace: law (function from n and k to the distribution of the red balls without replacement,
+    shape (2k + 1,)), norm (function from two distributions to their distance), interval (class of confidence intervals
+    of `tombola.confidence`).
 
     Title: How far a shuffled list is from fresh samples
     Source: Theorem A.1 (L844)
@@ -318,9 +319,9 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         distance.
     """
 
-    law: _Law = _reds_without_replacement
-    norm: Callable[[Floats, Floats], float] = _total_variation
-    interval: _Intervals = Serfling
+    law: _Law = component(_reds_without_replacement)
+    norm: Callable[[Floats, Floats], float] = component(_total_variation)
+    interval: _Intervals = component(Serfling)
 
     def units(self, *, full: bool) -> list[Unit]:
         counts = (1, 2, 5, 10, 30, 100, 300, 1000, *((3000, 10_000) if full else ()))

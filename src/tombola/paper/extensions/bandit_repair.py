@@ -18,7 +18,7 @@ from tombola._types import Seed
 from tombola.learners import UCB1, BanditBirthdayTest, ExploreThenCommit, OptimisticSimulation
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.pvalues import exact, mean_at_most
 from tombola.paper.source_faults import SourceFault
@@ -65,8 +65,9 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
 
     The birthday test plays action 0 until one of its losses repeats, then UCB1.
 
-    Fields, which faults replace: direct, learner (learners for horizon T, played directly and simulated), order (order
-    of the rows), bound (limit of the mean regret as a function of T).
+    Fields, which faults replace: direct and learner (functions from the horizon T to the learner that is played
+    directly, and to the one that simulates it), order (order of the rows, argument of `compare`), bound (function from
+    T to the limit of the mean regret).
 
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
@@ -80,10 +81,10 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         in every round.
     """
 
-    direct: Callable[[int], Learner] = _birthday_test
-    learner: Callable[[int], Learner] = lambda T: OptimisticSimulation(_birthday_test(T))
+    direct: Callable[[int], Learner] = component(_birthday_test)
+    learner: Callable[[int], Learner] = component(lambda T: OptimisticSimulation(_birthday_test(T)))
     order: OrderLike = "random"
-    bound: Callable[[int], float] = _theorem_bound
+    bound: Callable[[int], float] = component(_theorem_bound)
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**9: 40, 2**11: 20, 2**13: 6, 2**14: 3} if full else {2**9: 20, 2**10: 10, 2**11: 5}

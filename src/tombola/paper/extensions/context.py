@@ -19,7 +19,7 @@ from tombola._types import Floats, Integers, Seed
 from tombola.bounds.classification import erm_policies, training_rows
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select, unchanged
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions.delay_shift import one_early
 from tombola.paper.orders import Orders, all_orders, as_listed
@@ -52,8 +52,8 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     All orders of five rows are played.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), played_delay
-    (delay of the plays as a function of d), training_rows (function from the rows seen and the row to be played to the
-    rows that train the policy; a correct one returns the rows seen).
+    (function from d to the delay of the plays), training_rows (function from the rows seen and the row to be played to
+    the rows that train the policy; a correct one returns the rows seen).
 
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
@@ -65,9 +65,9 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
         delays of 0 to 2 rounds. Nothing is sampled.
     """
 
-    orders: Orders = all_orders
-    played_delay: Callable[[int], int] = unchanged
-    training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = lambda seen, _: seen
+    orders: Orders = component(all_orders)
+    played_delay: Callable[[int], int] = component(unchanged)
+    training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = component(lambda seen, _: seen)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "schedule": name} for pool in range(3) for name in _SCHEDULES]
@@ -147,8 +147,8 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     A router chooses actions by features. The loss is checked after every round.
 
     Fields, which faults replace: stakes (function from the risk and the losses of the safe learner minus those of the
-    router, one per round, to the probability of playing the router in each round), allowed (limit of the excess loss as
-    a function of the risk).
+    router, one per round, to the probability of playing the router in each round), allowed (function from the risk to
+    the limit of the excess loss).
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)
@@ -161,8 +161,8 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
         the safe learner is at most ε + 1e-9.
     """
 
-    stakes: _Stakes = _guard_stakes
-    allowed: Callable[[float], float] = unchanged
+    stakes: _Stakes = component(_guard_stakes)
+    allowed: Callable[[float], float] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"router": router, "repetitions": 200 if full else 20} for router in _HOSTILE]
@@ -223,8 +223,8 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
 
     The threshold with the fewest mistakes is chosen anew whenever the number of rows seen has grown by half.
 
-    Fields, which faults replace: minimiser (index of the threshold to play, from the mistakes of each on the rows
-    seen), allowed (function of the proved bound that returns the limit of the verdict).
+    Fields, which faults replace: minimiser (function from the number of mistakes of each threshold on the rows seen to
+    the index of the threshold to play), allowed (function from the proved bound to the limit of the verdict).
 
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
@@ -236,8 +236,8 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         several shares of random labels (t-test).
     """
 
-    minimiser: Callable[[Floats], int] = lambda mistakes: int(mistakes.argmin())
-    allowed: Callable[[float], float] = unchanged
+    minimiser: Callable[[Floats], int] = component(lambda mistakes: int(mistakes.argmin()))
+    allowed: Callable[[float], float] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons = (64, 256, 1024) if full else (64, 256)
@@ -308,7 +308,8 @@ def _one_price(pool: Pool, amount: float) -> float:
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by an LP, by enumeration.
 
-    Fields, which faults replace: value (least mean loss of a pool within a total budget, as computed by the package).
+    Fields, which faults replace: value (function from a pool and a total budget to the least mean loss, as computed by
+    the package).
 
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)
@@ -321,7 +322,7 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         1e-7, and no choice of whole rows, all of them tried, has a smaller mean loss.
     """
 
-    value: Callable[[Pool, float], float] = lambda pool, amount: best_per_row(pool, Budget(amount))
+    value: Callable[[Pool, float], float] = component(lambda pool, amount: best_per_row(pool, Budget(amount)))
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"costs": costs, "tables": 20 if full else 4} for costs in ("equal", "random")]

@@ -4,7 +4,7 @@ It is checked on all orders of small pools.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.orders import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
@@ -48,9 +48,9 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
 
     All orders of three pools of 4 to 6 rows and 3 actions are played, with every delay up to the number of rows.
 
-    Fields, which faults replace: learners (learners under test, by name), orders (function from the number of rows to
-    the orders to average over), played_delay (delay of the plays as a function of d), counted_delay (delay in the bound
-    as a function of d).
+    Fields, which faults replace: learners (name -> learner under test), orders (function from the number of rows to the
+    orders to average over), played_delay and counted_delay (functions from d to the delay of the plays, and to the
+    delay in the bound).
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)
@@ -63,10 +63,10 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
         the learner.
     """
 
-    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
-    orders: Orders = all_orders
-    played_delay: Callable[[int], int] = unchanged
-    counted_delay: Callable[[int], int] = unchanged
+    learners: Mapping[str, Learner] = component(LEARNERS)
+    orders: Orders = component(all_orders)
+    played_delay: Callable[[int], int] = component(unchanged)
+    counted_delay: Callable[[int], int] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"learner": name, "pool": pool} for name in LEARNERS for pool in _POOLS]

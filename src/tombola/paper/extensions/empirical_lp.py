@@ -8,7 +8,7 @@ its bound. The bound is some thirty times the largest regret, so every round of 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from tombola import bounds
@@ -16,7 +16,7 @@ from tombola._types import Seed
 from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.claims.constraints import (
     ACTIONS,
     DELTA,
@@ -56,8 +56,9 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
 
     Sampled play draws an action per round; fluid play charges the whole mix.
 
-    Fields, which faults replace: learner (the learner under test), order (order of the rows), overdraft (factor on the
-    budget; 1 is correct), bound (limit of the regret, by T and "sampled" or "fluid").
+    Fields, which faults replace: learner (the learner under test), order (order of the rows, argument of `play`),
+    overdraft (factor on the budget; 1 is correct), bound (function from T and "sampled" or "fluid" to the limit of the
+    regret).
 
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)
@@ -71,10 +72,10 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         This last check is the decisive one, as the bound is some 30 times the largest regret.
     """
 
-    learner: BudgetedLearner = field(default_factory=lambda: EmpiricalLP(growth=_GROWTH))
+    learner: BudgetedLearner = component(EmpiricalLP(growth=_GROWTH))
     order: OrderLike = "random"
     overdraft: float = 1.0
-    bound: _Bound = _theorem_bound
+    bound: _Bound = component(_theorem_bound)
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 30, 2**14: 30, 2**15: 15}

@@ -14,7 +14,7 @@ from tombola._types import Seed
 from tombola.engine.loop import SWITCHES
 from tombola.learners import Exp3, ExploreThenCommit, FrugalUCB
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select, unchanged
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.pvalues import exact, mean_at_most
 from tombola.paper.source_faults import SourceFault
@@ -61,8 +61,8 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
     Pools of T = 4,096 and 16,384 rows with k = 2 and 5 actions and four gaps between the best and the other mean
     losses. A switch costs 1.
 
-    Fields, which faults replace: learner (the learner for horizon T), order (order of the rows), bound (function of the
-    proved bound that returns the limit of the verdict).
+    Fields, which faults replace: learner (function from the horizon T to the learner), order (order of the rows,
+    argument of `compare`), bound (function from the proved bound to the limit of the verdict).
 
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)
@@ -75,9 +75,9 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         as a second, naive implementation in every round of 512.
     """
 
-    learner: Callable[[int], Learner] = lambda _: FrugalUCB(price=_PRICE)
+    learner: Callable[[int], Learner] = component(lambda _: FrugalUCB(price=_PRICE))
     order: str = "random"
-    bound: Callable[[float], float] = unchanged
+    bound: Callable[[float], float] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**12, 2**14, 2**16, 2**18), 100) if full else ((2**12, 2**14), 10)

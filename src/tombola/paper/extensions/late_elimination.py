@@ -59,9 +59,9 @@ class LateElimination(
 
     It is also compared with the regret without delay.
 
-    Fields, which faults replace: order (order of the rows), played_delay (delay of the plays as a function of d), bound
-    (function of the proved bound that returns the limit of the verdict), weight (factor on the allowed cost of the
-    delay).
+    Fields, which faults replace: order (order of the rows, argument of `play`), played_delay (function from d to the
+    delay of the plays), bound (function from the proved bound to the limit of the verdict), weight (factor on the
+    allowed cost of the delay).
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)

@@ -11,7 +11,7 @@ its value is a lower bound for all learners.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
@@ -21,7 +21,7 @@ from tombola._types import Floats, Seed
 from tombola.exact import worst_case, worst_pool
 from tombola.learners import Hedge
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, unchanged
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions.delay_shift import LEARNERS, one_early
 from tombola.paper.pvalues import ROUNDING, exact
@@ -130,9 +130,9 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
     The worst-case regrets of our learners are compared with it. In a coin pool each row is a loss of 1 for exactly one
     of two actions; pool w has w losses of action 1.
 
-    Fields, which faults replace: pools (function from T to the numbers w of the pools that are used), worst (worst
-    regret of a learner in T rounds), bound (function of the proved bound that returns the limit of the verdict),
-    learners (learners under test, by name).
+    Fields, which faults replace: pools (function from T to the numbers w of the pools that are used), worst (function
+    from a learner and T to its worst regret), bound (function from the proved bound to the limit of the verdict),
+    learners (name -> learner under test).
 
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
@@ -145,10 +145,10 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         exact worst regret of each learner is at least that value and at most the proved bound of the learner.
     """
 
-    pools: Callable[[int], range] = lambda T: range(T + 1)
-    worst: Callable[[Learner, int], float] = lambda learner, T: worst_pool(learner, _COIN_ROWS, T)[0]
-    bound: Callable[[float], float] = unchanged
-    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
+    pools: Callable[[int], range] = component(lambda T: range(T + 1))
+    worst: Callable[[Learner, int], float] = component(lambda learner, T: worst_pool(learner, _COIN_ROWS, T)[0])
+    bound: Callable[[float], float] = component(unchanged)
+    learners: Mapping[str, Learner] = component(LEARNERS)
 
     def units(self, *, full: bool) -> list[Unit]:
         games: list[Unit] = [{"T": T, "learner": "any"} for T in ((8, 20, 40, 64) if full else (8, 20, 40))]
@@ -201,8 +201,8 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
 
     Learners play pools in which one action never loses; the best learner is that of a linear program.
 
-    Fields, which faults replace: learners (learners under test, by name), played_delay (delay of the plays as a
-    function of d), counted_delay (delay in the linear program as a function of d).
+    Fields, which faults replace: learners (name -> learner under test), played_delay and counted_delay (functions from
+    d to the delay of the plays, and to the delay in the linear program).
 
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)
@@ -216,9 +216,9 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
         for two actions, within 1e-6.
     """
 
-    learners: Mapping[str, Learner] = field(default_factory=lambda: LEARNERS)
-    played_delay: Callable[[int], int] = unchanged
-    counted_delay: Callable[[int], int] = unchanged
+    learners: Mapping[str, Learner] = component(LEARNERS)
+    played_delay: Callable[[int], int] = component(unchanged)
+    counted_delay: Callable[[int], int] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
         constant: list[Unit] = [{"learner": name, "k": k} for name in LEARNERS for k in (2, 5)]
@@ -286,9 +286,9 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     It is the value of a linear program over all learners. In coin pool w of T rows each row is a loss of 1 for exactly
     one of two actions, w of them for action 1.
 
-    Fields, which faults replace: rivals (combines the regrets of follow the leader and Hedge, pool by pool), pools
-    (function from T to the numbers w of the pools that are used), paths (probability that action 1 lost s of the first
-    n rows, by T, w, n and s).
+    Fields, which faults replace: rivals (function from the regrets of follow the leader and of Hedge, arrays with one
+    entry per pool, to those to compare with), pools (function from T to the numbers w of the pools that are used),
+    paths (function from T, w, n and s to the probability that action 1 lost s of the first n rows).
 
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)
@@ -300,9 +300,9 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         three horizons.
     """
 
-    rivals: Callable[[Floats, Floats], Floats] = np.minimum
-    pools: Callable[[int], range] = lambda T: range(T + 1)
-    paths: _Paths = _shuffled_probability
+    rivals: Callable[[Floats, Floats], Floats] = component(np.minimum)
+    pools: Callable[[int], range] = component(lambda T: range(T + 1))
+    paths: _Paths = component(_shuffled_probability)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": T} for T in (20, 40, 64)]
@@ -370,8 +370,9 @@ def _sample_counts(n: int) -> Iterator[tuple[int, int]]:
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """Smallest error of any rule that picks the better of two, against the sign rule.
 
-    Fields, which faults replace: law (P(i wins, j losses) in a sample, by rows, wins and losses of the list, rows of
-    the sample, i and j), error (error probability of the sign rule, by P(S < 0) and P(S = 0)).
+    Fields, which faults replace: law (function from rows N, wins and losses of the list, rows n of the sample, i and j
+    to P(i wins and j losses in the sample)), error (function from P(S < 0) and P(S = 0) to the error probability of the
+    sign rule).
 
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933
@@ -384,8 +385,8 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         S within 1e-9, for every n on lists of 12 to 40 rows.
     """
 
-    law: _Law = _without_replacement
-    error: Callable[[float, float], float] = lambda lower, equal: lower + equal / 2
+    law: _Law = component(_without_replacement)
+    error: Callable[[float, float], float] = component(lambda lower, equal: lower + equal / 2)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N, "wins": u, "losses": w} for N, u, w in (_LISTS if full else _LISTS[:3])]

@@ -14,7 +14,7 @@ from tombola._types import Floats, Seed
 from tombola.confidence import EProcess
 from tombola.confidence.betting import STRATEGY_WEIGHTS
 from tombola.engine.compiler import expected_rounds
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, unchanged
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.orders import Orders, all_orders, as_listed
 from tombola.paper.pvalues import exact
@@ -77,9 +77,9 @@ def _error_chart(title: str, rows: Rows, y_label: str) -> Chart:
 class _RaceClaim(Extension):
     """Error of a race of three candidates over all orders of small lists."""
 
-    orders: Orders = all_orders
-    size: _Sizes = unchanged
-    read: Callable[[Floats], Floats] = unchanged
+    orders: Orders = component(all_orders)
+    size: _Sizes = component(unchanged)
+    read: Callable[[Floats], Floats] = component(unchanged)
 
     @abstractmethod
     def _rule(self, rows: int, level: float) -> Elimination:
@@ -123,9 +123,9 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
 
     All orders of three lists of 5 and 6 rows with three candidates, five levels.
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
-    length that the rule assumes, as a function of the true one), read (function from the true table of losses to the
-    one that the rule sees).
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
+    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
+    losses to the one that the rule sees).
 
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
@@ -152,9 +152,9 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
 
     All orders of three lists of 5 and 6 rows with three candidates, five levels. The tolerance is a mean loss of 0.1.
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
-    length that the rule assumes, as a function of the true one), read (function from the true table of losses to the
-    one that the rule sees).
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
+    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
+    losses to the one that the rule sees).
 
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
@@ -174,9 +174,9 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
 
     All orders of three lists of 5 and 6 rows with three candidates, five levels.
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
-    length that the rule assumes, as a function of the true one), read (function from the true table of losses to the
-    one that the rule sees).
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
+    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
+    losses to the one that the rule sees).
 
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
@@ -202,9 +202,9 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 
     All orders of three lists of 5 and 6 rows with three candidates, five levels.
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
-    length that the rule assumes, as a function of the true one), read (function from the true table of losses to the
-    one that the rule sees).
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
+    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
+    losses to the one that the rule sees).
 
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
@@ -225,8 +225,8 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     All orders of three lists of 5 and 6 losses; the bets are those of `EProcess` on "mean at most" and "mean at least"
     the true mean.
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size (list
-    length that the bets assume, as a function of the true one).
+    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
+    (function from the true length of the list to the one that the bets assume).
 
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
@@ -236,8 +236,8 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     Limits: Passes if the expected wealth is at most 1 + 1e-9 after every row. Nothing is sampled.
     """
 
-    orders: Orders = all_orders
-    size: _Sizes = unchanged
+    orders: Orders = component(all_orders)
+    size: _Sizes = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "side": side} for pool in _POOLS for side in ("at_most", "at_least")]
@@ -332,7 +332,8 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     beforehand.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), before (hook
-    that runs before each row; a fault changes the state of the race there).
+    that runs before each row, called with the informed rule, the order, the index i in it and the table of losses; a
+    fault changes the state of the race there).
 
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)
@@ -343,8 +344,8 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         against a best candidate is at most 1 + 1e-9. Nothing is sampled.
     """
 
-    orders: Orders = all_orders
-    before: _Before = lambda *_: None
+    orders: Orders = component(all_orders)
+    before: _Before = component(lambda *_: None)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]

@@ -17,7 +17,7 @@ import numpy as np
 
 from tombola._types import Floats, Seed
 from tombola.engine.compiler import compile_loop, expected_rounds
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels
 from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.paper.source_faults import SourceFault
@@ -230,8 +230,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
         pool with losses 0 and 1, or in thirds, up to a small number of rows, and over every small sample.
     """
 
-    rule: Callable[..., Ranks] = Ranks
-    cluster: Callable[[Floats], Floats] = lambda rows: rows.mean(axis=0, keepdims=True)
+    rule: Callable[..., Ranks] = component(Ranks)
+    cluster: Callable[[Floats], Floats] = component(lambda rows: rows.mean(axis=0, keepdims=True))
     reading: Literal["this list", "beyond this list"] = "beyond this list"
 
     def units(self, *, full: bool) -> list[Unit]:

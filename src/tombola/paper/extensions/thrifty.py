@@ -20,7 +20,7 @@ from tombola.learners import Exp3, ExploreThenCommit, Thrifty
 from tombola.learners.base import Learner
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.order import OrderLike
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.frugal import trap_pool
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
@@ -88,8 +88,8 @@ class _ScaledBudget(Thrifty):
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
 
-    Fields, which faults replace: learner (the learner for a switching price), order (order of the rows), bound (limit
-    of the mean regret, by T, k and price).
+    Fields, which faults replace: learner (function from the price of a switch to the learner), order (order of the
+    rows, argument of `play`), bound (function from T, k and price to the limit of the mean regret).
 
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)
@@ -102,9 +102,9 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
         noise, and no play exceeds the bound on switches or the exploration budget B.
     """
 
-    learner: Callable[[float], Learner] = Thrifty
+    learner: Callable[[float], Learner] = component(Thrifty)
     order: OrderLike = "random"
-    bound: Callable[[int, int, float], float] = bounds.thrifty
+    bound: Callable[[int, int, float], float] = component(bounds.thrifty)
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**14, 2**16, 2**18), 50) if full else ((2**14, 2**16), 4)

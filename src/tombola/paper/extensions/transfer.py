@@ -7,7 +7,7 @@ bounded.
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tombola._play import play
 from tombola._types import Seed
 from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, levels, select
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import exact_band, exact_column, reference_lines
 from tombola.paper.orders import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
@@ -81,7 +81,8 @@ def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Probability of a late deviation of the mean over its bound, all 0/1 columns.
 
-    Fields, which faults replace: probability and bound (exact probability and its bound, by rows N, ones, m and y).
+    Fields, which faults replace: probability and bound (functions from rows N, number of ones, m and y to the exact
+    probability, and to its bound).
 
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
@@ -94,8 +95,8 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         several m and several y. The bound is attained in some cases.
     """
 
-    probability: _Probability = _deviation_probability
-    bound: _Probability = _chernoff
+    probability: _Probability = component(_deviation_probability)
+    bound: _Probability = component(_chernoff)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]
@@ -161,8 +162,8 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     Drift is the loss of the actions played minus the sum of their mean losses in the pool.
 
-    Fields, which faults replace: learners (learners under test, by name), orders (function from the number of rows to
-    the orders to average over), allowed (limit of the drift, by T and k).
+    Fields, which faults replace: learners (name -> learner under test), orders (function from the number of rows to the
+    orders to average over), allowed (function from T and number of actions k to the limit of the drift).
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
@@ -174,9 +175,9 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
         learner, and positive for some.
     """
 
-    learners: Mapping[str, Learner] = field(default_factory=lambda: _LEARNERS)
-    orders: Orders = all_orders
-    allowed: Callable[[int, int], float] = bounds.drift
+    learners: Mapping[str, Learner] = component(_LEARNERS)
+    orders: Orders = component(all_orders)
+    allowed: Callable[[int, int], float] = component(bounds.drift)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"learner": name, "pool": pool} for name in _LEARNERS for pool in _POOLS]
