@@ -7,8 +7,7 @@ import pytest
 from conftest import SOURCE
 from tombola import cite, learners
 from tombola._cite import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY
-from tombola.bounds.references import _ENTRIES
-from tombola.bounds.sources import PAPER, bound_source
+from tombola.bounds.references import _ENTRIES, PAPER, bound_source
 from tombola.errors import ParameterError
 from tombola.learners.spec import has_bound
 from tombola.paper import CLAIMS

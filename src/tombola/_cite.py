@@ -5,8 +5,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from tombola import __version__
-from tombola.bounds.references import bibtex_entries
-from tombola.bounds.sources import PAPER, bound_source
+from tombola.bounds.references import PAPER, bibtex_entries, bound_source
 from tombola.errors import ParameterError
 
 # BibTeX entry of the paper; the same facts are in CITATION.cff. The title is that of the proceedings: the preprint has
@@ -81,10 +80,11 @@ class Citation(NamedTuple):
 
 
 def cite(name: str = "") -> Citation:
-    """Return how to cite a learner's bound, a command or a claim.
+    """Return the theorems behind a learner's bound, a command or a claim, with BibTeX.
 
     name: a learner (`"Simulation"`), a command (`"race"`, `"rank"`, `"certify"`, `"compare"`, `"session"`) or a claim
-        (`"delay-theorem"`); "" is the paper and the software. ParameterError if it is none of them.
+        (`"delay-theorem"`); "" is the paper (Bernasconi et al. 2025) and the software. Other names raise
+        ParameterError.
 
     >>> print(cite("Hedge").theorems[0])
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3

@@ -34,10 +34,10 @@ _MAX_LITTLESTONE_ROUNDS = 20
 
 
 def birthday(horizon: int) -> Pool:
-    """Return the pool that fools the birthday test (Theorem 3.2).
+    """Return the pool on which the birthday test has linear regret in random order.
 
     Action 0 has the losses 1/T, 2/T, .., T/T, action 1 has 0. No loss comes twice, so a test for repeated losses never
-    fires, although it soon does on i.i.d. draws.
+    fires, although it soon does on i.i.d. draws (Bernasconi et al. 2025, Theorem 3.2).
 
     horizon: T, number of rows.
 
@@ -105,8 +105,8 @@ def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
 def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
     """Return a pool of losses that rise and fall together; the last action is best.
 
-    It is better than the others by `gap` in every row. Full feedback shows this in one round; bandit feedback, which
-    never shows a difference, has to find it in the noise of the rows.
+    It is better than the others by `gap`, in [0, 1], in every row. Full feedback shows this in one round; bandit
+    feedback, which never shows a difference, has to find it in the noise of the rows.
 
     horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
 
@@ -126,7 +126,7 @@ def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
 
     Most rows are the same for all actions, and several actions are equally good. Four rows in five carry no
     information. In the others the last half of the actions (at least two) lose 0 or 1/2, with equal totals, and the
-    rest lose 1/2 more on average. It shows what a rule for ties does.
+    rest lose 1/2 more on average. It shows the effect of the rule for ties of a learner.
 
     horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
 
@@ -146,7 +146,7 @@ def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
 def littlestone(rounds: int, *, seed: Seed) -> Pool:
     """Return losses of thresholds on a binary search with random labels.
 
-    (Littlestone 1988.) Point t is the middle of what the labels so far leave open, and its label is a fair coin. An
+    (Littlestone 1988.) Point t is the middle of the interval that the labels so far leave, its label a fair coin. An
     action is one of the 2^rounds thresholds at that resolution, a row is their 0/1 losses on one point. In the given
     order every action has, for every history, an expected loss of 1/2, so that every learner expects rounds/2 mistakes,
     while one threshold makes none; shuffled, following the leader expects at most 1 + 1/2 + .. + 1/rounds (VC dimension
@@ -258,13 +258,12 @@ def three_actions(horizon: int, *, seed: Seed) -> Pool:
 def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
     """Return a pool that shows why budgets need random order.
 
-    T/2 rows are alike, then comes a rich or a poor half.
-    After Mannor, Tsitsiklis and Yu 2009 (there for constraints on averages). Action 0 is null; action 1 earns 1/2 at
-    a cost of 1 in the first half, then, if rich, 1 at a cost of 1, if poor, 0 at a cost of 0. With a budget of T/2
-    the best fixed mix earns 3T/8 if rich (play half of the time), T/4 if poor (play always). In the given order a
-    learner that spends s in the first half earns at most T/2 - s/2 if rich and s/2 if poor, so it has a regret of at
-    least (s - T/4)/2 in the one case and (T/2 - s)/2 in the other: T/16 in one of them, for every learner. Shuffled,
-    the same rows are easy.
+    T/2 rows are alike, then comes a rich or a poor half. After Mannor, Tsitsiklis and Yu 2009 (there for constraints on
+    averages). Action 0 is null; action 1 earns 1/2 at a cost of 1 in the first half, then, if rich, 1 at a cost of 1,
+    if poor, 0 at a cost of 0. With a budget of T/2 the best fixed mix earns 3T/8 if rich (play half of the time), T/4
+    if poor (play always). In the given order a learner that spends s in the first half earns at most T/2 - s/2 if rich
+    and s/2 if poor, so it has a regret of at least (s - T/4)/2 in the one case and (T/2 - s)/2 in the other: T/16 in
+    one of them, for every learner. Shuffled, the same rows are easy.
 
     horizon: T, number of rows.
     then: the second half, "rich" or "poor".

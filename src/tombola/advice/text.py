@@ -12,7 +12,7 @@ import numpy as np
 from tombola import _statistics
 from tombola._formatting import format_estimate, format_number, join_names, option_text, plural
 from tombola._statistics import Estimate
-from tombola.bounds.sources import bound_source
+from tombola.bounds.references import bound_source
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import Optimum, UnreachableError, optimum
 from tombola.confidence import OrderVerdict

@@ -1,7 +1,7 @@
 """Bounds: right-hand sides of theorems, as functions of horizon and actions.
 
-Each docstring states the learner and the input model for which it holds, and where it is printed. Lines of the paper
-are those of its LaTeX source, and errata are those of `tombola.paper.errata`.
+Each docstring states the learner and the input model for which it holds, and its source. Errata are those of
+Bernasconi et al. 2025, in docs/errata.md.
 """
 
 from tombola.bounds.bandit import (

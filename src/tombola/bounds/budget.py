@@ -40,7 +40,7 @@ def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta
     .. math:: \epsilon_i = \sqrt{6 \cdot 2^{-i} \ln \frac{m k \log_2 T}{\delta}}
 
     The mean rewards and costs of the rows before block i, and of its own rows, are meant to be within epsilon_i of
-    those of the pool, for all actions and resources at once (line 473 of the paper).
+    those of the pool, for all actions and resources at once (Bernasconi et al. 2025, proof of Theorem 4.5).
 
     block: i, a block of 2^i rounds.
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
@@ -64,7 +64,7 @@ def budget_first_play(
 
     .. math:: \rho - \mathrm{margin} \cdot \epsilon_i \geq \rho / 2,
 
-    which has the rounds from 2^i + 1 on (paper, line 483; erratum 16).
+    which has the rounds from 2^i + 1 on (Bernasconi et al. 2025, Theorem 4.5; erratum 16).
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     rate: rho, budget per round and resource.
@@ -86,7 +86,7 @@ def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: 
     .. math:: \sum_{i \leq i^*} 2^i + \frac{6}{\rho} \sum_i \epsilon_i + \sum_i R_{2^i}(\mathrm{PrimalDual}, \rho/2)
 
     i* is the first block with plays, epsilon_i is `budget_epsilon`, and R is `primal_dual`, the regret in a training
-    of 2^i rounds. Each epsilon_i lacks a factor 2^i (line 536 of the paper, erratum 19).
+    of 2^i rounds. Each epsilon_i lacks a factor 2^i (Bernasconi et al. 2025, Theorem 4.5, erratum 19).
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     rate: rho, budget per round and resource.

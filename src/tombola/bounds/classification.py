@@ -1,6 +1,7 @@
 """Bounds of empirical risk minimisation (ERM) over labels or policies.
 
-They hold in random order. Sources: the paper, Section 5 (errata 37-45), and Theorem C2 of docs/theory/context.md.
+They hold in random order. Sources: Section 5 of Bernasconi et al. 2025 (errata 37-45), and Theorem C2 of
+docs/theory/context.md.
 """
 
 import math
@@ -10,12 +11,12 @@ from tombola.bounds.full_information import follow_the_leader
 
 
 def erm_printed(horizon: int, vc: int) -> float:
-    r"""Return the paper's regret bound of ERM, which is false for v near T.
+    r"""Return the printed regret bound of ERM, which is false for v near T.
 
     .. math:: 8 \sqrt{v T \ln (T / v)}
 
-    With all labellings of 100 points, v = T = 100, the bound is 0, and ERM can be wrong every time (line 782
-    of the paper).
+    Bernasconi et al. 2025, Theorem 5.3. With all labellings of 100 points, v = T = 100, the bound is 0, and ERM can be
+    wrong every time (erratum 45 in docs/errata.md).
 
     vc: v, the VC dimension.
     horizon: T, number of rows.
@@ -27,11 +28,11 @@ def erm_printed(horizon: int, vc: int) -> float:
 
 
 def erm_corrected(horizon: int, vc: int) -> float:
-    r"""Bound the regret of ERM by the paper's proof with corrected constants.
+    r"""Bound the regret of ERM by its printed proof with corrected constants.
 
     .. math:: 3 + 32 \sqrt{v T \ln (2 e T / v)}
 
-    Erratum 45 (with the radius of erratum 41).
+    Bernasconi et al. 2025, Theorem 5.3, corrected by errata 41 and 45 (docs/errata.md). `erm` is smaller.
 
     vc: v, the VC dimension.
     horizon: T, number of rows.
@@ -82,10 +83,10 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 
 
 def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
-    r"""Return the paper's radius of error rates, too small for v near 2 e n.
+    r"""Return the printed radius of error rates, too small for v near 2 e n.
 
-    It is meant to bound |pool error - observed error| for all hypotheses with probability 1 - delta (line 704 of the
-    paper, erratum 41).
+    It is meant to bound |pool error - observed error| for all hypotheses with probability 1 - delta (Bernasconi et al.
+    2025, Lemma 5.1; erratum 41 in docs/errata.md).
 
     .. math:: \frac{1}{2} \left(\sqrt{\frac{8 v}{n} \ln \frac{2 e n}{v}}
        + \sqrt{\frac{8}{n} \ln \frac{2}{\delta}}\right)
@@ -102,10 +103,10 @@ def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
 
 
 def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
-    r"""Return the paper's radius of error rates, corrected.
+    r"""Return the printed radius of error rates, corrected.
 
-    With probability 1 - delta it bounds |pool error - observed error| for all hypotheses: the last display of the
-    proof, solved (erratum 41).
+    With probability 1 - delta it bounds |pool error - observed error| for all hypotheses: the last display in the proof
+    of Lemma 5.1 of Bernasconi et al. 2025, solved (erratum 41 in docs/errata.md).
 
     .. math:: \sqrt{\frac{4 (v \ln (2 e n / v) + \ln (4 / \delta))}{n}}
 

@@ -1,4 +1,4 @@
-"""Bounds for delayed feedback (paper, Section 4; proofs in docs/theory/delay.md)."""
+"""Bounds for delayed feedback (Bernasconi et al. 2025, Section 4; proofs in docs/theory/delay.md)."""
 
 import math
 from collections.abc import Callable
@@ -28,11 +28,11 @@ def follow_the_leader_iid(horizon: int, actions: int) -> float:
 
 
 def simulation_printed(horizon: int, actions: int, delay: int = 0, base: _RegretBound | None = None) -> float:
-    r"""Return the regret bound of Simulation in Theorem 4.2 as printed.
+    r"""Return the regret bound of Simulation as printed, which is not proved.
 
     .. math:: 5 \sqrt{T \ln T} + d \log_2 T + \sum_{i \leq \log_2 T} R(2^i)
 
-    The printed proof (line 337 of the paper) has gaps (errata 8 to 11); `simulation` is the proved bound.
+    Bernasconi et al. 2025, Theorem 4.2. The proof has gaps (errata 8 to 11); `simulation` is the proved bound.
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
@@ -46,14 +46,13 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: _Regret
 
 
 def simulation(horizon: int, actions: int, delay: int = 0, base: _RegretBound | None = None) -> float:
-    r"""Bound the regret of Simulation in random order (Theorem 4.2, corrected).
-
-    At most T:
+    r"""Bound the regret of Simulation in random order; at most T.
 
     .. math:: 1 + d \lceil \log_2 T \rceil + \sum_{i < \lceil \log_2 T \rceil} R(2^i)
        + \sqrt{2 \ln k} \sum_i L_i \frac{T}{T - n} \sqrt{\frac{T - n + 1}{T n}}
 
-    with :math:`n = 2^i` and :math:`L_i = \min(n, T - n)`. The last term is below 4.18 sqrt(T ln k) for every T.
+    with :math:`n = 2^i` and :math:`L_i = \min(n, T - n)`. The last term is below 4.18 sqrt(T ln k) for every T. It is
+    Theorem 4.2 of Bernasconi et al. 2025 with its proof corrected.
     The proof covers LemmaSchedule(d) and GrowingSchedule(2), not PaperSchedule (docs/theory/delay.md, section 2). With
     GrowingSchedule(2) a delay adds only d (Theorem 3 there): `Simulation.bound` returns that smaller bound.
 

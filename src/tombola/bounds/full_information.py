@@ -183,7 +183,7 @@ def birthday_mean(horizon: int) -> float:
 
     .. math:: \sum_{t=0}^{T} \prod_{s<t} \left(1 - \frac{s}{T}\right)
 
-    This is exact, and the largest over all i.i.d. inputs (paper, line 231, erratum 1).
+    This is exact, and the largest over all i.i.d. inputs (Bernasconi et al. 2025, proof of Lemma 3.1, erratum 1).
 
     horizon: T, number of rounds.
 

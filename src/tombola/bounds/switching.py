@@ -66,7 +66,7 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
     .. math:: 4 \sqrt{k T L} + k (2 L + 1) + \mathrm{drift}(T, k) + \delta T + \mathrm{price} \cdot (\mathrm{switches})
 
     L is `bounds.switching.elimination_log`, and the last factor is `elimination_switches`. It is of order sqrt(k T ln
-    T), where the paper has sqrt(k T (ln T)^3) (Theorem 4.9).
+    T), where Theorem 4.9 of Bernasconi et al. 2025 has sqrt(k T (ln T)^3).
 
     price: cost of a switch, in losses.
     delta: error probability; None is 1/T.
@@ -105,9 +105,10 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
     .. math:: 2^{i_0 + 1} + 1 + \mathrm{drift}(T, k) + \sum_{i > i_0} 4 \, e_{i-1} 2^i
        + \mathrm{price} \cdot (\mathrm{switches}), \qquad e_i = \sqrt{\frac{10 k (\ln T)^3}{2^i}}
 
-    It holds in random order: Theorem 4.9 of the paper, of order sqrt(k T (ln T)^3), with the constants of its proof:
-    rounds of block i cost at most 4 e_{i-1} each, since an action that was not dropped after block i-1 is worse by no
-    more. The rounds before cost at most 1 each. Without the switches it is at most T, and at any usual horizon it is T.
+    It holds in random order: Theorem 4.9 of Bernasconi et al. 2025, of order sqrt(k T (ln T)^3), with the constants of
+    its proof: rounds of block i cost at most 4 e_{i-1} each, since an action that was not dropped after block i-1 is
+    worse by no more. The rounds before cost at most 1 each. Without the switches it is at most T, and at any usual
+    horizon it is T.
 
     price: cost of a switch, in losses.
     horizon, actions: T and k, number of rounds and of actions.
@@ -247,5 +248,5 @@ def _grown(first: int, horizon: int) -> list[int]:
 
 
 def _radius(horizon: int, actions: int, block: int) -> float:
-    """The paper's e_i = sqrt(10 k (ln T)^3 / 2^i)."""
+    """The printed e_i = sqrt(10 k (ln T)^3 / 2^i)."""
     return math.sqrt(10 * actions * math.pow(math.log(horizon), 3) / 2.0**block)
