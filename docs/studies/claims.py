@@ -14,9 +14,8 @@ from pathlib import Path
 
 from tombola.paper import CLAIMS, Claim
 from tombola.paper.base import Verdict
-from tombola.paper.faults import FaultResult
 from tombola.paper.reproduce import ClaimResult
-from tombola.paper.runner import RunOptions, run_units
+from tombola.paper.runner import FaultResult, RunOptions, run_units
 from tombola.paper.source_faults import injected
 from tombola.persistence.result_cache import ResultCache
 

@@ -12,9 +12,8 @@ from tombola.paper.claims.birthday import Birthday
 from tombola.paper.claims.constraints import _COROLLARY, POOLS
 from tombola.paper.extensions.delay_shift import LEARNERS
 from tombola.paper.extensions.empirical_lp import _PLAY_MODES
-from tombola.paper.faults import FaultResult
 from tombola.paper.reproduce import reproduce
-from tombola.paper.runner import _unit_seed
+from tombola.paper.runner import FaultResult, _unit_seed
 from tombola.paper.source_faults import injected
 from tombola.report.figures import draw_chart, save
 

@@ -6,17 +6,18 @@ A claim is divided into units. Each unit is run, cached and resumed independentl
 (its settings) and produces rows of JSON values; the verdict and the chart read rows and nothing else.
 
 The fields of a claim are the components it tests: learners, orders, bounds, confidence intervals. A fault replaces one
-of them by a wrong one; each fault must change the verdict (`tombola.paper.faults`). So must each source fault, a
+of them by a wrong one; each fault must change the verdict (`tombola.paper.runner`). So must each source fault, a
 changed expression in a function of the package that the claim is about. Bounds are often many times the measured
 value, so claims also compare learners with twins (`tombola.paper.twins`) and bounds with their formulas, written out
 again.
 """
 
 import inspect
+import itertools
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
@@ -44,6 +45,8 @@ Overrides: TypeAlias = Mapping[str, Any]
 # form does; "refuted as printed": the printed form fails, the corrected one passes; "refuted": a check of the
 # statement fails; "inconclusive": the rows do not decide.
 Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
+# Function from the number of rows to the orders that a claim averages over, each a tuple of row indices.
+Orders: TypeAlias = Callable[[int], list[tuple[int, ...]]]
 # Type of a value that a function returns unchanged.
 _Value = TypeVar("_Value")
 
@@ -105,8 +108,8 @@ class Claim(ABC):
         verdict_only: fields that only the verdict reads; rows do not depend on them.
         section: heading on the page above the first claim that has it.
         title, source, statement, meaning, limits: text of the page, from the docstring of each subclass (lines
-            `Title: ...`, `Source: ...` and so on). `source` cites the statement, with its line (L215) in the LaTeX
-            source of the paper. `limits` is the pass criterion of the verdict.
+            `Title: ...`, `Source: ...` and so on). `source` cites the statement; L215 is line 215 of the LaTeX source
+            of the paper, "Online Learning in the Random Order Model". `limits` is the pass criterion of the verdict.
     """
 
     name: ClassVar[str]
@@ -171,10 +174,10 @@ class Claim(ABC):
         return {}
 
     def source_faults(self) -> dict[str, SourceFault]:
-        """Return the source faults of this claim: name -> fault.
+        """Return the source faults of this claim: name -> `SourceFault`.
 
-        A source fault changes one expression in the source of a function of the package, for errors that no field of
-        the claim can hold. Like a fault, it must change the outcome. Empty unless a claim has source faults.
+        A source fault replaces a text in the source of a function of the package, in memory and for one run, for errors
+        that no field of the claim can hold. Like a fault, it must change the outcome. Empty unless a claim has some.
         """
         return {}
 
@@ -287,3 +290,30 @@ def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
     at = levels(rows, over, **where)
     values = [select(rows, column, **{over: x}, **where) for x in at]
     return _statistics.slope(np.array(at, dtype=np.float64), values)
+
+
+def all_orders(rows: int) -> list[tuple[int, ...]]:
+    """Return every order of `rows` rows, each a tuple of row indices from 0."""
+    return list(itertools.permutations(range(rows)))
+
+
+def as_listed(rows: int) -> list[tuple[int, ...]]:
+    """Return the order of the list alone, [(0, 1, .., rows - 1)].
+
+    It is the fault "no shuffle" of claims that average over `all_orders`.
+    """
+    return [tuple(range(rows))]
+
+
+def distinct_lists(losses: Floats, orders: Orders) -> list[tuple[tuple[float, ...], ...]]:
+    """Return the different lists of rows among the orders of a pool, sorted.
+
+    Each is a tuple of rows, a row a tuple of losses. In random order they are equally likely, also if rows are equal.
+
+    losses: rows of the pool, shape (rows, actions).
+    orders: function from the number of rows to the orders, such as `all_orders`.
+
+    >>> distinct_lists(np.array([[1.0], [0.0], [1.0]]), all_orders)
+    [((0.0,), (1.0,), (1.0,)), ((1.0,), (0.0,), (1.0,)), ((1.0,), (1.0,), (0.0,))]
+    """
+    return sorted({tuple(map(tuple, losses[list(order)].tolist())) for order in orders(len(losses))})

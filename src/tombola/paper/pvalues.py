@@ -3,7 +3,7 @@
 A p-value is P(data at least this extreme) if the statement is true.
 
 A check is rejected if its p-value is at most its share of alpha, so a true statement is rejected with at most that
-probability. An exact statement has the p-value 0 or 1. Power is tested by fault injection (`tombola.paper.faults`).
+probability. An exact statement has the p-value 0 or 1. Power is tested by fault injection (`tombola.paper.runner`).
 """
 
 import math

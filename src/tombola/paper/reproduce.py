@@ -10,8 +10,7 @@ from tombola import __version__
 from tombola._files import make_folder, write_atomic
 from tombola._formatting import plural
 from tombola.paper.base import Claim, Rows, Verdict
-from tombola.paper.faults import FaultResult, run_faults
-from tombola.paper.runner import RunOptions, run_claims
+from tombola.paper.runner import FaultResult, RunOptions, run_claims, run_faults
 from tombola.persistence.result_cache import ResultCache
 from tombola.report.claims_page import ClaimEntry, FaultEntry, claims_page
 from tombola.report.figures import add_title, draw_chart, save

@@ -1,15 +1,23 @@
-"""Run the units of claims in parallel; finished units are cached."""
+"""Run the units of claims, and of claims with faults, in parallel; finished units are cached.
+
+Fault injection replaces one component of a claim by a wrong one; the verdict must change. A fault is a set of field
+overrides: an order that is not shuffled, a learner that does not learn, half a confidence radius. A source fault
+changes an expression of the package instead. Units and seeds are those of the claim itself.
+"""
 
 import hashlib
 import json
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tombola._files import write_atomic
 from tombola.engine.provenance import package_hash
-from tombola.paper.base import Claim, Rows, Unit
+from tombola.paper.base import Claim, Outcome, Rows, Unit
+from tombola.paper.source_faults import injected
 from tombola.parallel.parallel_map import parallel_map
 from tombola.persistence.result_cache import ResultCache, result_key
 
@@ -28,10 +36,25 @@ class RunOptions(NamedTuple):
     workers: int
     on_done: Callable[[str], None] | None = None
 
-    def report(self, claim: Claim, fault: str) -> None:
-        """Call `on_done` for a finished claim; `fault` is the name of its fault, or ""."""
-        if self.on_done is not None:
-            self.on_done(f'{claim.name}, "{fault}"' if fault else claim.name)
+
+class FaultResult(NamedTuple):
+    """Verdict of a claim with one fault injected.
+
+    claim, fault: their names.
+    outcome, measured: outcome of the claim with the fault, and its measured values as a sentence.
+    expected: outcome of the claim without a fault.
+    """
+
+    claim: str
+    fault: str
+    outcome: Outcome
+    expected: Outcome
+    measured: str
+
+    @property
+    def caught(self) -> bool:
+        """Whether the fault changed the verdict."""
+        return self.outcome != self.expected
 
 
 def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
@@ -53,7 +76,7 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
     rows: list[Rows] = []
     for number, own in groupby(results, key=lambda one: one[0][1]):
         rows.append([row for _, part in own for row in part])
-        options.report(*claims[number])
+        _report(options, *claims[number])
     return rows
 
 
@@ -68,8 +91,53 @@ def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions)
     """
     units = claim.units(full=options.full)
     rows = [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
-    options.report(claim, fault)
+    _report(options, claim, fault)
     return rows
+
+
+def run_faults(
+    claims: Sequence[Claim], rows: Sequence[Rows], out: Path, cache: ResultCache, options: RunOptions
+) -> list[FaultResult]:
+    """Run each claim with each of its faults injected, and write out/faults.json.
+
+    A fault replaces fields of the claim (`Claim.faults`). A source fault replaces a text in a function of the package
+    in memory, while its units run (`Claim.source_faults`); no file changes. The result and the JSON file have one entry
+    per fault, source faults last.
+
+    claims: the claims themselves, no fault injected yet.
+    rows: `rows[i]` are the rows of `claims[i]`; they are used again for faults that only its verdict reads.
+    out: existing folder of the file.
+    cache: finished units, which are read instead of run; new ones are added.
+    options: sizes, seed and threads; source faults run in this thread.
+    """
+    cases = [(claim, own, name) for claim, own in zip(claims, rows, strict=True) for name in claim.faults()]
+    faulty = [claim.with_fault(name) for claim, _, name in cases]
+    to_run = [i for i, (claim, _, _) in enumerate(cases) if not faulty[i].same_runs(claim)]
+    new_rows = dict(zip(to_run, run_claims([(faulty[i], cases[i][2]) for i in to_run], cache, options), strict=True))
+    results = []
+    for i, (claim, own, name) in enumerate(cases):
+        verdict = faulty[i].verdict(new_rows.get(i, own))
+        results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
+    for claim in claims:
+        results += [_run_source_fault(claim, name, cache, options) for name in claim.source_faults()]
+    table = [{**result._asdict(), "caught": result.caught} for result in results]
+    write_atomic(out / "faults.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+    return results
+
+
+def _run_source_fault(claim: Claim, name: str, cache: ResultCache, options: RunOptions) -> FaultResult:
+    """Run all units of a claim with a source fault, and return its verdict.
+
+    The package is changed while the units run, so no other claim may run at the same time.
+    """
+    with injected(claim.source_faults()[name]):
+        verdict = claim.verdict(run_units(claim, name, cache, options))
+    return FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured)
+
+
+def _report(options: RunOptions, claim: Claim, fault: str) -> None:
+    if options.on_done is not None:
+        options.on_done(f'{claim.name}, "{fault}"' if fault else claim.name)
 
 
 def _unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:

@@ -97,7 +97,9 @@ class SuccessiveEliminationTwin(Twin):
 class SerflingEliminationTwin(Twin):
     """Naive SerflingElimination: stages of plays that grow by half, then drop some.
 
-    An action is dropped if its mean - r exceeds the least mean + r, with r = `radius(n)` for n losses.
+    An action is dropped if its mean - r exceeds the least mean + r. For n losses r is Serfling's radius, at most 1:
+    sqrt(f ln(k S / delta) / (2 n)) with f = min(1 - (n-1)/T, (1 - n/T)(1 + 1/n)), his correction for finite lists, and
+    S the number of times at which actions may be dropped.
 
     k, T: number of actions and of rounds.
     delta: error probability; None is 1/T.
@@ -119,13 +121,7 @@ class SerflingEliminationTwin(Twin):
         self.stage = [a for a in self.active for _ in range(self.count)]
 
     def radius(self, n: int) -> float:
-        """Return Serfling's confidence radius of a mean of n of T rows, at most 1.
-
-        It is sqrt(f ln(k S / delta) / (2 n)) with f = min(1 - (n-1)/T, (1 - n/T)(1 + 1/n)), Serfling's correction for
-        finite lists, and S the number of times at which actions may be dropped.
-
-        n: number of losses of the action.
-        """
+        """Return r, the confidence radius of the mean of n losses."""
         factor = min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
         return min(1.0, math.sqrt(max(0.0, factor) * self.depth / (2 * n)))
 
@@ -138,7 +134,7 @@ class SerflingEliminationTwin(Twin):
 
 
 class SimulationEliminationTwin(Twin):
-    """Second, naive implementation of SimulationSuccessiveElimination (Theorem 4.9).
+    """Naive SimulationSuccessiveElimination (Theorem 4.9 of Bernasconi et al. 2025).
 
     The active actions share the 2^i rounds of block i. Then an action is dropped if its mean - e_i exceeds the least
     mean + e_i, e_i = sqrt(10 k (ln T)^3 / 2^i).
@@ -278,6 +274,7 @@ def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, 
 
     learner: a deterministic bandit learner, or the learner of an `OptimisticSimulationTwin`.
     losses: rows in the order of play, shape (T, k).
+    twin: a new twin of the learner, for T rounds and k actions; it is changed.
     delay: of the feedback, in rounds.
     seed: of the learner.
 
@@ -319,7 +316,7 @@ def budget_simulation_spending(
 ) -> Floats:
     """Return the expected costs of every round of BudgetSimulation, shape (T, m).
 
-    It is the second implementation (twin) of the learner (paper L427-L581).
+    It is the second implementation (twin) of the learner (Bernasconi et al. 2025, Theorem 4.5).
 
     losses, costs: rows in the order of play, shapes (T, k) and (T, k, m), costs in [0, 1]; action 0 is null.
     rate: budget per round and resource.

@@ -221,7 +221,7 @@ _UNSTOPPED = ("margin 3", "Serfling LP")
 def budget_play(
     learner: BudgetedLearner, pool: Pool, order: OrderLike, overdraft: float, seed: Seed, *, fluid: bool
 ) -> dict[str, Any]:
-    """Play once with a budget of RATE per row; return a row of results.
+    """Play once with a budget of 0.8 (RATE) per row; return a row of results.
 
     Columns of the row: regret; most, the reward of the best fixed mix within the budget; first, the first round with a
     reward or a cost, from 1 (0: none); last, the mean cost per round in the second half of the play; overspent, whether
@@ -390,8 +390,8 @@ def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
 def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], order: OrderLike, seed: Seed) -> int:
     """Return the number of rounds before the costs of learner and twin first differ.
 
-    It is LP_ROUNDS if they agree in all rounds. Rows are random and continuous, so that every linear program has one
-    solution.
+    It is 512 (LP_ROUNDS), the length of the play, if they agree in all rounds. Rows are random and continuous, so that
+    every linear program has one solution.
 
     learner: EmpiricalLP or SerflingLP.
     twin: its second implementation in `tombola.paper.twins`: (losses, costs, amount) -> cost of every round.

@@ -41,7 +41,7 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
         return [{"number": number} for number in sorted(erratum.number for erratum in self.errata)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        return [erratum_row(erratum) for erratum in self.errata if erratum.number == unit["number"]]
+        return [_erratum_row(erratum) for erratum in self.errata if erratum.number == unit["number"]]
 
     def verdict(self, rows: Rows) -> Verdict:
         missing = [row["number"] for row in rows if not _is_demonstrated(row)]
@@ -90,23 +90,13 @@ def _with_evidence(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> 
     return erratum._replace(evidence=lambda: change(erratum.evidence()))
 
 
-def erratum_row(erratum: Erratum) -> Row:
-    """Return an erratum as a row: its fields and its computed numbers.
-
-    The columns are the fields of `Erratum` without `evidence`; printed_value, corrected_value and truth, the numbers of
-    its `Evidence`; and shown, whether these numbers demonstrate the erratum (`demonstrates`).
-    """
+def _erratum_row(erratum: Erratum) -> Row:
+    """Return an erratum as a row: its fields, and the numbers of its evidence."""
     printed, corrected, truth = map(float, erratum.evidence())
-    about = {"number": erratum.number, "line": erratum.line, "severity": erratum.severity}
-    texts = {"printed": erratum.printed, "correct": erratum.correct, "quantity": erratum.quantity}
-    values = {
-        "method": erratum.method,
-        "relation": erratum.relation,
-        "printed_value": printed,
-        "corrected_value": corrected,
-        "truth": truth,
-    }
-    return {**about, **texts, **values, "shown": demonstrates(erratum.relation, printed, corrected, truth)}
+    names = ("number", "line", "severity", "printed", "correct", "quantity", "method", "relation")
+    values = {"printed_value": printed, "corrected_value": corrected, "truth": truth}
+    shown = demonstrates(erratum.relation, printed, corrected, truth)
+    return {**{name: getattr(erratum, name) for name in names}, **values, "shown": shown}
 
 
 def _band(rows: Rows, kind: str, words: str) -> Band:

@@ -12,9 +12,22 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, unchanged
+from tombola.paper.base import (
+    Extension,
+    Orders,
+    Overrides,
+    Row,
+    Rows,
+    Unit,
+    Verdict,
+    all_orders,
+    as_listed,
+    component,
+    distinct_lists,
+    levels,
+    unchanged,
+)
 from tombola.paper.curves import exact_column, reference_lines
-from tombola.paper.orders import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
