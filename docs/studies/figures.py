@@ -18,7 +18,7 @@ import numpy as np
 
 from tombola import FollowTheLeader, instances, play
 from tombola.paper.base import levels
-from tombola.paper.claims.separation import worst_iid
+from tombola.paper.claims.birthday import worst_iid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.report import figures as report_figures
 from tombola.report.chart import Chart

@@ -32,7 +32,7 @@ from tombola.learners import (
     TsallisInf,
 )
 from tombola.learners.base import Learner
-from tombola.paper.extensions.frugal import trap_pool
+from tombola.paper.extensions.switching import trap_pool
 
 ROUNDING = 1e-12
 LATE: list[Learner] = [

@@ -14,7 +14,7 @@ import pytest
 from tombola.engine import provenance
 from tombola.paper import runner
 from tombola.paper.claims.birthday import Birthday
-from tombola.paper.claims.uniform_convergence import UniformConvergence
+from tombola.paper.claims.classification import UniformConvergence
 from tombola.paper.extensions.lower_bounds import FixedSample
 from tombola.paper.reproduce import reproduce
 from tombola.paper.runner import _unit_key

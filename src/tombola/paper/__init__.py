@@ -5,26 +5,17 @@ ICML 2025). L215 is line 215 of its LaTeX source; so are all such numbers in thi
 """
 
 from tombola.paper.base import Claim, Extension, Verdict
-from tombola.paper.claims.birthday import Birthday
-from tombola.paper.claims.classification import Classification
-from tombola.paper.claims.constraints import Constraints
-from tombola.paper.claims.delay_lemma import DelayLemma
-from tombola.paper.claims.delay_theorem import DelayCorollary, DelayTheorem
+from tombola.paper.claims.birthday import Birthday, Repair, Separation
+from tombola.paper.claims.classification import Classification, UniformConvergence
+from tombola.paper.claims.constraints import Constraints, Impossibility
+from tombola.paper.claims.delay import DelayCorollary, DelayLemma, DelayTheorem
 from tombola.paper.claims.errata import Errata
-from tombola.paper.claims.hierarchy import Hierarchy
-from tombola.paper.claims.impossibility import Impossibility
-from tombola.paper.claims.random_walk import RandomWalk
-from tombola.paper.claims.repair import Repair
-from tombola.paper.claims.separation import Separation
-from tombola.paper.claims.switching import Switching
-from tombola.paper.claims.uniform_convergence import UniformConvergence
-from tombola.paper.claims.without_replacement import Concentration, DeFinetti
+from tombola.paper.claims.input_models import Concentration, DeFinetti, Hierarchy
+from tombola.paper.claims.switching import RandomWalk, Switching
 from tombola.paper.extensions.bandit_repair import BanditRepair
 from tombola.paper.extensions.context import LearningCurve, RowOptimum, StakeGuard, ThresholdRegret
-from tombola.paper.extensions.delay_shift import DelayShift
+from tombola.paper.extensions.delay import DelayShift, LateElimination
 from tombola.paper.extensions.empirical_lp import EmpiricalLPRegret
-from tombola.paper.extensions.frugal import FrugalUCBRegret
-from tombola.paper.extensions.late_elimination import LateElimination
 from tombola.paper.extensions.lower_bounds import BetterOfTwo, DelayFloor, FixedSample, Minimax
 from tombola.paper.extensions.racing import (
     CertificateClaim,
@@ -35,7 +26,7 @@ from tombola.paper.extensions.racing import (
     RaceWithin,
 )
 from tombola.paper.extensions.ranks import RankSets
-from tombola.paper.extensions.thrifty import ThriftyRegret
+from tombola.paper.extensions.switching import FrugalUCBRegret, ThriftyRegret
 from tombola.paper.extensions.transfer import Deviations, Drift
 
 # Classes of claims that are not in the paper, in the order of the page.

@@ -1,4 +1,4 @@
-"""Claim `birthday`: the mean of the stopping time, by the definition and by simulation."""
+"""Claims on the birthday test: means and regrets by their definition, by simulation and over all orders."""
 
 import itertools
 import math
@@ -8,8 +8,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tombola import bounds
-from tombola.paper.claims.birthday import _mean_of_law, _partitions
+from tombola import bounds, instances, play
+from tombola.learners import BirthdayTest
+from tombola.paper.claims.birthday import (
+    _mean_of_law,
+    _mean_plays_of_test,
+    _partitions,
+    _pool_with_repeat,
+    _repeat_mean,
+)
 
 
 def test_mean_is_within_the_bound_up_to_5000() -> None:
@@ -66,3 +73,30 @@ def test_partitions_are_all_decreasing_lists() -> None:
     found = list(_partitions(6, 3))
     assert len({*map(tuple, found)}) == len(found) == 7
     assert all(sum(law) == 6 and sorted(law, reverse=True) == law for law in found)
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 10, 97, 256, 1000])
+def test_regret_on_the_birthday_pool_is_half_the_horizon(T: int) -> None:
+    for seed in range(3):
+        trace = play(BirthdayTest(), instances.birthday(T), order="random", seed=seed)
+        assert trace.actions.max() == 0
+        assert trace.regret == pytest.approx((T + 1) / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("T", [4, 6])
+def test_mean_regret_with_one_repeated_loss_equals_all_orders(T: int) -> None:
+    pool = _pool_with_repeat(T)
+    regrets = [
+        play(BirthdayTest(), pool, order=list(order), seed=0).regret for order in itertools.permutations(range(T))
+    ]
+    assert _repeat_mean(T) == pytest.approx(float(np.mean(regrets)), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_mean_plays_of_test_equals_all_trainings(n: int) -> None:
+    """Over all n^n sequences of draws: action 0 is played up to the round after the first repetition."""
+    total = Fraction(0)
+    for draws in itertools.product(range(n), repeat=n):
+        first = next((t for t in range(n) if draws[t] in draws[:t]), n)
+        total += min(first + 2, n)
+    assert _mean_plays_of_test(n) == pytest.approx(float(total / n**n), rel=1e-12)

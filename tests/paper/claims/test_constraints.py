@@ -1,4 +1,4 @@
-"""What the paper and our notes claim of budgets, measured: regret on three actions, slopes, bounds, prices."""
+"""Claims about budgets: regret on three actions, slopes, bounds, prices, and the least regret of any learner."""
 
 from typing import Any
 
@@ -10,7 +10,13 @@ from tombola import Trace, instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget.budget import Budget, BudgetTerms
 from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
-from tombola.paper.claims.constraints import Constraints, _affordable_plays, _first_play_formula
+from tombola.paper.claims.constraints import (
+    Constraints,
+    _affordable_plays,
+    _first_play_formula,
+    _least_regret,
+    _regrets_by_spending,
+)
 from tombola.paper.source_faults import injected
 from tombola.pool import Pool
 
@@ -171,3 +177,9 @@ def test_affordable_plays_show_faults_of_the_tracker(fault: str) -> None:
 def test_first_play_formula_is_that_of_the_bound(margin: float) -> None:
     for T, m, rate in ((2**16, 1, 0.8), (2**14, 5, 0.4), (2**18, 2, 0.2)):
         assert _first_play_formula(T, m, rate, margin, 0) == bounds.budget_first_play(T, 3, m, rate, 0.05, margin)
+
+
+@pytest.mark.parametrize("T", [2, 4, 8, 16])
+def test_least_regret_is_a_sixteenth(T: int) -> None:
+    assert _least_regret(T) == pytest.approx(T / 16, abs=1e-9)
+    assert _regrets_by_spending(T).max(axis=0).min() >= T / 16 - 1e-12

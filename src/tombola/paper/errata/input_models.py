@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tombola.paper.claims.without_replacement import DISTANCE_CONSTANT, replacement_distance
+from tombola.paper.claims.input_models import DISTANCE_CONSTANT, replacement_distance
 from tombola.paper.errata.base import Evidence, erratum
 
 

@@ -35,7 +35,7 @@ from tombola.paper.base import (
     unchanged,
 )
 from tombola.paper.curves import exact_column, reference_lines
-from tombola.paper.extensions.delay_shift import one_early
+from tombola.paper.extensions.delay import one_early
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
 from tombola.policies.guard import Guard
 from tombola.pool import Pool

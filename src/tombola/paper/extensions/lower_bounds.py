@@ -23,7 +23,7 @@ from tombola.learners import Hedge
 from tombola.learners.base import Learner
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, unchanged
 from tombola.paper.curves import exact_column, reference_lines
-from tombola.paper.extensions.delay_shift import LEARNERS, one_early
+from tombola.paper.extensions.delay import LEARNERS, one_early
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tombola.paper.claims.without_replacement import _deviation_tails, _ones_in_random_order, replacement_distance
+from tombola.paper.claims.input_models import _deviation_tails, _ones_in_random_order, replacement_distance
 
 
 @pytest.mark.parametrize(("N", "s"), [(1, 1), (4, 2), (6, 3), (7, 7)])

@@ -1,12 +1,18 @@
-"""Claim `thrifty`: the exploration loss counted from actions, against the learner's own account."""
+"""Claims on switching costs: the trap pool, and the exploration loss counted from actions."""
 
 import numpy as np
 import pytest
 
 from tombola.engine.compiler import interpreted
 from tombola.learners import Thrifty
-from tombola.paper.extensions.thrifty import _exploration_loss
+from tombola.paper.extensions.switching import _exploration_loss, trap_pool
 from tombola.rng import new_rng
+
+
+def test_trap_has_its_gap() -> None:
+    pool = trap_pool(1000, 3, 0.4)
+    assert pool.means.tolist() == pytest.approx([0.3, 0.7, 0.7])
+    assert pool.losses[:300, 0].sum() == 300
 
 
 @pytest.mark.parametrize("price", [0.0, 1.0, 5.0])
