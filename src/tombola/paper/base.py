@@ -13,11 +13,10 @@ again.
 """
 
 import inspect
-import itertools
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
@@ -45,8 +44,6 @@ Overrides: TypeAlias = Mapping[str, Any]
 # form does; "refuted as printed": the printed form fails, the corrected one passes; "refuted": a check of the
 # statement fails; "inconclusive": the rows do not decide.
 Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
-# Function from the number of rows to the orders that a claim averages over, each a tuple of row indices.
-Orders: TypeAlias = Callable[[int], list[tuple[int, ...]]]
 # Type of a value that a function returns unchanged.
 _Value = TypeVar("_Value")
 
@@ -290,30 +287,3 @@ def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
     at = levels(rows, over, **where)
     values = [select(rows, column, **{over: x}, **where) for x in at]
     return _statistics.slope(np.array(at, dtype=np.float64), values)
-
-
-def all_orders(rows: int) -> list[tuple[int, ...]]:
-    """Return every order of `rows` rows, each a tuple of row indices from 0."""
-    return list(itertools.permutations(range(rows)))
-
-
-def as_listed(rows: int) -> list[tuple[int, ...]]:
-    """Return the order of the list alone, [(0, 1, .., rows - 1)].
-
-    It is the fault "no shuffle" of claims that average over `all_orders`.
-    """
-    return [tuple(range(rows))]
-
-
-def distinct_lists(losses: Floats, orders: Orders) -> list[tuple[tuple[float, ...], ...]]:
-    """Return the different lists of rows among the orders of a pool, sorted.
-
-    Each is a tuple of rows, a row a tuple of losses. In random order they are equally likely, also if rows are equal.
-
-    losses: rows of the pool, shape (rows, actions).
-    orders: function from the number of rows to the orders, such as `all_orders`.
-
-    >>> distinct_lists(np.array([[1.0], [0.0], [1.0]]), all_orders)
-    [((0.0,), (1.0,), (1.0,)), ((1.0,), (0.0,), (1.0,)), ((1.0,), (1.0,), (0.0,))]
-    """
-    return sorted({tuple(map(tuple, losses[list(order)].tolist())) for order in orders(len(losses))})

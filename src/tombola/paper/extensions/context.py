@@ -19,22 +19,9 @@ from tombola._types import Floats, Integers, Seed
 from tombola.bounds.classification import erm_policies, training_rows
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
-from tombola.paper.base import (
-    Extension,
-    Orders,
-    Overrides,
-    Row,
-    Rows,
-    Unit,
-    Verdict,
-    all_orders,
-    as_listed,
-    component,
-    levels,
-    select,
-    unchanged,
-)
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
 from tombola.paper.curves import exact_column, reference_lines
+from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.extensions.delay import one_early
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
 from tombola.policies.guard import Guard

@@ -20,23 +20,9 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import (
-    Extension,
-    Orders,
-    Overrides,
-    Row,
-    Rows,
-    Unit,
-    Verdict,
-    all_orders,
-    as_listed,
-    component,
-    distinct_lists,
-    levels,
-    select,
-    unchanged,
-)
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
 from tombola.paper.curves import exact_column, mean_band, reference_lines
+from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.extensions.switching import trap_pool
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
 from tombola.paper.source_faults import SourceFault

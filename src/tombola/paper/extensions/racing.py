@@ -14,20 +14,9 @@ from tombola._types import Floats, Seed
 from tombola.confidence import EProcess
 from tombola.confidence.betting import STRATEGY_WEIGHTS
 from tombola.engine.compiler import expected_rounds
-from tombola.paper.base import (
-    Extension,
-    Orders,
-    Overrides,
-    Row,
-    Rows,
-    Unit,
-    Verdict,
-    all_orders,
-    as_listed,
-    component,
-    unchanged,
-)
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, reference_lines
+from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.pvalues import exact
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule

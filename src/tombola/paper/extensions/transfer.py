@@ -16,22 +16,9 @@ from tombola._play import play
 from tombola._types import Seed
 from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import (
-    Extension,
-    Orders,
-    Overrides,
-    Row,
-    Rows,
-    Unit,
-    Verdict,
-    all_orders,
-    as_listed,
-    component,
-    distinct_lists,
-    levels,
-    select,
-)
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import exact_band, exact_column, reference_lines
+from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.pool import Pool
 from tombola.report.chart import Chart
