@@ -78,7 +78,7 @@ def test_shell_never_executes_row(command: str, tmp_path: Path) -> None:
     import subprocess
 
     row = "x y" if "`" in command else 'a  "b" $(touch hacked) `touch hacked` it\'s * \\ {row}'
-    words = SubprocessEvaluator({}, shell=True).command_line(f'show() {{ printf "<%s>" "$@"; }}; {command}', row)
+    words = SubprocessEvaluator({}, shell=True)._command_line(f'show() {{ printf "<%s>" "$@"; }}; {command}', row)
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     wanted = "<x><y>" if "`" in command else f'<"{row}">' if "\\" in command else f"<{row}>"
     assert done.stdout.removeprefix("(\n") == wanted

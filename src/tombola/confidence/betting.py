@@ -79,7 +79,7 @@ def mean_estimate(total: float, count: float) -> float:
 def largest_target(total: float, count: float, variance: float) -> float:
     """Return the largest mean that is worth betting against; a kernel.
 
-    It is REACH standard errors above the mean estimate: bets against higher means would lose.
+    It is 2 standard errors (REACH) above the mean estimate: bets against higher means would lose.
 
     total, count: sum and number of values in [0, 1].
     variance: of the values, see `variance_estimate`.

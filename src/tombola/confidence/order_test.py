@@ -106,7 +106,7 @@ class OrderVerdict(NamedTuple):
     """Result of an order test.
 
     refuted: whether random order is refuted at the level of the test.
-    column: the column with the first alarm; without an alarm, the one with the strongest evidence.
+    column: index of the column with the first alarm; without an alarm, of that with the strongest evidence.
     values: the number of values of that column at the alarm; 0 without an alarm.
     p_value: P(evidence as strong as this), at most, in random order.
     """
@@ -247,7 +247,7 @@ def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed
     An alarm of the martingale decides. Without one, the permutation test of the whole list runs, and its alarm decides.
     Each p-value is divided by its share of the level, so that the smaller one is valid (Bonferroni).
 
-    test: the martingale test, which has read all of `table` at the level MARTINGALE_SHARE * level.
+    test: the martingale test, which has read all of `table` at the level level / 2 (MARTINGALE_SHARE).
     table: the complete list, shape (rows, columns).
     level: probability of a false alarm of both tests together.
     seed: of the shuffles.

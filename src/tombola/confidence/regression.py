@@ -95,7 +95,7 @@ class Fit(NamedTuple):
 
 
 def new_fit(history: Floats, columns: int) -> Fit:
-    """Return the regression on history before any loss is known.
+    """Return the regression of losses on history, before any loss is known.
 
     history: known numbers of each row, such as losses of earlier candidates, shape (rows, history columns).
     columns: number k of columns to predict.
@@ -140,13 +140,14 @@ def next_fit(n: int) -> int:
 
 
 def fit_mean(fit: Any, n: int) -> None:
-    """Fit the mean of the candidates to the first n counted rows; a kernel.
+    """Fit the mean loss of the candidates in a row by ridge regression; a kernel.
 
-    This is the first of two levels; `fit_deviations` is the second. The prediction may start from the mean of the
-    history columns; the smaller leave-one-out error decides.
+    The predictors are the principal components of the history, `fit.components`. Two regressions are fitted to n rows:
+    one shrinks the coefficients to 0, the other to `fit.prior`, those of the mean history column. The one with the
+    smaller leave-one-out error predicts all N rows. `fit_deviations` comes next.
 
-    fit: a `Fit`; the first column of `mean_targets` is read, `mean_fits` and the first column of `mean_errors` are
-        written.
+    fit: a `Fit`. Reads `order` and the mean losses, `mean_targets[:n, 0]` (see `split_losses`). Writes the predictions
+        `mean_fits[:, 0]`, the leave-one-out errors `mean_errors[:n, 0]`, and workspace that `fit_deviations` needs.
     n: number of counted rows, those with known losses.
     """
     _find_axes(fit.components, fit.order, fit.scale, fit.centre, fit.centred, fit.gram, n)
@@ -161,14 +162,16 @@ def fit_mean(fit: Any, n: int) -> None:
 
 
 def fit_deviations(fit: Any, n: int, count: int) -> None:
-    """Fit the deviations of the candidates from their mean; a kernel.
+    """Fit the deviation of each candidate from the mean of all; a kernel.
 
-    This is the second of two levels, after `fit_mean`. Predicted deviations are limited to 1.5 standard deviations of
-    their own: the largest predicted difference bounds the bets, and rare large ones cost more than they explain.
+    A ridge regression on the same predictors as `fit_mean`, which must be called before. Predicted deviations are
+    limited to 1.5 standard deviations of their own: the largest predicted difference bounds the bets, and rare large
+    ones cost more than they explain.
 
-    fit: a `Fit`; `targets` is read, `fits` and `errors` are written.
+    fit: a `Fit`. Reads the deviations `targets[:n, :count]` (see `split_losses`). Writes the predictions of all N rows
+        to `fits[:, :count]`, and the leave-one-out errors to `errors[:n, :count]`.
     n: number of counted rows, those with known losses.
-    count: number of fitted candidates, the first columns of `targets`.
+    count: number of fitted candidates.
     """
     _ridge(fit, fit.targets, fit.errors, n, 0, count)
     for c in range(count):
@@ -204,9 +207,9 @@ def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: i
 
 @no_inline
 def dot(one: Any, two: Any, n: int) -> float:
-    """Return the sum of one[i] * two[i] over the first n entries.
+    """Return the sum of one[i] * two[i] over the first n entries of two vectors.
 
-    Four partial sums, in a fixed order: vectorised, and the same bits on every machine.
+    A kernel. Four partial sums, in a fixed order: vectorised, and the same bits on every machine.
     """
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     for i in range(0, n - 3, 4):

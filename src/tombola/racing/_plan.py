@@ -111,7 +111,10 @@ class Plan:
 
     @property
     def answers(self) -> list[tuple[tuple[str, ...], int]]:
-        """The answers with the number of races that gave them, most frequent first."""
+        """Pairs (names of the candidates, number of races with this answer).
+
+        The most frequent answer comes first.
+        """
         return Counter(one.answer for one in self.outcomes).most_common()
 
     @property

@@ -111,7 +111,7 @@ def race(
     groups = None if strata is None else Strata.of(strata, len(ids))
     settings, sink = open_log(log, given, ids, side, groups)
     driver = _Driver(
-        Race.restore(settings, ids, sink.replay(), side, groups), sink, Progress(show=progress), settings.units
+        Race.restore(settings, ids, sink.replay(), side, groups), sink, _Progress(show=progress), settings.units
     )
 
     def ask(call: Call) -> Any:
@@ -159,7 +159,7 @@ def run_race_file(
         driver = _Driver(
             Race.restore(file.settings, file.rows, file.replay(), file.side, file.strata),
             file,
-            Progress(show=log is not None, log=log),
+            _Progress(show=log is not None, log=log),
         )
         with contextlib.suppress(TimeoutError):
             asyncio.run(asyncio.wait_for(driver.drive(ask, workers), max_seconds))
@@ -260,7 +260,7 @@ class _Driver:
     units: of the values that `ask` returns; losses in [0, 1] by default.
     """
 
-    def __init__(self, race: Race, log: EventSink, progress: "Progress", units: Units = UNIT_LOSSES) -> None:
+    def __init__(self, race: Race, log: EventSink, progress: "_Progress", units: Units = UNIT_LOSSES) -> None:
         self.race, self.log, self.progress, self._units = race, log, progress, units
         self._unanswered = deque(race.pending)
         self._held: list[Event] = []
@@ -340,7 +340,7 @@ class _Driver:
         self._held.clear()
 
 
-class Progress:
+class _Progress:
     """Progress display of a race; a context manager around the run.
 
     On a terminal or in a notebook one line is updated in place; elsewhere a line per counted row goes to `log`.
@@ -355,7 +355,7 @@ class Progress:
         self._status: Any = None
         self._last_time, self._last_row = 0.0, 0
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "_Progress":
         if self._notebook:
             self._status = NotebookLine()
         elif self._live:
@@ -366,7 +366,6 @@ class Progress:
         return self
 
     def update(self, race: Race) -> None:
-        """Show the present state of a race, at most ten times a second, or once per row."""
         if self._status is not None:
             if time.monotonic() - self._last_time > _REFRESH_INTERVAL:
                 self._last_time = time.monotonic()

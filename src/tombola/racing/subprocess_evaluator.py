@@ -46,7 +46,7 @@ class OutOfRangeError(FeedbackError):
 
 
 class CallCounts:
-    """Numbers of calls and of failed calls by candidate, in one run."""
+    """Numbers of calls and of failed calls by candidate, in one run; filled by `add`."""
 
     def __init__(self) -> None:
         self._calls: Counter[str] = Counter()
@@ -65,7 +65,7 @@ class CallCounts:
 
     @property
     def always_failed(self) -> list[str]:
-        """Candidates that were called, and whose calls all failed."""
+        """Names of the candidates that were called, and whose calls all failed."""
         return [name for name, count in self._failures.items() if count == self._calls[name]]
 
     def notes(self) -> list[str]:
@@ -119,14 +119,18 @@ class SubprocessEvaluator:
         _validate.integer("race run", "retries", self.retries, least=0)
 
     def check(self) -> None:
-        """Raise ParameterError if a command cannot run, before the first call is made."""
+        """Raise ParameterError if a command cannot run; no command is started.
+
+        It must be well-formed and contain {row}, and without `shell` its program must exist. With a cap, a timeout must
+        not be shorter.
+        """
         if self.cap is not None and self.timeout is not None and self.timeout < self.cap:
             raise ParameterError(
                 f"--timeout: expected at least the {self.cap:g} seconds of --cap, got {self.timeout:g}; leave out "
                 "--timeout: with --loss seconds a run ends at --cap and counts as a timeout."
             )
         for name, command in self.commands.items():
-            words = self.command_line(command, "")
+            words = self._command_line(command, "")
             if _ROW not in command:
                 raise ParameterError(
                     f"--candidate: expected {_ROW} where the row goes in the command of {name}, got {command!r}; "
@@ -138,15 +142,8 @@ class SubprocessEvaluator:
                     "program here; check its name, or give its full path."
                 )
 
-    def command_line(self, command: str, row: str) -> list[str]:
-        """Return the program to start and its arguments, for one row.
-
-        The name of a row is never split into several arguments. ParameterError if the command is empty or a quote is
-        not closed.
-
-        command: command of a candidate, with {row} in place of the row.
-        row: name of the row.
-        """
+    def _command_line(self, command: str, row: str) -> list[str]:
+        """Return the program to start and its arguments; a row is never split."""
         if self.shell:
             return ["/bin/sh", "-c", f"tombola_row=$1; shift; {_as_variable(command)}", "sh", row]
         try:
@@ -192,7 +189,7 @@ class SubprocessEvaluator:
         started = time.perf_counter()
         try:
             status, output, errors = await _run(
-                self.command_line(self.commands[call.candidate], call.row),
+                self._command_line(self.commands[call.candidate], call.row),
                 limit_seconds if math.isfinite(limit_seconds) else None,
             )
         except TimeoutError:

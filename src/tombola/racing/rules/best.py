@@ -67,7 +67,7 @@ class Best(Elimination):
 def bet_and_drop(state: Any, losses: Floats) -> None:
     """Bet on one row against every active candidate, count it, and drop candidates.
 
-    Theorem 1 of docs/theory/race.md.
+    A kernel: the rule of Theorem 1 of docs/theory/race.md.
 
     state: an `EliminationState`, changed in place; bettor b bets against candidate b.
     losses: of the row, shape (k,); those of dropped candidates are not read.
@@ -101,11 +101,10 @@ def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) ->
     """
     opponent = leader if b != leader else runner
     if prior_noise is not None:
-        lead = state.total_loss[b] - state.total_loss[opponent]
-        largest = expected_growth(state, b, opponent, lead, 0.0)
+        largest = expected_growth(state, b, opponent)
         for o in range(state.active.size):
             if prior_noise[o] == 0.0 and state.active[o] > 0.0 and o != b:
-                growth = expected_growth(state, b, o, state.total_loss[b] - state.total_loss[o], 0.0)
+                growth = expected_growth(state, b, o)
                 if growth > largest:
                     opponent, largest = o, growth
     return opponent

@@ -56,7 +56,7 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
 
     state: an `EliminationState`, changed in place.
     bettor: row of `state.wealth`, which has one column per strategy.
-    lead: sum of the differences before this row.
+    lead: sum of d over the rows before this one.
     d: the difference of this row, loss of the candidate minus loss of its opponent, in [-1, 1].
     shift: bound of the null hypothesis "the mean difference is at most `shift`".
     """
@@ -100,18 +100,16 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
 
 
 @no_inline
-def expected_growth(state: Any, b: int, o: int, lead: float, shift: float) -> float:
-    """Return the expected growth of log wealth on the next row, for candidate b.
+def expected_growth(state: Any, b: int, o: int) -> float:
+    """Return the expected growth of log wealth on the next row, betting against b.
 
-    The bet is on the difference to opponent o, adjusted by predictions. Opponents are chosen by it; validity does not
-    depend on it, because only past rows are used.
+    The bet is on loss(b) - loss(o), adjusted by predictions, against the null hypothesis that its mean is at most 0.
+    Opponents are chosen by it; validity does not depend on it, because only past rows are used.
 
     state: an `EliminationState` with predictions.
     b, o: numbers of the candidate and of its opponent.
-    lead: sum of loss(b) - loss(o) over the rows so far.
-    shift: bound of the null hypothesis on the mean difference.
     """
-    m, low, variance, excess = _outlook(state, b, o, lead, shift)
+    m, low, variance, excess = _outlook(state, b, o, state.total_loss[b] - state.total_loss[o], 0.0)
     n, gain = state.rows_seen[0], state.population / (state.population - state.rows_seen[0])
     return largest_growth(gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance), variance, m - low)
 
@@ -119,8 +117,11 @@ def expected_growth(state: Any, b: int, o: int, lead: float, shift: float) -> fl
 def largest_growth(edge: float, variance: float, reach: float) -> float:
     """Return the largest expected growth of log wealth in one row, to second order.
 
-    edge, variance: of the difference, above its mean under the null.
-    reach: distance from this mean to the smallest possible difference, which bounds the bet.
+    The bet is on a difference d = loss of a candidate minus loss of its opponent.
+
+    edge: expected d minus the largest mean of d under the null hypothesis.
+    variance: of d.
+    reach: this mean minus the smallest possible d, which bounds the bet.
     """
     size = min(_kelly(edge, variance), MAX_LOSS_SHARE / max(reach, _MIN_REACH))
     return size * edge - 0.5 * size * size * (variance + edge * edge)
@@ -170,12 +171,14 @@ def _update_adjusted(state: Any, offset: Any, bettor: int, b: int, o: int, lead:
 
 
 def shrunk_edge(excess: float, count: float, variance: float) -> float:
-    """Estimate a positive edge: the mean of a truncated normal law, approximately.
+    """Estimate how far the mean of a difference is above the null; at least 0.
+
+    The difference is the loss of a candidate minus that of its opponent, the estimate a mean of a truncated normal law.
 
     The law is Normal(excess / count, variance / count), restricted to positive values. Exact for excess = 0 and in the
-    limit of large edges. Validity of the test does not depend on it.
+    limit of large excess. Validity of the test does not depend on it.
 
-    excess: sum of the differences above the null.
+    excess: sum over rows of the difference minus its mean under the null.
     count: number of rows, pseudo-rows of the prior included.
     variance: of one difference.
     """
@@ -216,15 +219,14 @@ def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen:
     return bool(lead - state.population * shift > most + ROUNDING_SLACK * state.population)
 
 
-def is_impossible(lead: float, shift: float, population: float, rows_seen: float) -> bool:
-    """Return whether no outcome of the rows left makes "mean of d <= shift" true.
+def is_certainly_worse(lead: float, population: float, rows_seen: float) -> bool:
+    """Return whether candidate a has a larger total loss than b, however the list ends.
 
-    As `is_refuted`, without answers on file. Always False for an infinite population.
+    Losses of the rows left are taken as unknown, in [0, 1]. Always False for an infinite population.
 
-    lead: sum of the differences d over the first `rows_seen` rows.
-    shift: bound of the null hypothesis.
-    population: number of rows, or infinite.
+    lead: total loss of a minus that of b over the first `rows_seen` rows.
+    population: number of rows of the list, or infinite.
     """
     if population == math.inf:
         return False
-    return bool(lead - population * shift > population - rows_seen + ROUNDING_SLACK * population)
+    return bool(lead > population - rows_seen + ROUNDING_SLACK * population)

@@ -91,8 +91,9 @@ def _state_type(rule: str, own: tuple[str, ...]) -> Any:
 class OpenQuestion(NamedTuple):
     """An undecided comparison, from which the rows still needed are estimated.
 
-    edge: mean difference so far, plus the tolerance of the question; 0 or less if it points the wrong way.
-    variance: of the difference on one row.
+    edge: mean loss so far of the candidate that looks worse minus that of the better one, plus the tolerance of the
+        question; if 0 or less, more rows like those so far do not decide it.
+    variance: of this difference of losses on one row.
     threshold: wealth that decides the comparison.
     """
 
@@ -254,9 +255,11 @@ class Elimination(ABC):
         return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(self.rows_seen, 1)
 
     def variance(self, bettor: int) -> float:
-        """Return the empirical variance of the differences that a bettor has seen.
+        """Return the empirical variance of the differences that one bettor has bet on.
 
-        bettor: row of `state.wealth`; a bettor is the e-process of one comparison of candidates.
+        A bettor is the e-process of one comparison; a difference is the loss of a candidate minus that of its opponent.
+
+        bettor: row of `state.wealth`.
         """
         return float(self.state.squared_residuals[bettor] / max(self.state.n_bets[bettor], 1.0))
 

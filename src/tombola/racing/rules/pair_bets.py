@@ -68,8 +68,8 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
 
     state: an `EliminationState`, changed in place.
     bettor: row of `state.wealth`.
-    lead: sum of the differences before this row.
-    d: the difference of this row, loss of one candidate minus loss of the other.
+    lead: sum of d over the rows before this one.
+    d: the difference of this row, loss of one candidate minus loss of the other, in [-1, 1].
     """
     wealth = state.wealth[bettor]
     if wealth.size > STRATEGY_WEIGHTS.size:
@@ -86,8 +86,8 @@ def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
 
     state: an `EliminationState`, changed in place; the wealth is in column 4 of `state.wealth`.
     bettor: row of `state.wealth`.
-    lead: sum of the differences before this row.
-    d: the difference of this row, loss of one candidate minus loss of the other.
+    lead: sum of d over the rows before this one.
+    d: the difference of this row, loss of one candidate minus loss of the other, in [-1, 1].
     """
     wealth = state.wealth[bettor]
     share = wealth[STRATEGY_WEIGHTS.size] * state.goal_share

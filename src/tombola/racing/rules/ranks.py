@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.rules.bets import is_impossible
+from tombola.racing.rules.bets import is_certainly_worse
 from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_row, drop
 from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_goal
 
@@ -126,7 +126,7 @@ def _settle_certain(state: Any) -> None:
                 undecided = state.before[a, b] == 0.0 and state.before[b, a] == 0.0
                 if b != a and state.active[b] > 0.0 and undecided:
                     lead = state.total_loss[a] - state.total_loss[b]
-                    if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
+                    if is_certainly_worse(lead, state.population, state.rows_seen[0]):
                         _add_order(state, b, a)
 
 
@@ -197,7 +197,7 @@ def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDAr
 
 
 class Blocks(Ranks):
-    """Rule for the order of all candidates that are far apart (Corollary 3).
+    """Rule for the order of blocks of candidates (Corollary 3 of docs/theory/ranks.md).
 
     A block is a set of candidates whose order among themselves stays open. The rule proves the order between blocks.
     It needs less wealth per pair than `Ranks`, (k - 1) / level, because only the k - 1 pairs of neighbours in the true
@@ -251,7 +251,7 @@ class Blocks(Ranks):
                 both = state.active[a] > 0.0 and state.active[b] > 0.0
                 if a != b and both and state.rejected[a, b] == 0.0:
                     lead = state.total_loss[a] - state.total_loss[b]
-                    if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
+                    if is_certainly_worse(lead, state.population, state.rows_seen[0]):
                         state.rejected[a, b] = 1.0
                         news += 1
         if news > 0:
@@ -291,9 +291,9 @@ class Place(Elimination):
     candidate: number of the candidate whose rank is asked for.
 
     `rank_set` is the answer. Let E_ab be the wealth of bets against "a is at least as good as b". "The rank of a is
-    above r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level; "below r" in the same way
-    with E_ba. There is no union bound over candidates or ranks. Own fields of the state, beside `goal_share` (see
-    `Ranks`) and `candidate`:
+    larger than r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level; "smaller than r" in
+    the same way with E_ba. There is no union bound over candidates or ranks. Own fields of the state, beside
+    `goal_share` (see `Ranks`) and `candidate`:
 
     e_values          (2, k) E_ab and E_ba, by opponent b
     rank_range        (2,) first and last rank still possible
@@ -334,7 +334,7 @@ class Place(Elimination):
 
     @property
     def is_contradictory(self) -> bool:
-        """Whether the first possible rank is above the last one.
+        """Whether the first possible rank is larger than the last one.
 
         This happens with probability at most `level`; then no rank is proved.
         """
@@ -359,9 +359,9 @@ class Place(Elimination):
         for b in range(k):
             if b != a and state.active[b] > 0.0:
                 lead = state.total_loss[a] - state.total_loss[b]
-                if is_impossible(lead, 0.0, state.population, state.rows_seen[0]):
+                if is_certainly_worse(lead, state.population, state.rows_seen[0]):
                     state.e_values[0, b] = math.inf
-                if is_impossible(-lead, 0.0, state.population, state.rows_seen[0]):
+                if is_certainly_worse(-lead, state.population, state.rows_seen[0]):
                     state.e_values[1, b] = math.inf
         _narrow_place(state, a)
 
