@@ -12,16 +12,14 @@ from typing import Annotated
 import typer
 
 from tombola import __version__
-from tombola.cli.cite import cite
-from tombola.cli.claims import claims
 from tombola.cli.compare import compare
 from tombola.cli.demo import demo
 from tombola.cli.describe import describe
 from tombola.cli.evidence import audit, certify, check_order
-from tombola.cli.learners import learners
 from tombola.cli.printing import print_error, show_warning
 from tombola.cli.race import app as race_app
 from tombola.cli.rank import rank
+from tombola.cli.reference import cite, claims, learners
 from tombola.cli.reproduce import reproduce
 from tombola.cli.serve import serve
 from tombola.cli.session import app as session_app

@@ -18,7 +18,7 @@ from tombola._formatting import nan_to_none, plural
 from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
 from tombola.cli.printing import new_table, show
 from tombola.cli.reading import require_kind
-from tombola.cli.row_source import OrderGuard, Rows, RowSource, Sample
+from tombola.cli.row_source import Rows, RowSource, Sample
 from tombola.errors import ParameterError, TableError
 
 if TYPE_CHECKING:
@@ -112,15 +112,13 @@ def certify(
             [units.parse_loss(source.source, line, source.header[p], cells[p]) for p in places] for line, cells in batch
         ]
 
-    sample = Sample(source, losses_of, rows, seed)
+    sample = Sample(source, losses_of, rows, seed, [f"column {name}" for name in names])
     monitor = RowMonitor(names, sample.population, level)
-    guard = OrderGuard([f"column {name}" for name in names], source.source, seed) if sample.is_partial else None
     path: list[tuple[int, float]] = []
     certificate = monitor.certificate()
     for batch in sample:
         values = losses_of(batch)
-        if guard is not None:
-            guard.extend(values)
+        sample.test_order(values)
         monitor.extend(values)
         certificate = monitor.certificate()
         path.append((certificate.rounds, units.gap(certificate.within(certificate.best))))
@@ -222,14 +220,12 @@ def _certify_mean(
         past.check(batch)
         return [units.parse_loss(source.source, line, name, cells[columns[0]]) for line, cells in batch]
 
-    sample = Sample(source, losses, past.rows, seed)
+    sample = Sample(source, losses, past.rows, seed, [f"column {name}"])
     past.check_complete(sample)
-    guard = OrderGuard([f"column {name}"], source.source, seed) if sample.is_partial else None
     sequence, proved = PredictedMean(past.table, level), False
     for batch in sample:
         values = losses(batch)
-        if guard is not None:
-            guard.extend([[value] for value in values])
+        sample.test_order([[value] for value in values])
         for place, value in zip(past.places(batch), values, strict=True):
             sequence.update(place, value)
             proved = units.gap(sequence.interval().width) <= 2.0 * within
@@ -350,19 +346,18 @@ def audit(
         if past is not None:
             past.check(batch)
 
-    sample = Sample(source, check, list_size, seed)
+    sample = Sample(source, check, list_size, seed, () if stratum_sizes else statements)
     if past is not None:
         past.check_complete(sample)
     population = None if stratum_sizes else sample.population
     tested = Audit(parsed, population, level, strata=stratum_sizes, history=None if past is None else past.table)
     shown = parsed[:_MAX_FIGURES] if out is not None else []
     running = [RunningMean(one, population, level / len(parsed), strata=stratum_sizes) for one in shown]
-    guard = OrderGuard(statements, source.source, seed) if rows is not None else None
     n_rows = 0
     for batch in sample:
         columns = source.columns(batch)
-        if guard is not None:
-            guard.extend(_quantities(parsed, columns))
+        if rows is not None:
+            sample.test_order(_quantities(parsed, columns))
         row_strata = [cell.strip() for cell in columns[strata]] if strata else None
         tested.extend(columns, row_strata if past is None else past.places(batch))
         for one in running:

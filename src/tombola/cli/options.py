@@ -1,12 +1,20 @@
 """Options that several commands share, and their validation."""
 
+import math
 import os
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from tombola.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tombola.racing import RaceSettings
+    from tombola.readers.names import Kind
 
 # Option --seed; every random number of a command depends on it.
 Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
@@ -68,3 +76,112 @@ ReissueAfter = Annotated[
     float | None,
     typer.Option(help="With --url: first those issued so many seconds ago that have no answer. Default: none.", min=0),
 ]
+
+# Function `make(candidates, **replaced) -> RaceSettings` with the options of the command line filled in; the caller
+# adds the names of the candidates; keyword arguments such as kind and range replace options.
+MakeSettings: TypeAlias = "Callable[..., RaceSettings]"
+
+_Level = Annotated[float, typer.Option(help="Probability that the answer may be wrong.")]
+# Option --within: the tolerance of a race.
+Within = Annotated[
+    float, typer.Option(help="Tolerance in the unit of --range: this much worse than the best is good enough.", min=0)
+]
+# Option --top: the number of candidates to find.
+Top = Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)]
+_Baseline = Annotated[
+    str, typer.Option(help="Gate: are the others better than this candidate (with --within: not worse by more)?")
+]
+_Future = Annotated[bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")]
+# Option --max-calls: the largest number of calls of a race.
+MaxCalls = Annotated[int | None, typer.Option(help="Stop after this many calls; the answer lists who is left.", min=1)]
+# Option --max-cost: the cap on the total cost of a race, in the unit of its costs.
+MaxCost = Annotated[float | None, typer.Option(help="Cap on the total cost; calls in flight are reserved.", min=0)]
+_MaxCallCost = Annotated[
+    float | None, typer.Option(help="Largest cost of one call, for --max-cost. Default: the largest so far.", min=0)
+]
+# Option --question: the best candidate, or ranks.
+Question = Annotated[
+    str, typer.Option(help="best, or ranks: the order of all, of the first TOP, or the rank of --rank-of.")
+]
+# Option --rank-of: the name of one candidate.
+RankOf = Annotated[str, typer.Option(help="With --question ranks: ask only for the rank of this candidate.")]
+_BlocksFlag = Annotated[
+    bool, typer.Option("--blocks", help="With --question ranks: separate whole blocks; faster if they are far apart.")
+]
+_Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better.")]
+_Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: higher is better.")]
+# Option --range: the unit of the answers of a race. Not called Range, because `range` is a builtin of Python.
+Limits = Annotated[
+    str, typer.Option("--range", help="The smallest and the largest possible answer, such as 0,10; 0,1 if left out.")
+]
+_OnFailure = Annotated[str, typer.Option(help="worst: a failed call counts as loss 1; stop: it ends the race.")]
+
+
+def _make_settings(
+    seed: LiveSeed = None,
+    level: _Level = 0.05,
+    within: Within = 0.0,
+    top: Top = 1,
+    baseline: _Baseline = "",
+    future: _Future = False,  # noqa: FBT002 - a flag
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    max_call_cost: _MaxCallCost = None,
+    on_failure: _OnFailure = "worst",
+    question: Question = "best",
+    rank_of: RankOf = "",
+    blocks: _BlocksFlag = False,  # noqa: FBT002 - a flag
+    losses: _Losses = False,  # noqa: FBT002 - a flag
+    scores: _Scores = False,  # noqa: FBT002 - a flag
+    limits: Limits = "",
+) -> MakeSettings:
+    """Return a function from candidate names to `RaceSettings` with these options.
+
+    Its parameter `stated` is the direction without --losses and --scores; ParameterError if there is none. Further
+    keyword arguments replace options, such as range.
+    """
+
+    def settings(candidates: Iterable[str], stated: "Kind | None" = None, **unit: Any) -> "RaceSettings":
+        from tombola.cli.reading import parse_kind
+        from tombola.racing import RaceSettings
+        from tombola.readers.units import parse_range
+
+        kind = parse_kind(losses=losses, scores=scores) or stated
+        if kind is None:
+            raise ParameterError(
+                "race: expected the direction of the answers, got none; add --losses if lower is better, --scores if "
+                "higher is better."
+            )
+        population = math.inf if future else None
+        options: Any = {
+            "max_calls": max_calls, "max_cost": max_cost, "max_call_cost": max_call_cost, "on_failure": on_failure,
+            "question": question, "candidate": rank_of or None, "blocks": blocks,
+            "kind": kind,
+            "range": parse_range(limits) if limits else (0.0, 1.0),
+        }  # fmt: skip
+        return RaceSettings(
+            tuple(candidates), seed, level, within, top, baseline or None, population, **{**options, **unit}
+        )
+
+    return settings
+
+
+def with_race_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of race settings (--level, --within, ...) to a Typer command.
+
+    Returns the command to register. Its parameter `settings` gets a function from candidate names to the
+    `RaceSettings` that the options describe.
+    """
+    options, own = dict(signature(_make_settings).parameters), dict(signature(command).parameters)
+    del own["settings"]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        values = {name: given.pop(name) for name in options}
+        command(**given, settings=_make_settings(**values))
+
+    # Parameters without a default must come first.
+    parameters = sorted([*own.values(), *options.values()], key=lambda one: one.default is not one.empty)
+    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run

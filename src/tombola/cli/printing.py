@@ -1,5 +1,6 @@
 """Print to the terminal, with control characters in text escaped."""
 
+import json
 import warnings
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from tombola.readers.groups import GroupRow
 
-__all__ = ["escape_control", "new_table", "print_error", "show", "show_groups", "show_warning"]
+__all__ = ["escape_control", "new_table", "print_error", "show", "show_groups", "show_result", "show_warning"]
 
 _default_showwarning = warnings.showwarning
 
@@ -47,6 +48,19 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
     text = escape_control(content, line=soft) if isinstance(content, str) else content
     printed = Padding(text, (0, 0, 0, indent)) if indent else text
     Console(highlight=False, markup=False).print(printed, soft_wrap=soft)
+
+
+def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> None:
+    """Print the result of a command: JSON, or lines of text.
+
+    facts: JSON data, printed on one line if `as_json`.
+    lines: text otherwise. A line that starts with two spaces is a command to copy, and is never broken.
+    soft: break no line.
+    """
+    if as_json:
+        typer.echo(json.dumps(facts))
+    for line in () if as_json else lines:
+        show(line, soft=soft or line.startswith("  "))
 
 
 def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:

@@ -14,10 +14,34 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from tombola._formatting import escape_control, join_names, nan_to_none, plural
-from tombola.cli.options import CORES, By, Json, ReissueAfter, Seeds, Token, Url, Workers, split_commas
-from tombola.cli.printing import new_table, print_error, show
-from tombola.cli.race_options import MakeSettings, MaxCalls, MaxCost, Question, RankOf, with_race_options
-from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, parse_names, with_table_options
+from tombola.cli.options import (
+    CORES,
+    By,
+    Json,
+    MakeSettings,
+    MaxCalls,
+    MaxCost,
+    Question,
+    RankOf,
+    ReissueAfter,
+    Seeds,
+    Token,
+    Top,
+    Url,
+    Workers,
+    split_commas,
+    with_race_options,
+)
+from tombola.cli.printing import new_table, print_error, show, show_result
+from tombola.cli.reading import (
+    Missing,
+    Rescale,
+    TableArgument,
+    TableOptions,
+    parse_names,
+    table_header,
+    with_table_options,
+)
 from tombola.cli.session import ID_HELP, LIST_HELP
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError
 
@@ -33,6 +57,7 @@ if TYPE_CHECKING:
     from tombola.racing.run_times import RunTimes
     from tombola.racing.strata import Strata
     from tombola.racing.subprocess_evaluator import CallCounts
+    from tombola.readers.cells import RowList
     from tombola.readers.names import Kind
     from tombola.readers.to_pool import Table as ReadTable
     from tombola.service.client import RaceClient
@@ -87,7 +112,7 @@ def plan_(
     within: Annotated[
         float, typer.Option(help="Tolerance in the unit of the table: this much worse is good enough.", min=0)
     ] = 0.0,
-    top: Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)] = 1,
+    top: Top = 1,
     baseline: Annotated[str, typer.Option(help="Gate: are the others better than this candidate?")] = "",
     question: Question = "best",
     rank_of: RankOf = "",
@@ -184,20 +209,19 @@ def start(
 
     names = parse_names(candidates, keep_blank=True)
     row_list, asked = read_row_list(rows, column or None), settings(names, _stated_kind(known, names))
-    ids = list(row_list.ids)
-    side = _side_information(known, history, asked, ids, column)
-    strata = _strata(row_list.labels(by) if by else None, len(ids), by)
-    with RaceFile.start(file, asked, ids, side=side, strata=strata, row_list=row_list) as race_file:
+    side, strata = _side_of_list(row_list, asked, known, history, column, by)
+    with RaceFile.start(file, asked, row_list.ids, side=side, strata=strata, row_list=row_list) as race_file:
         count, chosen, on_file = len(race_file.rows), race_file.settings, race_file.race.calls_on_file
-    if as_json:
-        typer.echo(json.dumps({"file": str(file), "rows": count, "race": chosen.to_json()}))
-    else:
-        k, order = len(chosen.candidates), f"in random order (seed {chosen.seed})"
-        calls = k * count - on_file
-        show(f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}")
-        show(f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.")
-        show("The next calls to make:" if calls else "All answers are on file. The result:")
-        show(f"  tombola race {'next' if calls else 'status'} {file}", soft=True)
+    k, order = len(chosen.candidates), f"in random order (seed {chosen.seed})"
+    calls = k * count - on_file
+    show_result(
+        {"file": str(file), "rows": count, "race": chosen.to_json()},
+        f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}",
+        f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
+        "The next calls to make:" if calls else "All answers are on file. The result:",
+        f"  tombola race {'next' if calls else 'status'} {file}",
+        as_json=as_json,
+    )
 
 
 @app.command("next")
@@ -285,10 +309,8 @@ def record(
             answers = [Event("answer", ticket or 0, _loss(loss, score, settings.range), paid, failed)]
         new = opened.record_all(answers)
         done, line = _summary(opened)
-    if as_json:
-        typer.echo(json.dumps({"recorded": new, "already_recorded": len(answers) - new, "done": done}))
-    else:
-        show(f"{new} recorded; {line}")
+    facts = {"recorded": new, "already_recorded": len(answers) - new, "done": done}
+    show_result(facts, f"{new} recorded; {line}", as_json=as_json)
 
 
 @app.command()
@@ -337,10 +359,7 @@ def report(
             found = RaceReport.from_file(race_file)
             text = json.dumps(found.to_json(), indent=1) if kind == ".json" else found.to_html()
     write_atomic(out, text, file)
-    if as_json:
-        typer.echo(json.dumps({"page": str(out)}))
-    else:
-        show(f"written: {out}", soft=True)
+    show_result({"page": str(out)}, f"written: {out}", as_json=as_json, soft=True)
 
 
 @app.command()
@@ -395,12 +414,16 @@ def run(
     # Run times: --within and all numbers are in seconds.
     seconds: dict[str, Any] = {} if cap is None else {"range": (0.0, cap), "unit": "seconds"}
     if not url and not commands and is_race_file(rows):
-        _check_only_limits(
-            settings, {"--file": file, "--id": column, "--known": known, "--history": history, "--by": by}
+        limits = settings(("a", "b"), "losses")
+        _check_not_given(
+            replace(limits, max_calls=None, max_cost=None),
+            {"--file": file, "--id": column, "--known": known, "--history": history, "--by": by},
+            "--max-calls, --max-cost and options of the run with a race file",
+            "other options of the race",
+            "the file has them already",
         )
         check_page(out, str(rows))
         file = rows
-        limits = settings(("a", "b"), "losses")
         with RaceFile.open(rows) as race_file:
             evaluator = _stored_evaluator(race_file, timeout, retries)
             race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
@@ -412,8 +435,13 @@ def run(
         chosen = settings(commands, "losses" if url or loss != "stdout" else _stated_kind(known, commands), **seconds)
         evaluator = replace(evaluator, units=chosen.units)
         if url:
-            given = {"--file": file, "--id": column, "--known": known, "--history": history, "--out": out}
-            _check_only_remote(settings(commands, "losses"), given)
+            _check_not_given(
+                settings(commands, "losses"),
+                {"--file": file, "--id": column, "--known": known, "--history": history, "--out": out},
+                "commands with --url",
+                "options of the race",
+                "give it to race start, before the race is served",
+            )
             _run_remote(url, token, str(rows), evaluator, workers, max_seconds, log, reissue_after, as_json=as_json)
         if file is None:
             raise ParameterError("race run: expected a race file, got none; write --file my.race, or --url ADDRESS.")
@@ -422,10 +450,10 @@ def run(
             # With --loss seconds the cost is the run time, and the cap bounds it.
             chosen = replace(chosen, max_call_cost=cap)
         row_list = read_row_list(rows, column or None)
-        ids = list(row_list.ids)
-        side = _side_information(known, history, chosen, ids, column)
-        strata = _strata(row_list.labels(by) if by else None, len(ids), by)
-        with RaceFile.at(file, chosen, ids, _stored(evaluator), side, strata) as race_file:
+        side, strata = _side_of_list(row_list, chosen, known, history, column, by)
+        # Retries and timeout may change per run.
+        stored = {key: value for key, value in evaluator.to_json().items() if key not in ("retries", "timeout")}
+        with RaceFile.at(file, chosen, row_list.ids, stored, side, strata) as race_file:
             now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
             found = RaceReport.from_file(race_file, now)
     if out is not None:
@@ -459,11 +487,12 @@ def extend(
     with _open(file) as race_file:
         race_file.raise_limits(max_calls=max_calls, max_cost=max_cost)
         chosen, line = race_file.settings, _summary(race_file)[1]
-    if as_json:
-        typer.echo(json.dumps({"file": str(file), "max_calls": chosen.max_calls, "max_cost": chosen.max_cost}))
-    else:
-        given = (("--max-calls", chosen.max_calls), ("--max-cost", chosen.max_cost))
-        show(f"{file}: {', '.join(f'{name} {value:g}' for name, value in given if value is not None)}; {line}")
+    given = (("--max-calls", chosen.max_calls), ("--max-cost", chosen.max_cost))
+    show_result(
+        {"file": str(file), "max_calls": chosen.max_calls, "max_cost": chosen.max_cost},
+        f"{file}: {', '.join(f'{name} {value:g}' for name, value in given if value is not None)}; {line}",
+        as_json=as_json,
+    )
 
 
 def _show_limit(race: "Race", command: str) -> None:
@@ -480,17 +509,13 @@ def _show_limit(race: "Race", command: str) -> None:
     show(f"  {command} {name} {2 * (value or 1):g}", soft=True)
 
 
-def _check_only_limits(settings: MakeSettings, given: dict[str, Any]) -> None:
-    """Reject options that a race file has fixed already."""
+def _check_not_given(chosen: "RaceSettings", given: dict[str, Any], expected: str, other: str, fix: str) -> None:
+    """Reject options of a race that was started before, and so has fixed them."""
     from tombola.racing import RaceSettings
 
-    chosen = replace(settings(("a", "b"), "losses"), max_calls=None, max_cost=None)
     wrong = [name for name, value in given.items() if value]
-    if wrong or chosen != RaceSettings(("a", "b")):
-        raise ParameterError(
-            f"race run: expected only --max-calls, --max-cost and options of the run with a race file, got "
-            f"{wrong[0] if wrong else 'other options of the race'}; the file has them already."
-        )
+    if wrong or chosen != RaceSettings(chosen.candidates):
+        raise ParameterError(f"race run: expected only {expected}, got {wrong[0] if wrong else other}; {fix}.")
 
 
 def _stored_evaluator(file: "RaceFile", timeout: float | None, retries: int) -> "SubprocessEvaluator":
@@ -506,18 +531,6 @@ def _stored_evaluator(file: "RaceFile", timeout: float | None, retries: int) -> 
     evaluator = SubprocessEvaluator(**{**stored, "timeout": timeout, "retries": retries}, units=file.settings.units)
     evaluator.check()
     return evaluator
-
-
-def _check_only_remote(chosen: "RaceSettings", given: dict[str, Any]) -> None:
-    """Reject options that belong to the start of a race, which the server has."""
-    from tombola.racing import RaceSettings
-
-    wrong = [name for name, value in given.items() if value]
-    if wrong or chosen != RaceSettings(chosen.candidates):
-        raise ParameterError(
-            f"race run: expected only commands with --url, got {wrong[0] if wrong else 'options of the race'}; give "
-            "it to race start, before the race is served."
-        )
 
 
 def _run_remote(
@@ -546,10 +559,7 @@ def _run_remote(
             return await run_remote_race(client, evaluator, workers, max_seconds, log, reissue_after, counts)
 
     found = asyncio.run(run_it())
-    if as_json:
-        typer.echo(json.dumps(found))
-    else:
-        show(found["verdict"], soft=True)
+    show_result(found, found["verdict"], as_json=as_json, soft=True)
     _exit_run(found["proved"], evaluator, counts)
 
 
@@ -585,41 +595,38 @@ def table_(
     pool = read_logs(files, metric or None)
     rows = [[name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)]
     write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
-    if as_json:
-        typer.echo(json.dumps({"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)}))
-    else:
-        show(f"{out}: losses of {plural(pool.k, 'candidate')} on {plural(pool.rows, 'row')}. Simulate a race on it:")
-        show(f"  tombola race plan {out} --losses", soft=True)
+    show_result(
+        {"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)},
+        f"{out}: losses of {plural(pool.k, 'candidate')} on {plural(pool.rows, 'row')}. Simulate a race on it:",
+        f"  tombola race plan {out} --losses",
+        as_json=as_json,
+    )
 
 
-def _side_information(
-    known: Path | None, history: Path | None, settings: "RaceSettings", rows: list[str], column: str
-) -> "SideInformation | None":
-    """Return answers on file and history; None without --known and --history."""
+def _side_of_list(
+    row_list: "RowList", settings: "RaceSettings", known: Path | None, history: Path | None, column: str, by: str
+) -> "tuple[SideInformation | None, Strata | None]":
+    """Return the answers on file and history of a list, and its groups; None without."""
     from tombola.persistence.race_csv import read_known
     from tombola.racing.known import SideInformation
 
-    if known is None and history is None:
-        return None
-    names = settings.candidates
-    answers = None if known is None else read_known(known, names, rows, column or None, settings.units)
-    return SideInformation.of(names, rows, answers, _history(history, rows, column))
+    names, ids, side = settings.candidates, row_list.ids, None
+    if known is not None or history is not None:
+        answers = None if known is None else read_known(known, names, ids, column or None, settings.units)
+        side = SideInformation.of(names, ids, answers, _history(history, ids, column))
+    return side, _strata(row_list.labels(by) if by else None, len(ids), by)
 
 
 def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | None":
     """Return the direction that the names of the answers on file state; None without."""
-    import numpy as np
-
     from tombola.readers.cells import read_cells
-    from tombola.readers.names import direction_of, without_kind_word
-    from tombola.readers.options import ParsedTable
+    from tombola.readers.names import without_kind_word
 
     if known is None:
         return None
     chosen = set(candidates)
     names = tuple(name for name in read_cells(known).names if name in chosen or without_kind_word(name) in chosen)
-    table = ParsedTable(str(known), direction_of(names)[0], np.empty((0, len(names))), names, None, None, None, [])
-    return table.with_direction().kind
+    return table_header(str(known), names).kind
 
 
 def _direction(settings: "RaceSettings") -> str:
@@ -682,11 +689,6 @@ def _known_cells(known: Path | None, table: "ReadTable", column: str | None) -> 
     pool, units = table.pool, Units(*table.range, scores=table.kind == "scores")
     rows = pool.ids or tuple(str(row) for row in range(pool.rows))
     return ~np.isnan(read_known(known, pool.actions, rows, column or None, units))
-
-
-def _stored(evaluator: "SubprocessEvaluator") -> dict[str, Any]:
-    """Return the configuration to store; retries and timeout may change per run."""
-    return {name: value for name, value in evaluator.to_json().items() if name not in ("retries", "timeout")}
 
 
 def _commands(texts: list[str]) -> dict[str, str]:

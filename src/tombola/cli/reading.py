@@ -4,11 +4,14 @@ import csv
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tombola.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tombola.readers.options import ParsedTable
 
 # Help text of an argument TABLE, the same for all commands that read a table of losses.
 TABLE_HELP = (
@@ -139,14 +142,23 @@ def require_kind(source: str, names: Sequence[str], *, losses: bool, scores: boo
     names: the names of its columns.
     losses, scores: whether --losses and --scores are given.
     """
+    return table_header(source, names, parse_kind(losses=losses, scores=scores)).require_direction()
+
+
+def table_header(source: str, names: Sequence[str], kind: Literal["losses", "scores"] | None = None) -> "ParsedTable":
+    """Return a table without rows; its `kind` is the direction that the table states.
+
+    source: path of the table.
+    names: the names of its columns.
+    kind: the direction, if it is given; None takes it from the column names, else from the file name.
+    """
     import numpy as np
 
     from tombola.readers.names import direction_of
     from tombola.readers.options import ParsedTable
 
-    kind = parse_kind(losses=losses, scores=scores) or direction_of(names)[0]
-    table = ParsedTable(source, kind, np.empty((0, len(names))), tuple(names), None, None, None, [])
-    return table.with_direction().require_direction()
+    kind = kind or direction_of(names)[0]
+    return ParsedTable(source, kind, np.empty((0, len(names))), tuple(names), None, None, None, []).with_direction()
 
 
 def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:

@@ -1,13 +1,12 @@
 """Session of a `tombola serve` server, for the session commands with --url."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
 from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, ParameterError
-from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment
 from tombola.service.client import Client
 
@@ -22,7 +21,8 @@ class RemoteSession:
     name: name of the session at the server.
     reissue_after: `next` first returns pending tickets issued at least this many seconds ago; None: only new ones.
 
-    `names`, `kind`, `range`, `columns`, `id_column`, `delimiter` and `budget` are as in `SessionFile`.
+    `names`, `kind`, `range`, `columns`, `id_column`, `delimiter` and `budget` are as in `SessionFile`. `pending`,
+    `record_all`, `amend`, `cancel` and `assignment` are those of `Client`.
     """
 
     def __init__(self, url: str, token: str, name: str, reissue_after: float | None = None) -> None:
@@ -44,36 +44,8 @@ class RemoteSession:
         """Issue the next tickets, at most `count`, and return them."""
         return self._client.next(count, reissue_after=self._reissue_after)
 
-    @property
-    def pending(self) -> list[Assignment]:
-        """The issued tickets without an outcome."""
-        return self._client.pending
-
-    def record_all(self, outcomes: Iterable[Outcome]) -> int:
-        """Record outcomes, all or none; return how many are new.
-
-        outcomes: each with the ticket number, loss or reward, and cost, as in `SessionFile.record_all`.
-        """
-        return self._client.record_all(outcomes)
-
-    def amend(self, round: int, *, loss: Any) -> Any:
-        """Replace the outcome of a ticket; return its old loss, or list of losses.
-
-        round: number of the ticket.
-        loss: the correct loss in [0, 1]; with full feedback one per action.
-        """
-        return self._client.amend(round, loss=loss)
-
-    def cancel(self, round: int) -> bool:
-        """Cancel a ticket; return False if it was cancelled before.
-
-        round: number of the ticket.
-        """
-        return self._client.cancel(round)
-
-    def assignment(self, round: int) -> Assignment:
-        """Return the ticket with the number `round`, with its row id and action."""
-        return self._client.assignment(round)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
 
     def round_of(self, id: str) -> int:
         """Raise FeedbackError: the server does not search tickets by row id."""

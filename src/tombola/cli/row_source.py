@@ -2,7 +2,7 @@
 
 import csv
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -192,13 +192,26 @@ class Sample:
     source: the table.
     check: raises TableError if a row of a batch is invalid.
     rows: number of rows of the whole list; None if the table holds all of it.
-    seed: seed of the shuffle.
+    seed: seed of the shuffle and of the order test.
+    tested: names of the quantities that `test_order` gets of every row; empty for no test.
 
     `population` is the number of rows of the list, `is_partial` whether the table holds only a part of it.
     """
 
-    def __init__(self, source: RowSource, check: Callable[[Rows], object], rows: int | None, seed: int) -> None:
-        self.source, self.is_partial = source, rows is not None
+    def __init__(
+        self,
+        source: RowSource,
+        check: Callable[[Rows], object],
+        rows: int | None,
+        seed: int,
+        tested: Sequence[str] = (),
+    ) -> None:
+        import numpy as np
+
+        from tombola.confidence import RandomOrderTest
+
+        self.source, self.is_partial, self._tested = source, rows is not None, tested
+        self._test = RandomOrderTest(len(tested), _FALSE_ALARM, seed=seed) if tested and self.is_partial else None
         self._valid = _RowValidator(_growing_batches(source.rows()), check)
         self._batches: Iterable[Rows] = self._valid
         self.population = rows or 0
@@ -206,10 +219,28 @@ class Sample:
             everything = [row for batch in self._valid for row in batch]
             self._valid.raise_error()
             self.population = max(len(everything), 1)
-            self._batches = _growing_batches(_shuffled(everything, seed))
+            order = np.random.default_rng(seed).permutation(len(everything))
+            self._batches = _growing_batches(everything[index] for index in order)
 
     def __iter__(self) -> Iterator[Rows]:
         return iter(self._batches)
+
+    def test_order(self, values: "Floats | list[list[float]]") -> None:
+        """Test random order of a partial table; OrderError once its rows fail.
+
+        Rows in random order fail with probability at most 0.1 %, however many there are. A whole list is not tested,
+        because it is shuffled.
+
+        values: of the next rows, in [0, 1], shape (rows, quantities tested).
+        """
+        if self._test is None or not self._test.extend(values):
+            return
+        verdict = self._test.verdict()
+        raise OrderError(
+            f"{self.source.source}: expected rows in random order, got others: {self._tested[verdict.column]} shows it "
+            f"by row {verdict.values:,} (p-value {verdict.p_value:.2g}); take them from a shuffled list, or leave out "
+            "--rows if the table is the whole list: it is then shuffled."
+        )
 
     def check_row_count(self, command: str, n_rows: int, population: int) -> None:
         """Raise an error if no row was valid, or the table has more rows than the list.
@@ -227,43 +258,6 @@ class Sample:
     def raise_error(self) -> None:
         """Raise the TableError of the first invalid row, if there was one."""
         self._valid.raise_error()
-
-
-class OrderGuard:
-    """Sequential test for random order; raises OrderError once rows fail it.
-
-    Rows in random order fail with probability at most 0.1 %, however many there are.
-
-    names: the names of the columns that are tested.
-    source: name of the table, for the error message.
-    seed: seed of the random numbers of the test.
-    """
-
-    def __init__(self, names: list[str], source: str, seed: int) -> None:
-        from tombola.confidence import RandomOrderTest
-
-        self._names, self._source = names, source
-        self._test = RandomOrderTest(len(names), _FALSE_ALARM, seed=seed)
-
-    def extend(self, values: "Floats | list[list[float]]") -> None:
-        """Test the next rows; OrderError if all rows so far are not in random order.
-
-        values: in [0, 1], shape (rows, columns), one column per name.
-        """
-        if not self._test.extend(values):
-            return
-        verdict = self._test.verdict()
-        raise OrderError(
-            f"{self._source}: expected rows in random order, got others: {self._names[verdict.column]} shows it by row "
-            f"{verdict.values:,} (p-value {verdict.p_value:.2g}); take them from a shuffled list, or leave out --rows "
-            "if the table is the whole list: it is then shuffled."
-        )
-
-
-def _shuffled(rows: Rows, seed: int) -> Rows:
-    import numpy as np
-
-    return [rows[index] for index in np.random.default_rng(seed).permutation(len(rows))]
 
 
 def _open_stream(source: str, wait: Callable[[float], None], *, is_standard_input: bool) -> "CellTable":

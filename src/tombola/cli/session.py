@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tombola._formatting import escape_control, plural
-from tombola.cli.options import LiveSeed, ReissueAfter, Token, Url
-from tombola.cli.printing import new_table, show
+from tombola.cli.options import Json, LiveSeed, ReissueAfter, Token, Url
+from tombola.cli.printing import new_table, show, show_result
 from tombola.cli.session_text import suggested_count
 from tombola.errors import FeedbackError, TableError
 
@@ -31,7 +31,6 @@ app = typer.Typer(
 
 # Arguments and options that the commands of this file share.
 _File = Annotated[Path, typer.Argument(help="The session file.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Range = Annotated[
     str, typer.Option("--range", help="The smallest and the largest possible outcome, such as 0,10; 0,1 if left out.")
 ]
@@ -80,7 +79,7 @@ def start(
         str, typer.Option(help="The action that costs nothing. Default: leave a row alone, at loss 1.")
     ] = "",
     seed: LiveSeed = None,
-    as_json: _Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Shuffle a list of rows and start a session on it."""
     from tombola.cli.budget_options import parse_budget
@@ -105,31 +104,23 @@ def start(
         feature_names=None if encoded is None else encoded.names,
     ) as session:  # fmt: skip
         rows, learner_text, seed = session.horizon, repr(session.learner), session.seed
-        facts = {"file": str(file), "rows": rows, "actions": names, "learner": learner_text, "seed": seed}
-        if as_json:
-            more = {} if encoded is None else {"features": list(encoded.names)}
-            typer.echo(json.dumps(facts | more | ({} if allowed is None else {"budget": budget})))
-        else:
-            show(
-                f"{file}: {plural(rows, 'row')} in random order (seed {seed}), {learner_text} on {', '.join(names)}",
-                soft=True,
-            )
-            if budget:
-                show(f"spends at most {', '.join(f'{amount:g}' for amount in budget)}", soft=True)
-            for note in (*listed.notes, *(() if encoded is None else encoded.notes)):
-                show(f"note: {note}", soft=True)
-            others = [name for name in listed.columns if name != listed.id_column]
-            change = (
-                f" (another one: --id {shlex.quote(others[0])})"
-                if others and not id_column and listed.id_column.lower() not in IDS
-                else ""
-            )
-            show(f"ids: column {listed.id_column}{change}", soft=True)
-            show(_outcome_note(session))
-            if session.feedback_model.full_feedback:
-                show("Record an outcome for every action of a row: this learner compares them.")
-            show("The list for the first day:")
-            show(f"  tombola session next {file} --count {suggested_count(rows)} --out today.csv", soft=True)
+    facts = {"file": str(file), "rows": rows, "actions": names, "learner": learner_text, "seed": seed}
+    facts |= ({} if encoded is None else {"features": list(encoded.names)}) | ({"budget": budget} if allowed else {})
+    others = [name for name in listed.columns if name != listed.id_column]
+    is_guess = others and not id_column and listed.id_column.lower() not in IDS
+    lines = [f"{file}: {plural(rows, 'row')} in random order (seed {seed}), {learner_text} on {', '.join(names)}"]
+    lines += [f"spends at most {', '.join(f'{amount:g}' for amount in budget)}"] if budget else []
+    lines += [f"note: {note}" for note in (*listed.notes, *(() if encoded is None else encoded.notes))]
+    lines += [
+        f"ids: column {listed.id_column}" + (f" (another one: --id {shlex.quote(others[0])})" if is_guess else "")
+    ]
+    show_result(facts, *lines, as_json=as_json, soft=True)
+    if not as_json:
+        show(_outcome_note(session))
+        if session.feedback_model.full_feedback:
+            show("Record an outcome for every action of a row: this learner compares them.")
+        show("The list for the first day:")
+        show(f"  tombola session next {file} --count {suggested_count(rows)} --out today.csv", soft=True)
 
 
 @app.command("next")
@@ -144,7 +135,7 @@ def next_(
     url: Url = "",
     token: Token = "",
     reissue_after: ReissueAfter = None,
-    as_json: _Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Issue tickets: print action and row of each, or write a list to work through."""
     from tombola.persistence.session_csv import check_daily_list, write_daily_list
@@ -160,8 +151,8 @@ def next_(
     elif out is not None:
         blank = "a column for every action" if session.feedback_model.full_feedback else "the column outcome"
         show(f"{out}: {plural(len(assignments), 'ticket')}. Fill in {blank}, then record it:", soft=True)
-        where = f" --url {url}" if url else ""
-        show(f"  tombola session record {file} --csv {out}{_missing_direction(session)}{where}", soft=True)
+        more = ("" if session.kind is not None else " --scores") + (f" --url {url}" if url else "")
+        show(f"  tombola session record {file} --csv {out}{more}", soft=True)
     elif not assignments:
         show("no ticket is pending")
     else:
@@ -192,7 +183,7 @@ def record(
     limits: _Range = "",
     url: Url = "",
     token: Token = "",
-    as_json: _Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Record the outcome of a ticket, or a table of them; repeating is harmless."""
     from tombola.cli.reading import parse_kind
@@ -224,11 +215,10 @@ def record(
             value, units = _loss("session record", session, loss, score, limits)
             outcomes = [Outcome(ticket or 0, value, None, cost or None, units=units)]
         new = session.record_all(outcomes)
-    if as_json:
-        typer.echo(json.dumps({"recorded": new, "already_recorded": len(outcomes) - new}))
-        return
-    show(f"{new} recorded" + (f", {len(outcomes) - new} recorded before" if new < len(outcomes) else ""))
-    if csv is not None and not outcomes:
+    old = len(outcomes) - new
+    text = f"{new} recorded" + (f", {old} recorded before" if old else "")
+    show_result({"recorded": new, "already_recorded": old}, text, as_json=as_json)
+    if csv is not None and not outcomes and not as_json:
         show(f"{csv}: every outcome is blank; fill in the column, or name another with --outcome.", soft=True)
 
 
@@ -241,7 +231,7 @@ def amend(
     limits: _Range = "",
     url: Url = "",
     token: Token = "",
-    as_json: _Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Replace a wrong outcome; the learner replays everything.
 
@@ -250,11 +240,9 @@ def amend(
     with _open_at(file, url, token) as session:
         value, units = _loss("session amend", session, loss, score, limits)
         before = session.amend(ticket, loss=value)
-    if as_json:
-        numbers = [units.number(one) for one in before] if isinstance(before, Sequence) else units.number(before)
-        typer.echo(json.dumps({"ticket": ticket, f"{units.quantity} before": numbers}))
-    else:
-        show(f"ticket {ticket} amended; its {units.quantity} was {units.text(before)} before")
+    numbers = [units.number(one) for one in before] if isinstance(before, Sequence) else units.number(before)
+    text = f"ticket {ticket} amended; its {units.quantity} was {units.text(before)} before"
+    show_result({"ticket": ticket, f"{units.quantity} before": numbers}, text, as_json=as_json)
 
 
 @app.command()
@@ -263,7 +251,7 @@ def cancel(
     ticket: Annotated[int, typer.Argument(help="Number of the ticket.", min=1)],
     url: Url = "",
     token: Token = "",
-    as_json: _Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Cancel a ticket whose action was never tried.
 
@@ -274,33 +262,28 @@ def cancel(
     """
     with _open_at(file, url, token) as session:
         new = session.cancel(ticket)
-    if as_json:
-        typer.echo(json.dumps({"ticket": ticket, "new": new}))
-    else:
-        show(f"ticket {ticket} " + ("cancelled" if new else "was cancelled before"))
+    text = f"ticket {ticket} " + ("cancelled" if new else "was cancelled before")
+    show_result({"ticket": ticket, "new": new}, text, as_json=as_json)
 
 
 @app.command()
 def export(
     file: _File,
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")],
-    as_json: _Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write all tickets and outcomes to a table."""
     from tombola.persistence.session_csv import export_tickets
 
     with _open(file) as session:
         rows = export_tickets(session, out)
-    if as_json:
-        typer.echo(json.dumps({"table": str(out), "rows": rows}))
-    else:
-        show(f"{out}: {plural(rows, 'ticket')}", soft=True)
+    show_result({"table": str(out), "rows": rows}, f"{out}: {plural(rows, 'ticket')}", as_json=as_json, soft=True)
 
 
 @app.command()
 def status(
     file: _File,
-    as_json: _Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Print progress and estimates of a session in plain words, then the details."""
     from tombola.cli.session_text import status_lines
@@ -308,13 +291,8 @@ def status(
     with _open(file) as session:
         now = session.status()
     lines = status_lines(now, str(file))
-    if as_json:
-        typer.echo(json.dumps({**now.to_json(), "text": lines}))
-    else:
-        for line in lines:
-            # Commands to copy are indented; they stay whole.
-            show(line, soft=line.startswith("  "))
-        show("")
+    show_result({**now.to_json(), "text": lines}, *lines, "", as_json=as_json)
+    if not as_json:
         _print_status(now)
 
 
@@ -322,7 +300,7 @@ def status(
 def report(
     file: _File,
     out: Annotated[Path, typer.Option(help="HTML page to write.")] = Path("run.html"),
-    as_json: _Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write an HTML page with the tables and charts of the session."""
     from tombola._files import write_atomic
@@ -332,10 +310,7 @@ def report(
     check_page(out, str(file))
     with _open(file) as session:
         write_atomic(out, session_page(session), file)
-    if as_json:
-        typer.echo(json.dumps({"page": str(out)}))
-    else:
-        show(f"page: {out}", soft=True)
+    show_result({"page": str(out)}, f"page: {out}", as_json=as_json, soft=True)
 
 
 def _open(file: Path) -> "SessionFile":
@@ -402,10 +377,6 @@ def _outcome_note(session: "SessionFile") -> str:
         return "Outcomes: losses from 0 to 1 in status and pages; start with --scores if higher is better."
     better = "higher" if session.units.scores else "lower"
     return f"Outcomes: {session.kind} from {low:g} to {high:g}, {better} is better."
-
-
-def _missing_direction(session: "SessionFile | RemoteSession") -> str:
-    return "" if session.kind is not None else " --scores"
 
 
 def _loss(

@@ -1,4 +1,4 @@
-"""`tombola cite`."""
+"""`tombola learners`, `claims` and `cite`."""
 
 import json
 

@@ -1,0 +1,75 @@
+"""`tombola learners`, `claims` and `cite`: names of the package and their sources."""
+
+import json
+from itertools import groupby
+from typing import Annotated
+
+import typer
+
+from tombola.cli.options import Json
+from tombola.cli.printing import show
+
+
+def learners(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
+    """List the learners by feedback, with parameters and a summary."""
+    from tombola.advice.learner_list import list_learners
+
+    entries = sorted(list_learners(), key=lambda entry: entry.feedback)
+    if as_json:
+        typer.echo(json.dumps([entry._asdict() for entry in entries]))
+        return
+    for feedback, group in groupby(entries, key=lambda entry: entry.feedback):
+        show(f"\nFeedback: {feedback}")
+        for entry in group:
+            show(f"  {entry.signature}{'  [regret bound proved]' if entry.proved else ''}", soft=True)
+            show(entry.summary, indent=6)
+    show("\nWith parameters:")
+    show("  tombola compare losses.csv --learners 'UCB2(alpha=.3),Exp3'", soft=True)
+    show("A learner of your own (see CONTRIBUTING.md):")
+    show("  tombola compare losses.csv --learners mine.py:MyLearner", soft=True)
+
+
+def claims(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
+    """List the claims that `tombola reproduce` checks."""
+    from tombola.paper import CLAIMS
+
+    if as_json:
+        fields = ("name", "source", "statement", "expected")
+        typer.echo(json.dumps([{field: str(getattr(claim, field)) for field in fields} for claim in CLAIMS]))
+        return
+    for claim in CLAIMS:
+        show(f"{claim.name}  ({claim.source}; expected: {claim.expected})", soft=True)
+        show(claim.statement, indent=4)
+    show("\nCheck one claim:")
+    show(f"  tombola reproduce --claims {CLAIMS[0].name}", soft=True)
+
+
+def cite(
+    name: Annotated[
+        str,
+        typer.Argument(help="A learner (Simulation), a command (race, rank, certify, compare, session) or a claim."),
+    ] = "",
+    as_json: Json = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Print the theorem behind a learner's bound, a command or a claim, with BibTeX.
+
+    Without a name: the BibTeX entry of the paper, and where to find names.
+    """
+    from tombola._cite import cite as find_citation
+
+    found = find_citation(name)
+    if as_json:
+        typer.echo(json.dumps(found._asdict()))
+        return
+    for at, theorem in enumerate(found.theorems):
+        show(f"{theorem}." if at else f"{name}: {theorem}.", soft=True)
+    if name:
+        show("")
+    typer.echo("\n".join(found.entries))
+    if not name:
+        show("\nThe theorem behind a bound, a command or a claim:")
+        for example in ("Simulation", "race", "delay-theorem"):
+            show(f"  tombola cite {example}", soft=True)
+        show("Lists of the names:")
+        show("  tombola learners", soft=True)
+        show("  tombola claims", soft=True)
