@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
     from tombola.racing import Call, Plan, Race, RaceSettings, SubprocessEvaluator
     from tombola.racing.known import SideInformation
-    from tombola.racing.report import RaceReport
-    from tombola.racing.run_times import RunTimes
+    from tombola.racing.report import RaceReport, RunTimes
     from tombola.racing.strata import Strata
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.readers.cells import RowList
@@ -816,7 +815,7 @@ def _standings_table(report: "RaceReport") -> "Table":
 
 def _run_times(file: "RaceFile") -> "list[RunTimes]":
     """Return the run times of a race on seconds; empty for other races."""
-    from tombola.racing.run_times import run_times
+    from tombola.racing.report import run_times
 
     cap = file.evaluator_config.get("cap")
     return [] if cap is None else run_times(file.race, file.replay(), float(cap))

@@ -9,9 +9,8 @@ from tombola.confidence.intervals import EmpiricalBernsteinSerfling, Hoeffding, 
 from tombola.confidence.monitors import ActionMonitor, PairedDifferences, RowMonitor, certify, certify_trace
 from tombola.confidence.order_test import OrderVerdict, RandomOrderTest, check_order
 from tombola.confidence.predicted_mean import PredictedMean
-from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence
+from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence, StratifiedMean
 from tombola.confidence.statement import Statement, parse_statement
-from tombola.confidence.stratified_mean import StratifiedMean
 
 __all__ = [
     "ActionMonitor",

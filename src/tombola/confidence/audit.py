@@ -12,8 +12,8 @@ from tombola._types import Floats
 from tombola.confidence.betting import Betting
 from tombola.confidence.e_process import EProcess
 from tombola.confidence.predicted_mean import PredictedMean
+from tombola.confidence.sequences import StratifiedMean
 from tombola.confidence.statement import Batch, Inequality, Statement
-from tombola.confidence.stratified_mean import StratifiedMean
 from tombola.errors import ParameterError
 
 # Outcome of the test of one statement.

@@ -1,7 +1,8 @@
-"""Report of a race as data, JSON and HTML page."""
+"""Report of a race as data, JSON and HTML page; run times of its candidates."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from tombola._formatting import HtmlTable, html_block
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
+from tombola.racing.events import Event
 from tombola.racing.options import hash_of_rows
 from tombola.racing.verdict import Result, is_exact, is_within_only, rank_text
 from tombola.readers.units import Units
@@ -36,6 +38,8 @@ _MIN_CHART_ROWS = 3
 _MAX_RANK_BARS = 60
 # Lower end of the logarithmic wealth axis: smaller wealths are drawn there, since they all mean no evidence.
 _MIN_PLOTTED_WEALTH = 1e-4
+# PAR10, penalised average run time: a call without a solution counts ten times the time limit, as is usual for solvers.
+_PENALTY_FACTOR = 10.0
 # Sentence below the table of means of a race with answers on file, on the page and on the terminal.
 MEANS_NOTE = "Means are over all answers, on file and recorded; the verdict counts rows in random order."
 
@@ -88,20 +92,8 @@ class RaceReport:
     earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
 
     @classmethod
-    def from_race(
-        cls,
-        race: Race,
-        *,
-        name: str = "",
-        evaluator_config: dict[str, Any] | None = None,
-        earlier_limits: tuple[tuple[int | None, float | None], ...] = (),
-    ) -> "RaceReport":
-        """Return the report of a race, finished or not.
-
-        race: the race.
-        name: file name shown in the report, or "".
-        evaluator_config: how the calls were made, as plain data; None if unknown.
-        earlier_limits: (max_calls, max_cost) before each time they were raised.
+    def from_race(cls, race: Race) -> "RaceReport":
+        """Return the report of a race in memory, finished or not.
 
         >>> from tombola.racing import race
         >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), seed=1)
@@ -114,7 +106,7 @@ class RaceReport:
         drops = np.bincount([one.row for one in race.dropped], minlength=len(wealth) + 1)
         survivors = len(race.candidates) - np.cumsum(drops).astype(float)
         calls = np.concatenate([[0.0], np.cumsum(evaluated)])
-        return cls(race, _standings(race), wealth, survivors, calls, name, evaluator_config or None, earlier_limits)
+        return cls(race, _standings(race), wealth, survivors, calls)
 
     @classmethod
     def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
@@ -124,13 +116,9 @@ class RaceReport:
         race: the race of the file, if it is in memory already; None: it is rebuilt from the file.
         """
         # The race first: reading it also reads the limits that other processes raised.
-        race = race or file.race
-        return cls.from_race(
-            race,
-            name=file.path.name,
-            evaluator_config=file.evaluator_config,
-            earlier_limits=file.earlier_limits,
-        )
+        report = cls.from_race(race or file.race)
+        config, limits = file.evaluator_config or None, file.earlier_limits
+        return replace(report, name=file.path.name, evaluator_config=config, earlier_limits=limits)
 
     @property
     def hash_of_rows(self) -> str:
@@ -473,3 +461,52 @@ def _survivor_chart(report: RaceReport) -> Chart:
     return Chart(
         f"Survivors over {effort}", effort, "candidates in the race", (band,), log_x=False, log_y=False, alt=words
     )
+
+
+class RunTimes(NamedTuple):
+    """Run times of one candidate, over its answered calls.
+
+    name: name of the candidate.
+    calls: number of answered calls.
+    seconds: total run time in seconds; a timeout counts as the time limit.
+    timeouts: number of calls that reached the time limit.
+    failures: number of calls that failed before the time limit.
+    par10: mean over the calls of the seconds of a solved call, or ten time limits for another; NaN without calls.
+    """
+
+    name: str
+    calls: int
+    seconds: float
+    timeouts: int
+    failures: int
+    par10: float
+
+
+def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]:
+    """Return the run times of all candidates, in their order.
+
+    The candidates of a race answer different rows, so compare PAR10 only of those that ran to the end.
+
+    race: the race, with --loss seconds.
+    events: events of the race; answers have the loss seconds / cap, and the seconds as cost.
+    cap: the time limit in seconds.
+
+    >>> race = Race(["a", "b"], rows=2, seed=1)
+    >>> events = [Event("answer", 1, 0.5, 30.0), Event("answer", 2, 1.0, 60.0)]
+    >>> [(one.seconds, one.timeouts, one.par10) for one in run_times(race, events, 60.0)]
+    [(30.0, 0, 30.0), (60.0, 1, 600.0)]
+    """
+    answers: dict[str, list[Event]] = {name: [] for name in race.candidates}
+    for event in events:
+        if event.kind == "answer":
+            answers[race.call(event.ticket).candidate].append(event)
+    return [_of_candidate(name, found, cap) for name, found in answers.items()]
+
+
+def _of_candidate(name: str, answers: list[Event], cap: float) -> RunTimes:
+    timeouts = sum(not one.failed and one.loss == 1.0 for one in answers)
+    failures = sum(one.failed for one in answers)
+    solved = sum(one.cost for one in answers if not one.failed and one.loss != 1.0)
+    penalty = _PENALTY_FACTOR * cap * (timeouts + failures)
+    par10 = (solved + penalty) / len(answers) if answers else float("nan")
+    return RunTimes(name, len(answers), sum(one.cost for one in answers), timeouts, failures, par10)

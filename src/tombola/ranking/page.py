@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tombola._formatting import plural
+from tombola.racing.verdict import rank_text
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.report.page import render
 
@@ -75,7 +76,7 @@ def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, 
     low, high = ranking.interval(a, one.name)
     return {
         "name": ranking.names[a],
-        "ranks": f"{first}" if first == last else f"{first} to {last}",
+        "ranks": rank_text((first, last)),
         "sure": first == last,
         "new_group": ranking.names[a] in starts,
         "mean": f"{ranking.value(float(ranking.means[a])):.4g}",

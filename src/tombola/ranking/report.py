@@ -9,6 +9,8 @@ import numpy as np
 from tombola._formatting import option_text, plural
 from tombola._types import Floats
 from tombola.errors import ParameterError
+from tombola.racing.verdict import rank_text
+from tombola.readers.units import Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,8 +220,7 @@ class Ranking:
 
         A small loss is a high score if the table has scores.
         """
-        low, high = self.scale
-        return high - loss * (high - low) if self.kind == "scores" else low + loss * (high - low)
+        return Units(*self.scale, scores=self.kind == "scores").number(loss)
 
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
         """Return the interval of the mean of a candidate, in the unit of the table.
@@ -307,9 +308,7 @@ class Ranking:
         word = "score" if self.kind == "scores" else "loss"
         found = [f"{'ranks':>9}  {'candidate':<{width}}  {'mean ' + word:>10}  {'interval':>19}"]
         for a in shown:
-            first, last = one.ranks[a]
-            ranks = f"{first}" if first == last else f"{first} to {last}"
-            low, high = self.interval(a, one.name)
+            ranks, (low, high) = rank_text(one.ranks[a]), self.interval(a, one.name)
             name = self.names[a] if len(self.names[a]) <= width else self.names[a][: width - 3] + "..."
             mean = self.value(float(self.means[a]))
             found.append(f"{ranks:>9}  {name:<{width}}  {mean:>10.4g}  {f'{low:.4g} to {high:.4g}':>19}")
