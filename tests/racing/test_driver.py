@@ -54,7 +54,7 @@ def test_second_run_is_rejected(tmp_path: Path) -> None:
         assert file.race.calls_made == 0
 
 
-def testrun_lock_may_be_deleted(tmp_path: Path) -> None:
+def test_run_lock_may_be_deleted(tmp_path: Path) -> None:
     from tombola.racing.driver import run_lock
 
     with run_lock(tmp_path / "r"):

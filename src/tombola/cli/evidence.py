@@ -171,10 +171,7 @@ class _PastRows:
             )
 
     def check(self, batch: Rows) -> None:
-        """Raise TableError for the first row that is not in the history.
-
-        batch: line number and cells of each row.
-        """
+        """Raise TableError for the first row that is not in the history."""
         for line, cells in batch:
             if cells[self.id_column].strip() not in self._places:
                 raise TableError(
@@ -183,17 +180,11 @@ class _PastRows:
                 )
 
     def places(self, batch: Rows) -> list[int]:
-        """Return the positions of rows in the history, from 0.
-
-        batch: line number and cells of each row.
-        """
+        """Return the positions of rows in the history, from 0."""
         return [self._places[cells[self.id_column].strip()] for _, cells in batch]
 
     def check_complete(self, sample: Sample) -> None:
-        """Raise ParameterError if a table without --rows does not hold the whole list.
-
-        sample: the rows of the table.
-        """
+        """Raise ParameterError if a table without --rows does not hold the whole list."""
         if not sample.is_partial and sample.population != len(self.table):
             raise ParameterError(
                 f"--history: expected {plural(len(self.table), 'row')} in {self._source.source}, as in {self._path}, "
@@ -506,10 +497,7 @@ def _write_certificate(
 
 
 def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list[str], "Floats", dict[str, str]]:
-    """Return names and ranks of the number columns, and the ignored columns.
-
-    Ignored columns are given with the reason.
-    """
+    """Return names and ranks of the number columns, and why others are ignored."""
     import numpy as np
 
     from tombola.readers.columns import parse_number
@@ -543,10 +531,7 @@ def _ignored_text(ignored: dict[str, str]) -> str:
 
 
 def _ranks(numbers: "Floats") -> "Floats":
-    """Return the dense ranks of numbers, scaled to [0, 1].
-
-    The order test depends on ranks only.
-    """
+    """Return the dense ranks of numbers, scaled to [0, 1]; the order test uses no more."""
     import numpy as np
 
     places = np.unique(numbers, return_inverse=True)[1]
@@ -559,10 +544,7 @@ def _is_row_number(numbers: "Floats") -> bool:
 
 
 def _evidence_path(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
-    """Run the test and return its evidence at some hundred rows, per column.
-
-    Evidence is a power of ten.
-    """
+    """Run the test; return its evidence, a power of ten, at some hundred rows."""
     import numpy as np
 
     edges = np.unique(np.linspace(0, len(values), _MAX_POINTS + 1).astype(int))
@@ -658,10 +640,7 @@ def _parse_sizes(text: str) -> dict[str, int]:
 def _expected_rows(
     result: "AuditResult", population: int | None, level: float, statement: "Statement", seed: int
 ) -> int | None:
-    """Estimate the rows that an undecided statement needs in all.
-
-    Mean and deviation are assumed to stay the same.
-    """
+    """Estimate the rows that an undecided statement needs in all, if its mean stays."""
     from tombola.confidence import plan
 
     first = statement.inequalities[0]

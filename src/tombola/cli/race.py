@@ -495,10 +495,7 @@ def extend(
 
 
 def _show_limit(race: "Race", command: str) -> None:
-    """Print how to continue a race that a limit has stopped.
-
-    command: the beginning of the command line that raises a limit.
-    """
+    """Print how to continue a race that a limit has stopped, by this command."""
     limits = race.settings
     if not (race.limit_reached and race.done and race.proved is None and race.failed_call is None):
         return
@@ -734,10 +731,7 @@ def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
 
 
 def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str], int], Callable[[int], Call | None]]":
-    """Return the tickets by candidate and row, and a function to their calls.
-
-    Over HTTP they are the pending ones.
-    """
+    """Return tickets by candidate and row, and a function to calls; pending ones by URL."""
     from tombola.persistence.race_file import RaceFile
 
     if isinstance(opened, RaceFile):

@@ -217,10 +217,7 @@ def _metric_directions(
 
 
 def _is_log(table: str) -> bool:
-    """Return whether a single file is an evaluation log.
-
-    Logs are .eval, or JSON with the results of a run.
-    """
+    """Return whether a file is an evaluation log: .eval, or JSON with results."""
     from tombola.plugins.logs import is_results_file
 
     path = Path(table)

@@ -145,10 +145,7 @@ class _RowValidator:
             raise self.error
 
     def _valid_prefix(self, batch: Rows) -> tuple[int, TableError | None]:
-        """Return the number of rows before the first invalid one, and its error.
-
-        Found by bisection.
-        """
+        """Return the number of rows before the first invalid one, and its error."""
         try:
             self._check(batch)
         except TableError as error:

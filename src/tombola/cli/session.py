@@ -345,10 +345,7 @@ def _limits(text: str, default: tuple[float, float]) -> tuple[float, float]:
 
 
 def _column_unit(session: "SessionFile | RemoteSession", name: str, given: "Kind | None", limits: str) -> "Units":
-    """Return the unit of a column of outcomes.
-
-    Raises if its direction is not stated, or stated twice.
-    """
+    """Return the unit of a column; raise unless its direction is stated, once."""
     from tombola.readers.names import direction_of
     from tombola.readers.units import Units
 
@@ -382,10 +379,7 @@ def _outcome_note(session: "SessionFile") -> str:
 def _loss(
     owner: str, session: "SessionFile | RemoteSession", loss: str, score: str, limits: str
 ) -> "tuple[float | list[float], Units]":
-    """Return the loss of --loss or --score in [0, 1] and its unit.
-
-    With full feedback the loss is a list.
-    """
+    """Return the loss of --loss or --score, a list with full feedback, and its unit."""
     from tombola.readers.units import Units
 
     if bool(loss) == bool(score):

@@ -47,10 +47,7 @@ class OnlineStatistic(ABC):
     update_seconds: ClassVar[float] = 10e-6
 
     def _start(self, population: float, actions: int) -> None:
-        """Validate the sizes, allocate the state and compile the kernel.
-
-        Subclasses call it last in the constructor.
-        """
+        """Validate sizes, allocate the state, compile: the last call of a constructor."""
         name = type(self).__name__
         self.population = _check_population(name, population)
         self.actions = _validate.integer(name, "actions", actions, least=1)

@@ -256,13 +256,7 @@ class _Job(NamedTuple):
     def of(
         cls, pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, workload: Workload
     ) -> "_Job":
-        """Return the job of a pool: the whole list first, then the groups.
-
-        pool: the finished table.
-        costs, workload: as in `_Job`.
-        strata: the groups, or None.
-        side: answers on file and history, or None.
-        """
+        """Return the job of a pool; `strata` and `side` are None without groups or answers."""
         table = cast("Rows", np.ascontiguousarray(pool.losses))
         every = np.arange(pool.rows)
         parts = [_PartTable(table, pool.totals, every, side)]
@@ -355,10 +349,7 @@ def _play_parts(settings: RaceSettings, job: _Job, order: Order) -> list[Elimina
 
 
 def _used_cells(job: _Job, rules: list[Elimination], order: Order) -> NDArray[np.bool_]:
-    """Return the cells whose losses a rule has used, shape (rows, k).
-
-    Rows are in shuffled order.
-    """
+    """Return the cells that a rule has used, shape (rows, k), in shuffled order."""
     used = np.zeros(job.parts[0].table.shape, bool)
     for rule, part in zip(rules, job.parts, strict=True):
         members = part.position[order] >= 0
@@ -368,10 +359,7 @@ def _used_cells(job: _Job, rules: list[Elimination], order: Order) -> NDArray[np
 
 
 def _affordable(costs: Floats, settings: RaceSettings) -> int:
-    """Return how many calls `max_cost` allows, made one at a time in this order.
-
-    See `Race.limit_reached`.
-    """
+    """Return how many calls `max_cost` allows, one at a time (`Race.limit_reached`)."""
     assert settings.max_cost is not None
     before = np.concatenate([[0.0], np.cumsum(costs)[:-1]])[: costs.size]
     largest = np.concatenate([[0.0], np.maximum.accumulate(costs)[:-1]])[: costs.size]

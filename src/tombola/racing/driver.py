@@ -167,14 +167,7 @@ def run_race_file(
 
 
 class _PendingRace:
-    """A race that has not started: `await` runs it on the running event loop.
-
-    `race` returns it if `evaluate` is async and an event loop is running. Other attributes raise SessionError.
-
-    driver: holds the race.
-    ask: makes one call and returns its loss, or loss and cost.
-    workers: calls in flight at a time.
-    """
+    """Race that starts on the running event loop at `await`; attributes raise SessionError."""
 
     def __init__(self, driver: "_Driver", ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
         self._driver, self._ask, self._workers = driver, ask, workers
@@ -322,10 +315,7 @@ class _Driver:
             ) from error
 
     def _check_baseline(self, call: Call, error: BaseException | None) -> None:
-        """Raise SessionError if the first calls of the baseline all fail.
-
-        Every candidate would pass the gate.
-        """
+        """Raise if the first calls of the baseline fail: every candidate would pass."""
         answers = error is None or self._baseline_failures < 0
         self._baseline_failures = -1 if answers else self._baseline_failures + 1
         if error is not None and self._baseline_failures == _MAX_BASELINE_FAILURES:
@@ -341,13 +331,7 @@ class _Driver:
 
 
 class _Progress:
-    """Progress display of a race; a context manager around the run.
-
-    On a terminal or in a notebook one line is updated in place; elsewhere a line per counted row goes to `log`.
-
-    show: whether to show the line that is updated in place.
-    log: function that receives the lines elsewhere; None: no lines.
-    """
+    """Progress of a race: one line updated in place, or a line per row to `log`."""
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
         self._notebook = show and log is None and in_notebook()
@@ -424,10 +408,7 @@ def run_lock(path: Path) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the reason of a failed call.
-
-    It is the message of a command, or the exception of a function.
-    """
+    """Return the message of a failed command, or the exception of a function."""
     return f"the message: {error}" if isinstance(error, TombolaError) else repr(error)
 
 

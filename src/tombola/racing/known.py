@@ -56,8 +56,6 @@ class SideInformation:
         shape = (len(rows), len(candidates))
         answers = _frame_columns(candidates, rows, known) if is_frame(known) else known
         table = _from_mapping(candidates, rows, answers) if isinstance(answers, Mapping) else _to_floats(answers, shape)
-        if table.shape != shape:
-            _reject("known", f"a table of {shape[0]} rows and {shape[1]} candidates", f"shape {table.shape}")
         valid = np.isnan(table) | ((table >= units.low) & (table <= units.high))
         if not valid.all():
             row, column = np.argwhere(~valid)[0]

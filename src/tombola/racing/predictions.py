@@ -215,10 +215,7 @@ def _update_row(memory: Floats, sums: _RowSums, row: int, losses: Floats) -> Non
 
 
 def _play_rows(memory: Floats, sums: _RowSums, table: Rows, order: Order, losses: Floats) -> int:
-    """Process rows in order until the race is over; return the number of calls.
-
-    Compiled for each rule. Answers on file cost no call.
-    """
+    """Process rows until the race is over; return the calls. Compiled for each rule."""
     state, calls = view(memory), 0  # noqa: F821
     for i in range(order.size):
         if state.done[0] > 0.0:
@@ -271,10 +268,7 @@ def _refit(
     fit: Fit, sums: _RowSums, n: int, active: Any, total_loss: Any, opponent: Any, residual_low: Any,
     residual_variance: Any,
 ) -> None:  # fmt: skip
-    """Fit the predictions of the active candidates to the n counted rows.
-
-    They hold from the next row on.
-    """
+    """Fit the predictions of the active candidates to the n counted rows."""
     count = 0
     for a in range(active.size):
         if active[a] > 0.0:
@@ -433,10 +427,7 @@ def _estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int
 
 
 def _check_history(rule: Elimination) -> None:
-    """Raise ParameterError if a rule cannot use history.
-
-    Only questions about this list, and none about ranks, can.
-    """
+    """Raise unless the question is about this list, and not about ranks."""
     if rule.population == math.inf or not rule.supports_predictions:
         reason = "population=math.inf" if rule.population == math.inf else "this question"
         raise ParameterError(

@@ -71,10 +71,7 @@ def _betting_pvalues(losses: Floats, orders: Sequence[Any], *, level: float = 0.
 
 
 class _AllPairs(Elimination):
-    """Bet on every ordered pair to the last row; no candidate is ever dropped.
-
-    Built as every `Elimination`, with an infinite population. After `play`, `evalues` has the result.
-    """
+    """Bet on every ordered pair to the last row; no candidate is ever dropped."""
 
     def init(self) -> Any:
         k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, 1.0, _GOAL_RESERVE)
@@ -86,10 +83,7 @@ class _AllPairs(Elimination):
         return []
 
     def evalues(self) -> Floats:
-        """Return the wealth against H_ab, shape (k, k); 1 on the diagonal.
-
-        H_ab is "the mean loss of a is at most that of b".
-        """
+        """Return the wealth against H_ab after `play`, shape (k, k); 1 on the diagonal."""
         wealth: Floats = self.state.wealth.sum(axis=1).reshape(self.candidates, self.candidates)
         np.fill_diagonal(wealth, 1.0)
         return wealth

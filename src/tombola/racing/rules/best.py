@@ -42,10 +42,6 @@ class Best(Elimination):
     supports_predictions = True
 
     def init(self) -> Any:
-        """Return the first state: one bettor per candidate; drop at wealth 1 / level.
-
-        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
-        """
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)
 
     def open_questions(self) -> list[OpenQuestion]:

@@ -280,10 +280,7 @@ def _update_row(memory: Floats, losses: Floats) -> None:
 
 
 def _play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
-    """Process rows in order until the race is over; return the number of calls.
-
-    A call is one loss that is read. Compiled for each rule.
-    """
+    """Process rows until the race is over; return the number of losses read."""
     state = view(memory)  # noqa: F821
     calls = 0
     for i in range(order.size):

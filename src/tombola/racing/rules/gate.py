@@ -47,10 +47,6 @@ class Gate(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: two bettors per candidate, for better and not better.
-
-        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
-        """
         k, threshold = self.candidates, (self.candidates - 1) / self.level
         return self.initial_state(
             bettors=2 * k,
@@ -105,11 +101,7 @@ class Gate(Elimination):
 
 
 def _decide(state: Any, c: int, base: int, d: float) -> None:
-    """Bet on one row for and against candidate c, and decide if possible.
-
-    state: an `EliminationState`, changed in place; `decision[c]` becomes 1 or -1.
-    d: loss of the baseline minus loss of c on this row.
-    """
+    """Bet on one row for and against c; d is loss of baseline minus loss of c."""
     k = state.total_loss.size
     lead, seen = state.total_loss[base] - state.total_loss[c], state.rows_seen[0] + 1.0
     pro, contra = (
@@ -131,10 +123,7 @@ def _decide(state: Any, c: int, base: int, d: float) -> None:
 
 
 def _decide_before(state: Any, c: int, base: int) -> None:
-    """Decide on candidate c before the first row if answers on file suffice.
-
-    state: an `EliminationState`, changed in place; `decision[c]` becomes 1 or -1.
-    """
+    """Decide on candidate c before the first row if answers on file suffice."""
     if is_refuted(state, base, c, 0.0, -state.margin, 0.0):
         state.decision[c] = 1.0
     elif is_refuted(state, c, base, 0.0, state.margin, 0.0):

@@ -45,10 +45,6 @@ class Ranks(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: one bettor per ordered pair of candidates.
-
-        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
-        """
         k, threshold = self.candidates, n_pairs(self.candidates) / self.level
         state = self.initial_state(
             bettors=k * k,
@@ -101,10 +97,7 @@ class Ranks(Elimination):
 
 
 def _bet_on_pairs(state: Any, losses: Floats) -> None:
-    """Bet on one row for all pairs without a proved order; record rejected ones.
-
-    state: an `EliminationState`, changed in place; bettor a k + b holds E_ab.
-    """
+    """Bet on one row for all pairs without a proved order; bettor a k + b holds E_ab."""
     k = losses.size
     for a in range(k):
         if state.active[a] > 0.0:
@@ -131,10 +124,7 @@ def _settle_certain(state: Any) -> None:
 
 
 def _add_order(state: Any, first: int, second: int) -> None:
-    """Record "first before second", and all that follows by transitivity.
-
-    Italiano (1986).
-    """
+    """Record "first before second" and its transitive closure (Italiano 1986)."""
     before, k = state.before, state.total_loss.size
     for u in range(k):
         if (u == first or before[u, first] > 0.0) and before[u, second] == 0.0:
@@ -221,10 +211,6 @@ class Blocks(Ranks):
     """
 
     def init(self) -> Any:
-        """Return the first state: as that of `Ranks`, with the threshold (k - 1) / level.
-
-        k is the number of candidates; the result is an `EliminationState`.
-        """
         threshold = max(1, self.candidates - 1) / self.level
         return super().init()._replace(threshold=threshold, goal_share=share_of_goal(threshold))
 
@@ -260,10 +246,7 @@ class Blocks(Ranks):
 
 
 def _prove_blocks(state: Any) -> None:
-    """Record "u before a" for all u that no chain from a reaches.
-
-    A chain consists of pairs that are not rejected.
-    """
+    """Record "u before a" for all u that no chain of pairs not rejected reaches."""
     k, reached, stack = state.total_loss.size, state.reached, state.stack
     for a in range(k):
         for b in range(k):
@@ -311,10 +294,6 @@ class Place(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: two bettors per rival, for before and after it.
-
-        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
-        """
         k, threshold = self.candidates, 2.0 / self.level
         state = self.initial_state(
             bettors=2 * k,
@@ -381,12 +360,7 @@ def _narrow_place(state: Any, a: int) -> None:
 
 
 def _mean_of_smallest(state: Any, side: int, skip: int, count: int) -> float:
-    """Return the mean of the `count` smallest e-values of one side.
-
-    state: an `EliminationState`; `e_values[side]` is read, one per opponent.
-    side: 0 for E_ab, 1 for E_ba.
-    skip: number of the candidate itself, which has none.
-    """
+    """Return the mean of the `count` smallest e-values of a side, except for `skip`."""
     values, used, total = state.e_values[side], state.is_used, 0.0
     for b in range(values.size):
         used[b] = 0.0

@@ -64,10 +64,6 @@ class Top(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: one bettor per set of `top` candidates, or per pair.
-
-        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
-        """
         k, sets = self.candidates, math.comb(self.candidates, self.top)
         uses_pairs = sets > _MAX_SETS
         sets = min(sets, _MAX_SETS)
@@ -233,10 +229,7 @@ def _delete_set(state: Any, s: int) -> None:
 
 
 def _update_pairs(state: Any, losses: Floats) -> None:
-    """Bet on one row, before it is counted, for all pairs of active candidates.
-
-    state: an `EliminationState`, changed in place; the bettor of (a, b) bets that a is better than b.
-    """
+    """Bet on one row for all active pairs; the bettor of (a, b) bets that a is better."""
     k, first = losses.size, state.members.shape[0]
     for a in range(k):
         for b in range(k):
@@ -248,10 +241,7 @@ def _update_pairs(state: Any, losses: Floats) -> None:
 
 
 def _mean_of_smallest(state: Any, b: int) -> float:
-    """Return E_b of Theorem 3: the mean of the k - m smallest pair wealths against b.
-
-    m is the number of candidates to keep.
-    """
+    """Return E_b of Theorem 3: the mean of the k - m smallest pair wealths against b."""
     k, first, pair_wealth = state.total_loss.size, state.members.shape[0], state.pair_wealth
     for a in range(k):
         pair_wealth[a] = total_wealth(state.wealth[first + a * k + b]) if a != b else -1.0

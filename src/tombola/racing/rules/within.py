@@ -67,10 +67,6 @@ class Within(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        """Return the first state: bettors to drop candidates, and to settle near ties.
-
-        The result is an `EliminationState`. A bettor is an e-process against one null hypothesis.
-        """
         k, drops = self.candidates, _drop_share(self.within, self.rows)
         share = 1.0 / max(k - 1, 1)
         state = self.initial_state(
@@ -124,10 +120,7 @@ class Within(Elimination):
 
 
 def _update_accounts(state: Any, losses: Floats) -> None:
-    """Bet on one row in the accounts for candidates near the leader.
-
-    An account is a bettor: the account of b for a bets against "a is worse than b by the tolerance or more".
-    """
+    """Bet on one row in the accounts for candidates near the leader."""
     leader, _ = best_two(state)
     for a in range(losses.size):
         close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.tolerance
@@ -136,10 +129,7 @@ def _update_accounts(state: Any, losses: Floats) -> None:
 
 
 def _bet_on(state: Any, losses: Floats, a: int) -> None:
-    """Bet on one row, before it is counted, in all accounts for candidate a.
-
-    An account is a bettor: that of b for a bets against "a is worse than b by the tolerance or more".
-    """
+    """Bet on one row, before it is counted, in all accounts for candidate a."""
     k = losses.size
     for b in range(k):
         if b != a and state.active[b] > 0.0:
@@ -151,20 +141,12 @@ def _bet_on(state: Any, losses: Floats, a: int) -> None:
 
 
 def _account(k: int, a: int, b: int) -> int:
-    """Return the row of `state.wealth` of the account that b holds for a.
-
-    An account is a bettor against "a is worse than b by the tolerance or more". The first k bettors belong to
-    `bet_and_drop`.
-    """
+    """Return the row of `state.wealth` of the account that b holds for a."""
     return k + a * k + b
 
 
 def _close_accounts(state: Any) -> None:
-    """Move the deposits for candidates dropped in this row to other accounts.
-
-    A deposit is the stake of an account without its gains. Each holder moves it to its accounts for the candidates
-    left.
-    """
+    """Move the deposits for candidates dropped in this row to other accounts."""
     for a in range(state.total_loss.size):
         if state.drop_row[a] == state.rows_seen[0]:
             for b in range(state.total_loss.size):
@@ -203,10 +185,7 @@ def _choose(state: Any) -> None:
 
 
 def _is_settled(state: Any, a: int) -> bool:
-    """Return whether a is proved to be within the tolerance of all active candidates.
-
-    Each of them proves it by its account for a, which must have reached the wealth `state.settling_wealth` once.
-    """
+    """Return whether the accounts for a of all active candidates have decided."""
     settled = True
     for b in range(state.total_loss.size):
         if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0:
