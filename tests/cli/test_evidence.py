@@ -359,10 +359,7 @@ def test_certify_in_table_units(scores: bool, tmp_path: Path) -> None:
     assert "requested: 5" in page.read_text()
 
 
-@pytest.mark.parametrize(
-    ("line", "place"),
-    [(b"x,pass", "line 62"), (b"7,pass", "line 62"), (b".5", "line 62")],
-)
+@pytest.mark.parametrize(("line", "place"), [(b"x,pass", "line 62"), (b"7,pass", "line 62"), (b".5", "line 62")])
 def test_audit_prints_result_before_invalid_line(line: bytes, place: str, tmp_path: Path) -> None:
     """The line has no number, one out of range, or a cell too few."""
     path = tmp_path / "bad.csv"

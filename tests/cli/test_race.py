@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -21,9 +21,12 @@ from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call
 from tombola.readers.cells import read_cells
 
+# Takes arguments; returns exit status and output.
+Command: TypeAlias = Callable[..., tuple[int, str]]
+
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.chdir(tmp_path)
     # Sentences in one line.
     monkeypatch.setenv("COLUMNS", "400")
@@ -38,7 +41,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tu
     return invoke
 
 
-def test_start_to_report(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_start_to_report(command: Command, tmp_path: Path) -> None:
     assert (
         "at most 180 calls"
         in command("start", "rows.txt", "--losses", "--candidates", "low,middle,high", "--file", "r")[1]
@@ -73,7 +76,7 @@ def test_start_to_report(command: Callable[..., tuple[int, str]], tmp_path: Path
     assert command("record", "r", "--csv", "all.csv")[1].startswith("0 recorded")
 
 
-def test_next_again(command: Callable[..., tuple[int, str]]) -> None:
+def test_next_again(command: Command) -> None:
     command("start", "rows.txt", "--losses", "--candidates", "low,middle,high", "--file", "r")
     first = command("next", "r")[1]
     assert first.count("ticket") == 3
@@ -124,10 +127,7 @@ BOTH = ("--candidate", "a=true {row}", "--candidate", "b=true {row}")
     ],
 )
 def test_bad_input_is_one_sentence(
-    arguments: tuple[str, ...],
-    command: Callable[..., tuple[int, str]],
-    tmp_path: Path,
-    one_sentence: Callable[[object], str],
+    arguments: tuple[str, ...], command: Command, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     command("start", "rows.txt", "--losses", "--candidates", "low,middle,high", "--file", "r")
     command("next", "r")
@@ -163,9 +163,7 @@ def script(tmp_path: Path) -> list[str]:
     ]
 
 
-def test_run_continues(
-    script: list[str], command: Callable[..., tuple[int, str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_run_continues(script: list[str], command: Command, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ("run", "rows.txt", "--losses", "--file", "r", *script, "--workers", "2")
     code, said = command(*arguments, "--max-calls", "6")
     assert code == 3
@@ -196,16 +194,14 @@ def test_run_continues(
     assert not (tmp_path / "r-run").exists()
 
 
-def test_exit_codes_of_gate(script: list[str], command: Callable[..., tuple[int, str]]) -> None:
+def test_exit_codes_of_gate(script: list[str], command: Command) -> None:
     gate = ("run", "rows.txt", "--losses", *script, "--quiet")
     assert command(*gate, "--file", "a", "--baseline", "high")[0] == 0
     assert command(*gate, "--file", "b", "--baseline", "low")[0] == 1
     assert command(*gate, "--file", "c", "--baseline", "high", "--max-calls", "2")[0] == 3
 
 
-def test_broken_setup_records_nothing(
-    command: Callable[..., tuple[int, str]], tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_broken_setup_records_nothing(command: Command, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     bad = ("--candidate", "a=false {row}", "--candidate", "b=sh -c 'exit 7' {row}")
     with pytest.raises(SessionError) as refused:
         command("run", "rows.txt", "--losses", "--file", "r", *bad)
@@ -214,7 +210,7 @@ def test_broken_setup_records_nothing(
         assert file.race.calls_answered == 0
 
 
-def test_max_seconds_kills_children(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_max_seconds_kills_children(command: Command, tmp_path: Path) -> None:
     code, said = command(
         "run", "rows.txt", "--losses", "--file", "r", "--candidate", "a=sleep 60; echo {row}",
         "--candidate", "b=sleep 61; echo {row}",
@@ -277,32 +273,15 @@ def test_plan_bad_input(losses: Path, cli: Callable[..., Any], one_sentence: Any
 @pytest.fixture
 def invoke_plan(tmp_path: Path) -> Callable[..., str]:
     """Return the command, run in this process on a table of numbers from 0 to 100."""
-    from typer.testing import CliRunner
-
-    from tombola.cli.race import app
-
     table = np.repeat([[0.0, 3.0], [100.0, 100.0]], 20, axis=0)
     table[:4, 1] = 0.0
     path = tmp_path / "percent.csv"
     path.write_text("id,a,b\n" + "\n".join(f"r{i},{a},{b}" for i, (a, b) in enumerate(table)) + "\nx,,3\n")
 
+    options = ["--losses", "--rescale", "--missing", "drop", "--shuffles", "4", "--workers", "1"]
+
     def run(*words: str) -> str:
-        done = CliRunner().invoke(
-            app,
-            [
-                "plan",
-                str(path),
-                "--losses",
-                "--rescale",
-                "--missing",
-                "drop",
-                "--shuffles",
-                "4",
-                "--workers",
-                "1",
-                *words,
-            ],
-        )
+        done = CliRunner().invoke(app, ["plan", str(path), *options, *words])
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.stdout
@@ -337,7 +316,7 @@ def test_names_with_newline_are_rejected(invoke_plan: Callable[..., str], one_se
     one_sentence(refused.value)
 
 
-def test_drawn_seed_is_printed_and_kept(script: list[str], command: Callable[..., tuple[int, str]]) -> None:
+def test_drawn_seed_is_printed_and_kept(script: list[str], command: Command) -> None:
     code, text = command("run", "rows.txt", "--losses", "--file", "r", *script, "--quiet")
     assert code == 0
     assert command("run", "rows.txt", "--losses", "--file", "r", *script, "--quiet") == (code, text)
@@ -346,7 +325,7 @@ def test_drawn_seed_is_printed_and_kept(script: list[str], command: Callable[...
     assert f"seed {seed}" in command("status", "r")[1]
 
 
-def test_max_cost_of_run(script: list[str], command: Callable[..., tuple[int, str]]) -> None:
+def test_max_cost_of_run(script: list[str], command: Command) -> None:
     """Each call costs 0.25."""
     arguments = ("--workers", "4", "--quiet", "--json", "--max-cost", "1.1", "--max-call-cost", "0.25")
     code, text = command("run", "rows.txt", "--losses", "--file", "r", *script, *arguments)
@@ -355,7 +334,7 @@ def test_max_cost_of_run(script: list[str], command: Callable[..., tuple[int, st
 
 
 @pytest.mark.usefixtures("plainly")
-def test_ranks_from_start_to_report(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_ranks_from_start_to_report(command: Command, tmp_path: Path) -> None:
     """Every command opens the file again, so the race is resumed before each row."""
     names = ["--candidates", "high,middle,low"]
     command("start", "rows.txt", "--losses", *names, "--file", "r", "--question", "ranks", "--seed", "3")
@@ -389,22 +368,10 @@ def test_ranks_from_start_to_report(command: Callable[..., tuple[int, str]], tmp
         ),
     ],
 )
-def test_all_forms_of_ranks(form: list[str], expected: str, command: Callable[..., tuple[int, str]]) -> None:
+def test_all_forms_of_ranks(form: list[str], expected: str, command: Command) -> None:
     """All ranks, the first ones in order, one named candidate, whole blocks, and rows as a sample."""
-    command(
-        "start",
-        "rows.txt",
-        "--losses",
-        "--candidates",
-        "high,middle,low",
-        "--file",
-        "r",
-        "--question",
-        "ranks",
-        "--seed",
-        "3",
-        *form,
-    )
+    options = ["--losses", "--candidates", "high,middle,low", "--file", "r", "--question", "ranks", "--seed", "3"]
+    command("start", "rows.txt", *options, *form)
     with RaceFile.open("r") as race_file:
         while calls := race_file.calls(None):
             for call in calls:
@@ -413,7 +380,7 @@ def test_all_forms_of_ranks(form: list[str], expected: str, command: Callable[..
 
 
 @pytest.mark.usefixtures("plainly")
-def test_rank_of_one_candidate_in_a_run(script: list[str], command: Callable[..., tuple[int, str]]) -> None:
+def test_rank_of_one_candidate_in_a_run(script: list[str], command: Command) -> None:
     code, said = command(
         "run", "rows.txt", "--losses", "--file", "r", *script, "--question", "ranks", "--rank-of", "high", "--quiet"
     )
@@ -423,7 +390,7 @@ def test_rank_of_one_candidate_in_a_run(script: list[str], command: Callable[...
     )
 
 
-def test_direction_is_never_guessed(command: Callable[..., tuple[int, str]], script: list[str], tmp_path: Path) -> None:
+def test_direction_is_never_guessed(command: Command, script: list[str], tmp_path: Path) -> None:
     """Accuracies on file, or a program that prints 1 if it is right, were once read as losses."""
     start = ("start", "rows.txt", "--candidates", "low,high", "--file")
     for neither in ((*start, "s"), ("run", "rows.txt", "--file", "s", *script)):
@@ -446,23 +413,11 @@ def test_direction_is_never_guessed(command: Callable[..., tuple[int, str]], scr
         command(*start, "s", "--known", "plain.csv")
 
 
-def test_start_with_known_answers(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_start_with_known_answers(command: Command, tmp_path: Path) -> None:
     """A known column takes no call; the limit printed by `start` and the calls issued agree."""
     (tmp_path / "known.csv").write_text("id,low\n" + "\n".join(f"{row},0.0" for row in ROWS[:-1]) + f"\n{ROWS[-1]},\n")
-    printed_lines = command(
-        "start",
-        "rows.txt",
-        "--losses",
-        "--candidates",
-        "low,high",
-        "--file",
-        "r",
-        "--known",
-        "known.csv",
-        "--level",
-        "0.001",
-    )
-    assert "at most 61 calls" in printed_lines[1]
+    options = ["--losses", "--candidates", "low,high", "--file", "r", "--known", "known.csv", "--level", "0.001"]
+    assert "at most 61 calls" in command("start", "rows.txt", *options)[1]
     calls = [Call(**call) for call in json.loads(command("next", "r", "--count", "200", "--json")[1])]
     assert len(calls) == 61
     assert [call.row for call in calls if call.candidate == "low"] == [ROWS[-1]]
@@ -478,15 +433,13 @@ def test_start_with_known_answers(command: Callable[..., tuple[int, str]], tmp_p
         ("id,low\nrow 1,3", "a number from 0 to 1 in line 2, column low"),
     ],
 )
-def test_malformed_known_answers_are_rejected(
-    command: Callable[..., tuple[int, str]], tmp_path: Path, text: str, problem: str
-) -> None:
+def test_malformed_known_answers_are_rejected(command: Command, tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "known.csv").write_text(text)
     with pytest.raises(TombolaError, match=problem):
         command("start", "rows.txt", "--losses", "--candidates", "low,high", "--file", "r", "--known", "known.csv")
 
 
-def test_history_is_stored_with_the_race(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_history_is_stored_with_the_race(command: Command, tmp_path: Path) -> None:
     """`start --history` writes the numbers into the file; a row without history is an error."""
     (tmp_path / "old.csv").write_text("id,x,y\n" + "\n".join(f"{row},{n % 3},0.5" for n, row in enumerate(ROWS)))
     arguments = ("start", "rows.txt", "--losses", "--candidates", "low,high", "--file", "r", "--history")
@@ -499,7 +452,7 @@ def test_history_is_stored_with_the_race(command: Callable[..., tuple[int, str]]
         command(*arguments, "old.csv")
 
 
-def test_plan_with_known_answers(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_plan_with_known_answers(command: Command, tmp_path: Path) -> None:
     rows = [(f"r{number}", number % 5 / 10, number % 7 / 10 + 0.3) for number in range(60)]
     (tmp_path / "losses.csv").write_text("id,a,b\n" + "\n".join(f"{row},{a},{b}" for row, a, b in rows))
     (tmp_path / "known.csv").write_text("id,a\n" + "\n".join(f"{row},{a}" for row, a, _ in rows))
@@ -509,7 +462,7 @@ def test_plan_with_known_answers(command: Callable[..., tuple[int, str]], tmp_pa
 
 
 @pytest.fixture
-def groups(command: Callable[..., tuple[int, str]], tmp_path: Path) -> Callable[..., tuple[int, str]]:
+def groups(command: Command, tmp_path: Path) -> Command:
     """A table of losses by category, with costs: a is best for law, b for code."""
     (tmp_path / "losses.csv").write_text(
         "id,category,a,b,cost_a,cost_b\n"
@@ -518,26 +471,13 @@ def groups(command: Callable[..., tuple[int, str]], tmp_path: Path) -> Callable[
     return command
 
 
-def test_race_by_group(groups: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_race_by_group(groups: Command, tmp_path: Path) -> None:
     (tmp_path / "loss.py").write_text(
         "import sys; odd = int(sys.argv[2][1:]) % 2; print(int((sys.argv[1] == 'a') != bool(odd)))"
     )
     commands = [word for name in "ab" for word in ("--candidate", f"{name}={sys.executable} loss.py {name} {{row}}")]
-    code, printed = groups(
-        "run",
-        "losses.csv",
-        "--losses",
-        *commands,
-        "--by",
-        "category",
-        "--file",
-        "r",
-        "--seed",
-        "1",
-        "--quiet",
-        "--out",
-        "p.html",
-    )
+    options = ["--losses", "--by", "category", "--file", "r", "--seed", "1", "--quiet", "--out", "p.html"]
+    code, printed = groups("run", "losses.csv", *commands, *options)
     assert "by category, all with probability 0.95 or more: code: b; law: a" in printed
     # The candidates tie on the whole list, so the question is not answered.
     assert code == 3
@@ -553,7 +493,7 @@ def test_race_by_group(groups: Callable[..., tuple[int, str]], tmp_path: Path) -
         groups("start", "losses.csv", "--losses", "--candidates", "a,b", "--by", "topic", "--file", "s")
 
 
-def test_plan_by_group_and_under_a_cap(groups: Callable[..., tuple[int, str]]) -> None:
+def test_plan_by_group_and_under_a_cap(groups: Command) -> None:
     options = ["plan", "losses.csv", "--by", "category", "--shuffles", "5", "--level", "0.05", "--json"]
     [whole] = json.loads(groups(*options)[1])["races"]
     assert {name: one["answers"][0]["candidates"] for name, one in whole["groups"].items()} == {
@@ -572,7 +512,7 @@ def test_plan_by_group_and_under_a_cap(groups: Callable[..., tuple[int, str]]) -
     assert fixed["calls"] == 20
 
 
-def test_race_in_the_unit_of_the_user(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_race_in_the_unit_of_the_user(command: Command, tmp_path: Path) -> None:
     """Scores from 0 to 10: answers, tolerance and texts are in that unit, and higher is better."""
     names = ["--candidates", "low,high", "--scores", "--range", "0,10", "--within", "0.5", "--seed", "1"]
     command("start", "rows.txt", *names, "--file", "r")
@@ -595,7 +535,7 @@ def test_race_in_the_unit_of_the_user(command: Callable[..., tuple[int, str]], t
         )
 
 
-def test_known_answers_from_the_list_itself(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_known_answers_from_the_list_itself(command: Command, tmp_path: Path) -> None:
     """A half-finished spreadsheet is list, groups and answers on file at once; other columns are ignored."""
     lines = [f"q{n},{'law' if n % 2 else 'code'},{n}%,{n % 11},{'' if n > 20 else 5}" for n in range(40)]
     (tmp_path / "half.csv").write_text("id,category,done,a,b\n" + "\n".join(lines))
@@ -607,9 +547,7 @@ def test_known_answers_from_the_list_itself(command: Callable[..., tuple[int, st
 
 
 @pytest.mark.parametrize("question", [[], ["--question", "ranks"]])
-def test_standings_are_over_answers_on_file_and_recorded(
-    command: Callable[..., tuple[int, str]], tmp_path: Path, question: list[str]
-) -> None:
+def test_standings_are_over_answers_on_file_and_recorded(command: Command, tmp_path: Path, question: list[str]) -> None:
     """On file b leads with 6 to 5; the answers recorded by hand turn that round, for dropped candidates, too."""
     on_file = [f"q{n},5,{'' if n % 3 == 0 else 6},0" for n in range(60)]
     (tmp_path / "half.csv").write_text("id,a,b,c\n" + "\n".join(on_file))
@@ -631,7 +569,7 @@ def test_standings_are_over_answers_on_file_and_recorded(
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
-def test_table_of_calls_to_fill_in(command: Callable[..., tuple[int, str]], tmp_path: Path, ending: str) -> None:
+def test_table_of_calls_to_fill_in(command: Command, tmp_path: Path, ending: str) -> None:
     """`next --out` writes the list's own columns without the answers on file; `record` takes the table back."""
     lines = [f"{n % 4};q{n};text, {n};{'' if n > 2 else 7};{n % 11}" for n in range(12)]
     (tmp_path / "half.csv").write_text("score;question;prompt;a score;b score\n" + "\n".join(lines))
@@ -674,7 +612,7 @@ def test_table_of_calls_to_fill_in(command: Callable[..., tuple[int, str]], tmp_
     ],
 )
 def test_plan_of_a_table_with_blanks_names_the_command(
-    command: Callable[..., tuple[int, str]], tmp_path: Path, run_python: Run, blanks: int, notes: list[str]
+    command: Command, tmp_path: Path, run_python: Run, blanks: int, notes: list[str]
 ) -> None:
     """The command stands on a line of its own, takes the given range, and runs."""
     lines = [f"q{n},{'' if n < blanks else n % 11},{n % 7}" for n in range(40)]
@@ -685,7 +623,7 @@ def test_plan_of_a_table_with_blanks_names_the_command(
     assert command(*notes[0].split()[1:])[0] == 0
 
 
-def test_plan_without_direction_suggests_the_range(command: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_plan_without_direction_suggests_the_range(command: Command, tmp_path: Path) -> None:
     """The suggested options suffice: scores beyond 1 need their range, losses beyond 1 are rescaled."""
     (tmp_path / "t.csv").write_text("id,a,b\n" + "".join(f"q{n},{n % 9},{n % 4}\n" for n in range(20)))
     advice = "--scores --range 0,10 if higher is better, tombola race plan t.csv --losses --rescale if lower is"
@@ -695,7 +633,7 @@ def test_plan_without_direction_suggests_the_range(command: Callable[..., tuple[
         assert "whole table" in command("plan", "t.csv", *options, "--shuffles", "4", "--workers", "1")[1]
 
 
-def test_run_of_scores_and_seconds(command: Callable[..., tuple[int, str]]) -> None:
+def test_run_of_scores_and_seconds(command: Command) -> None:
     eight = ["--candidate", "a=echo 8 # {row}", "--candidate", "b=echo 8 # {row}", "--shell", "--quiet"]
     with pytest.raises(TombolaError, match="; start the race with the true range, --range LOW,HIGH with"):
         command("run", "rows.txt", "--losses", *eight, "--file", "e")

@@ -7,15 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.confidence import (
-    Audit,
-    Betting,
-    RunningMean,
-    Statement,
-    StratifiedMean,
-    parse_statement,
-    plan,
-)
+from tombola.confidence import Audit, Betting, RunningMean, Statement, StratifiedMean, parse_statement, plan
 from tombola.errors import TombolaError
 
 

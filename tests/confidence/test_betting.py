@@ -7,9 +7,7 @@ import pytest
 
 from confidence_cases import degenerate_values, interval_path
 from naive import confidence as naive
-from tombola.confidence import (
-    Betting,
-)
+from tombola.confidence import Betting
 from tombola.confidence.betting import _GRID_POINTS, _repeat_twice
 
 

@@ -7,10 +7,7 @@ import pytest
 
 from confidence_cases import bernoulli_pool, certificate_with
 from tombola import FollowTheLeader, play
-from tombola.confidence import (
-    certify,
-    certify_trace,
-)
+from tombola.confidence import certify, certify_trace
 
 
 def test_certificate_arithmetic() -> None:

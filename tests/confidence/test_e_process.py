@@ -8,9 +8,7 @@ import pytest
 
 from confidence_cases import Values, degenerate_values
 from naive import confidence as naive
-from tombola.confidence import (
-    EProcess,
-)
+from tombola.confidence import EProcess
 from tombola.confidence.betting import N_STRATEGIES, STRATEGY_WEIGHTS
 
 

@@ -9,16 +9,7 @@ import numpy as np
 import pytest
 
 from confidence_cases import Values, bernoulli_pool, certificate_with, enumerated_ends, sequences
-from tombola import (
-    UCB1,
-    Budget,
-    Exp3,
-    FollowTheLeader,
-    Pool,
-    Session,
-    compare,
-    play,
-)
+from tombola import UCB1, Budget, Exp3, FollowTheLeader, Pool, Session, compare, play
 from tombola._types import Order, RngState
 from tombola.confidence import (
     ActionMonitor,

@@ -11,14 +11,7 @@ import pytest
 from confidence_cases import Values, degenerate_values, enumerated_ends, interval_path, sequences
 from naive import confidence as naive
 from tombola import UCB1, Pool, play
-from tombola.confidence import (
-    BernsteinSequence,
-    Betting,
-    Confidence,
-    HoeffdingSequence,
-    Serfling,
-    StratifiedMean,
-)
+from tombola.confidence import BernsteinSequence, Betting, Confidence, HoeffdingSequence, Serfling, StratifiedMean
 from tombola.learners import SuccessiveElimination
 
 UNIFORM: list[type[Confidence]] = [HoeffdingSequence, BernsteinSequence, Betting]
@@ -27,8 +20,7 @@ each = pytest.mark.parametrize("method", UNIFORM)
 
 
 @pytest.mark.parametrize(
-    ("method", "twin"),
-    [(HoeffdingSequence, naive.hoeffding_sequence), (BernsteinSequence, naive.bernstein_sequence)],
+    ("method", "twin"), [(HoeffdingSequence, naive.hoeffding_sequence), (BernsteinSequence, naive.bernstein_sequence)]
 )
 def test_closed_forms_equal_naive_twins(method: type[Confidence], twin: Callable[..., Any]) -> None:
     for values in degenerate_values():

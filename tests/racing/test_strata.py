@@ -90,8 +90,7 @@ def test_exact_check_has_power() -> None:
 
 
 @pytest.mark.parametrize(
-    ("worst", "level"),
-    [(lambda: worst_of_all_lists(4, 0.7), 0.7), (lambda: worst_of_groups(6, 6, 0.55), 0.55)],
+    ("worst", "level"), [(lambda: worst_of_all_lists(4, 0.7), 0.7), (lambda: worst_of_groups(6, 6, 0.55), 0.55)]
 )
 def test_exact_check_detects_level_that_is_not_shared(
     monkeypatch: pytest.MonkeyPatch, worst: Callable[[], float], level: float

@@ -64,16 +64,14 @@ def start(
         list[float] | None, typer.Option(help="Amount that may be spent; repeat for each resource.")
     ] = None,
     target: Annotated[
-        float | None,
-        typer.Option(help="With a budget: reach this mean loss at least cost.", min=0, max=1),
+        float | None, typer.Option(help="With a budget: reach this mean loss at least cost.", min=0, max=1)
     ] = None,
     worst: Annotated[
         list[str] | None,
         typer.Option(help="Largest cost of one play: a number, or gpt=0.03,small=0.001; repeat for each resource."),
     ] = None,
     prices: Annotated[
-        list[str] | None,
-        typer.Option(help="Fixed costs: gpt=0.03,small=0.001; repeat for each resource."),
+        list[str] | None, typer.Option(help="Fixed costs: gpt=0.03,small=0.001; repeat for each resource.")
     ] = None,
     null: Annotated[
         str, typer.Option(help="The action that costs nothing. Default: leave a row alone, at loss 1.")

@@ -249,12 +249,7 @@ def certify(
 
 
 def certify_trace(
-    trace: "Trace",
-    pool: "Pool",
-    *,
-    rounds: int | None = None,
-    level: float = 0.05,
-    method: type[Confidence] = Betting,
+    trace: "Trace", pool: "Pool", *, rounds: int | None = None, level: float = 0.05, method: type[Confidence] = Betting
 ) -> Certificate:
     """Return the certificate of a trace, from the feedback of its learner only.
 

@@ -235,11 +235,7 @@ class Ranking:
         return ends[0], ends[1]
 
     def plot(
-        self,
-        reading: str | None = None,
-        *,
-        ax: "Axes | None" = None,
-        size: tuple[float, float] | None = None,
+        self, reading: str | None = None, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None
     ) -> "Figure":
         """Draw the rank set of every candidate as a bar; return the figure.
 

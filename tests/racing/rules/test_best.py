@@ -247,8 +247,7 @@ def three_close(N: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("fault", "table"),
-    [(OpponentAfterTheRow, three_close(60)), (LooserLevel, close_pool(200, 60))],
+    ("fault", "table"), [(OpponentAfterTheRow, three_close(60)), (LooserLevel, close_pool(200, 60))]
 )
 def test_faults_are_detected(fault: type[Best], table: Any) -> None:
     """The honest race is below the level of 0.2 by more than 4 standard errors, the fault above it by as many."""

@@ -108,9 +108,7 @@ def test_best_by_one_row_error_rate(table: Any) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "table",
-    [by_one_row(5000, 0.2), clones(2000, 10), independent(2000, 10)],
-    ids=["long", "clones", "independent"],
+    "table", [by_one_row(5000, 0.2), clones(2000, 10), independent(2000, 10)], ids=["long", "clones", "independent"]
 )
 def test_best_by_one_row_error_rate_long_lists(table: Any) -> None:
     N, k = table.shape

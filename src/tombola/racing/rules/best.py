@@ -12,14 +12,7 @@ from typing import Any
 from tombola._types import Floats
 from tombola.engine.intrinsics import no_inline
 from tombola.racing.rules.bets import bet, expected_growth, is_refuted
-from tombola.racing.rules.elimination import (
-    Elimination,
-    OpenQuestion,
-    best_two,
-    count_row,
-    drop,
-    finish,
-)
+from tombola.racing.rules.elimination import Elimination, OpenQuestion, best_two, count_row, drop, finish
 
 
 class Best(Elimination):

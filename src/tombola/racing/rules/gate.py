@@ -104,10 +104,8 @@ def _decide(state: Any, c: int, base: int, d: float) -> None:
     """Bet on one row for and against c; d is loss of baseline minus loss of c."""
     k = state.total_loss.size
     lead, seen = state.total_loss[base] - state.total_loss[c], state.rows_seen[0] + 1.0
-    pro, contra = (
-        bet(state, c, base, c, lead, d, -state.margin),
-        bet(state, k + c, c, base, -lead, -d, state.margin),
-    )
+    pro = bet(state, c, base, c, lead, d, -state.margin)
+    contra = bet(state, k + c, c, base, -lead, -d, state.margin)
     state.total_advantage[c] = lead + d
     if is_refuted(state, base, c, lead + d, -state.margin, seen):
         pro = math.inf
