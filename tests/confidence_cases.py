@@ -1,5 +1,6 @@
 """Values, enumerated sequences and certificates that the tests of confidence share."""
 
+import math
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -73,3 +74,9 @@ def certificate_with(lows: list[float], highs: list[float], **other: Any) -> Cer
     counts = facts.pop("counts", np.full(len(lows), 5))
     names = tuple("abcdef"[: len(lows)])
     return Certificate(names=names, counts=counts, means=middle, lows=np.array(lows), highs=np.array(highs), **facts)
+
+
+def allowed(level: float, runs: int) -> float:
+    """Return the share that errors of probability `level` exceed with probability below 1e-6 (Bernstein)."""
+    t = math.log(1e6)
+    return level + math.sqrt(2 * level * (1 - level) * t / runs) + t / runs

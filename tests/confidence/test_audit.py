@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from confidence_cases import allowed
 from tombola.confidence import Audit, Betting, RunningMean, Statement, StratifiedMean, parse_statement, plan
 from tombola.errors import TombolaError
 
@@ -107,8 +108,7 @@ def wrong_results(level: float, runs: int, shared: bool) -> float:
 
 def test_audit_divides_level_by_statements() -> None:
     """80 orders at level .2; false alarm below 1e-6."""
-    slack = math.sqrt(2 * 0.16 * math.log(1e6) / 80) + math.log(1e6) / 80
-    assert wrong_results(0.2, 80, shared=True) <= 0.2 + slack < wrong_results(0.2, 80, shared=False)
+    assert wrong_results(0.2, 80, shared=True) <= allowed(0.2, 80) < wrong_results(0.2, 80, shared=False)
 
 
 def test_audit_needs_few_rows() -> None:
@@ -139,7 +139,7 @@ def test_strata_mean_and_coverage() -> None:
         assert strata.interval() == pytest.approx((truth, truth))
         assert strata.mean == pytest.approx(truth)
         missed += wrong
-    assert missed / 300 <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / 300) + math.log(1e6) / 300
+    assert missed / 300 <= allowed(0.2, 300)
 
 
 def test_rejected_batch_changes_nothing() -> None:

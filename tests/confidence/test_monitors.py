@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from confidence_cases import Values, bernoulli_pool, certificate_with, enumerated_ends, sequences
+from confidence_cases import Values, allowed, bernoulli_pool, certificate_with, enumerated_ends, sequences
 from tombola import UCB1, Budget, Exp3, FollowTheLeader, Pool, Session, compare, play
 from tombola._types import Order, RngState
 from tombola.confidence import (
@@ -101,7 +101,7 @@ def test_loss_dependent_delay_keeps_coverage() -> None:
             low, high = monitor.certificate().interval(0)
             wrong |= not low - 1e-9 <= values.mean() <= high + 1e-9
         missed += wrong
-    assert missed / runs <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / runs) + math.log(1e6) / runs
+    assert missed / runs <= allowed(0.2, runs)
 
 
 @pytest.mark.parametrize("learner", [UCB1(), SuccessiveElimination(), Exp3()])
@@ -120,7 +120,7 @@ def test_coverage_under_adaptive_play(learner: Any) -> None:
                 assert c.within(c.best) >= pool.means[c.best] - best - 1e-9
                 assert c.regret >= trace.losses[:rounds].sum() - rounds * best - 1e-6
         wrong += failed
-    assert wrong / runs <= 0.2 + math.sqrt(2 * 0.16 * math.log(1e6) / runs) + math.log(1e6) / runs
+    assert wrong / runs <= allowed(0.2, runs)
 
 
 def too_near(pool: Pool, level: float, runs: int, share: float = 1.0) -> float:
@@ -140,9 +140,7 @@ def test_paired_level_is_divided() -> None:
     rng, level, runs = np.random.default_rng(0), 0.3, 300
     columns = [np.zeros(40)] + [rng.permutation(np.repeat([0.0, 1.0], 20)) for _ in range(8)]
     pool = Pool(np.column_stack(columns))
-    slack = math.sqrt(2 * level * (1 - level) * math.log(1e6) / runs) + math.log(1e6) / runs
-    assert too_near(pool, level, runs) <= level + slack
-    assert too_near(pool, level, runs, share=8.0) > level + slack
+    assert too_near(pool, level, runs) <= allowed(level, runs) < too_near(pool, level, runs, share=8.0)
 
 
 def test_paired_batches_are_equivalent() -> None:

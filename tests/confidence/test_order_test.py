@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from confidence_cases import allowed
 from naive.confidence import order_wealth, ranks
 from pools import REAL, npz_of
 from tombola import Pool
@@ -20,12 +21,6 @@ from tombola.errors import ParameterError
 from tombola.rng import new_rng, uniform
 
 MEASURED = [4.866510096620058, 2096.0, 92.52862072191807, 51.0, 27.786742667752595, 189.0]
-
-
-def few(level: float, runs: int) -> float:
-    """Return the number that binomial probability exceeds with probability below 1e-6 (Bernstein)."""
-    t = math.log(1e6)
-    return level * runs + math.sqrt(2 * runs * level * (1 - level) * t) + t
 
 
 def test_order_test_equals_naive_twin() -> None:
@@ -205,7 +200,7 @@ def test_false_alarm_rate(kind: str) -> None:
         "one value": np.ones((300, 1)),
     }[kind]
     alarms = sum(check_order(generator.permutation(table), level=0.1, seed=seed).refuted for seed in range(1000))
-    assert alarms <= few(0.1, 1000)
+    assert alarms <= 1000 * allowed(0.1, 1000)
 
 
 @pytest.mark.parametrize("kind", ["sorted", "step", "spread", "alternating", "late", "slow"])
@@ -237,7 +232,7 @@ def test_false_alarm_rate_with_bandit_feedback() -> None:
             test.update(float(row[action]), action)
             action = action if row[action] == 0.0 else 1 - action
         alarms += test.alarm
-    assert alarms <= few(0.1, 1000)
+    assert alarms <= 1000 * allowed(0.1, 1000)
 
 
 @pytest.mark.parametrize("name", ["own_calls", *(["bank_calls"] if REAL else [])])
@@ -250,7 +245,7 @@ def test_order_of_call_lists(name: str, tmp_path: Path) -> None:
     assert "certificates do not apply" in str(given)
     generator = np.random.default_rng(1)
     alarms = sum(check_order(generator.permutation(losses), level=0.01, seed=seed).refuted for seed in range(200))
-    assert alarms <= few(0.01, 200)
+    assert alarms <= 200 * allowed(0.01, 200)
 
 
 def test_order_test_same_bits_live_and_without_numba() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confidence_cases import Values, degenerate_values, enumerated_ends, interval_path, sequences
+from confidence_cases import Values, allowed, degenerate_values, enumerated_ends, interval_path, sequences
 from naive import confidence as naive
 from tombola import UCB1, Pool, play
 from tombola.confidence import BernsteinSequence, Betting, Confidence, HoeffdingSequence, Serfling, StratifiedMean
@@ -73,12 +73,6 @@ def test_sequence_exact_coverage(method: type[Confidence], level: float) -> None
     """All 2^N sequences of 0 and 1, grouped by their sum: the share that is ever missed is at most the level."""
     for N in range(1, 13):
         assert worst_miss(method, N, level) <= level
-
-
-def allowed(level: float, runs: int) -> float:
-    """Return the share that binomial probability exceeds with probability below 1e-6 (Bernstein)."""
-    t = math.log(1e6)
-    return level + math.sqrt(2 * level * (1 - level) * t / runs) + t / runs
 
 
 @each
@@ -242,5 +236,4 @@ def test_strata_undivided_level_is_detected() -> None:
         low = sum(lows.max(axis=1) for lows, _ in both) / 2
         high = sum(highs.min(axis=1) for _, highs in both) / 2
         wrong[share] = float(((low > 0.5 + 1e-9) | (high < 0.5 - 1e-9)).mean())
-    slack = math.sqrt(2 * level * (1 - level) * math.log(1e6) / runs) + math.log(1e6) / runs
-    assert wrong[level / 2] <= level + slack < wrong[level]
+    assert wrong[level / 2] <= allowed(level, runs) < wrong[level]

@@ -135,7 +135,7 @@ class EProcess(OnlineStatistic):
         return np.array(self._state.wealth)
 
     @property
-    def refuted(self) -> Any:
+    def refuted(self) -> "np.typing.NDArray[np.bool_]":
         """For every action, whether the hypothesis is refuted; bool, shape (actions,)."""
         return np.array(self._state.refuted_at > 0)
 

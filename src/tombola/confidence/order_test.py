@@ -212,7 +212,10 @@ class RandomOrderTest:
 
     @property
     def evidence(self) -> Floats:
-        """The natural logarithm of the largest wealth so far, shape (columns,)."""
+        """Natural log of the largest wealth of bets against random order, (columns,).
+
+        The larger, the stronger the evidence; 0 before the first value.
+        """
         return np.array(self._state.max_log_wealth)
 
     def verdict(self) -> OrderVerdict:
