@@ -22,9 +22,7 @@ def test_page_of_within() -> None:
     from tombola.racing.report import RaceReport
 
     race = Race("ab", 60, seed=1, within=0.5)
-    while not race.done:
-        for call in race.calls():
-            race.record(call, loss=0.5)
+    answer_all(race, {"a": 0.5, "b": 0.5})
     page = RaceReport.from_race(race).to_html()
     assert "a is within 0.5 of the best" in race.verdict
     assert "Within 0.5 of the best: a" in page
@@ -142,9 +140,7 @@ def test_page_of_answers_on_file() -> None:
     assert "9 (20 of 40)" in page
     assert "mean score 9 on 20 of 40 rows, from 4.5 to 9.5 on all" in page
     assert "calls not made yet" in page
-    while not race.done:
-        for call in race.calls():
-            race.record(call, loss=float(call.candidate == "bad"))
+    answer_all(race, {"good": 0.0, "bad": 1.0})
     done = RaceReport.from_race(race)
     assert done.to_html().count("<svg") == 2 * (len(done.wealth) >= 3)
     assert [one["quantity"] for one in [done.to_json()]] == ["score"]
