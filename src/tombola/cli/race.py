@@ -731,7 +731,7 @@ def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
 
 
 def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str], int], Callable[[int], Call | None]]":
-    """Return tickets by candidate and row, and a function to calls; pending ones by URL."""
+    """Return tickets by candidate and row, and a function to calls; by URL pending ones."""
     from tombola.persistence.race_file import RaceFile
 
     if isinstance(opened, RaceFile):

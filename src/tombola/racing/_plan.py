@@ -256,7 +256,7 @@ class _Job(NamedTuple):
     def of(
         cls, pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, workload: Workload
     ) -> "_Job":
-        """Return the job of a pool; `strata` and `side` are None without groups or answers."""
+        """Return the job of a pool; None for `strata` or `side`: no groups, no answers."""
         table = cast("Rows", np.ascontiguousarray(pool.losses))
         every = np.arange(pool.rows)
         parts = [_PartTable(table, pool.totals, every, side)]

@@ -566,7 +566,7 @@ class Race(ProcessBound):
         self._count_rows()
 
     def _add_cost(self, cost: float) -> None:
-        """Add a cost by Neumaier summation: 250 calls of 0.1 cost 25, not 25.000000000000046."""
+        """Add a cost by Neumaier summation: 250 calls of 0.1 cost exactly 25."""
         total = self._cost + cost
         larger, smaller = (self._cost, cost) if self._cost >= cost else (cost, self._cost)
         self._cost_error += (larger - total) + smaller

@@ -167,7 +167,7 @@ def run_race_file(
 
 
 class _PendingRace:
-    """Race that starts on the running event loop at `await`; attributes raise SessionError."""
+    """Race that starts at `await`, on the running loop; attributes raise SessionError."""
 
     def __init__(self, driver: "_Driver", ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
         self._driver, self._ask, self._workers = driver, ask, workers

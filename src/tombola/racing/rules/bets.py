@@ -173,10 +173,9 @@ def _update_adjusted(state: Any, offset: Any, bettor: int, b: int, o: int, lead:
 def shrunk_edge(excess: float, count: float, variance: float) -> float:
     """Estimate how far the mean of a difference is above the null; at least 0.
 
-    The difference is the loss of a candidate minus that of its opponent, the estimate a mean of a truncated normal law.
-
-    The law is Normal(excess / count, variance / count), restricted to positive values. Exact for excess = 0 and in the
-    limit of large excess. Validity of the test does not depend on it.
+    The difference is the loss of a candidate minus that of its opponent. The estimate is the mean of the law
+    Normal(excess / count, variance / count), restricted to positive values: exact for excess = 0 and in the limit of
+    large excess. Validity of the test does not depend on it.
 
     excess: sum over rows of the difference minus its mean under the null.
     count: number of rows, pseudo-rows of the prior included.

@@ -221,7 +221,7 @@ def _delete_set(state: Any, s: int) -> None:
 
 
 def _update_pairs(state: Any, losses: Floats) -> None:
-    """Bet on one row for all active pairs; the bettor of (a, b) bets that a is better."""
+    """Bet on one row for all active pairs; bettor (a, b) bets that a is better."""
     k, first = losses.size, state.members.shape[0]
     for a in range(k):
         for b in range(k):
