@@ -40,7 +40,7 @@ from tombola.learners import (
     ThriftyLP,
     TsallisInf,
 )
-from tombola.persistence.session_json import _digest, session_events
+from tombola.persistence.session_json import _digest, _session_events
 
 POINTS = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
 SPEND = Budget(12.0, worst=[1.0, 2.0], null="add")
@@ -167,7 +167,7 @@ def replayed(session: Session) -> Session:
         session.learner, names, session.horizon, budget=session.budget, stop=session.stop, features=features, seed=0
     )
     again._start(np.array(session._initial_rng, np.uint64))
-    for kind, round_, value in session_events(session):
+    for kind, round_, value in _session_events(session):
         if kind == "ticket":
             again.act(value[2:] if features else None)
         else:

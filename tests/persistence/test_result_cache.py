@@ -18,7 +18,7 @@ from tombola.advice import CompareRequest, Conditions, run_comparison
 from tombola.persistence.result_cache import (
     _BLOCK_REPETITIONS,
     ResultCache,
-    join_blocks,
+    _join_blocks,
     play_cached,
     read_runs,
     result_key,
@@ -177,7 +177,7 @@ def test_result_key_separates_its_parts() -> None:
 def test_join_blocks_is_one_comparison() -> None:
     pool, recipes = read_table(LOSSES, kind="losses").pool, request_of(1).learners_by_name
     parts = [compare(pool, recipes, repetitions=count, first=first, seed=5) for first, count in ((0, 3), (3, 4))]
-    joined, whole = join_blocks(parts), compare(pool, recipes, repetitions=7, seed=5)
+    joined, whole = _join_blocks(parts), compare(pool, recipes, repetitions=7, seed=5)
     assert same(joined, whole, blocks=False)
     for entry, cell in whole.cells.items():
         assert joined.cells[entry].shares == pytest.approx(cell.shares)

@@ -8,11 +8,16 @@ A lease is written in the transaction of its tickets. A client that lost the rep
 the server was killed, and gets the same tickets.
 """
 
-from collections.abc import Container, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from tombola._formatting import plural
-from tombola.errors import ConflictError, ParameterError
+from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError
+from tombola.parallel.process_bound import ProcessBound
+from tombola.persistence.event_log import EventLog
+
+_State = TypeVar("_State")
 
 # Longest idempotency key and worker name, in characters: a UUID has 36, and both are stored with every request.
 _MAX_NAME_LENGTH = 100
@@ -45,6 +50,9 @@ class LeaseTable:
 
     A lease records the tickets issued for one request of a worker. `new` builds one, `add` stores it, `replay` adds one
     from an event of the log.
+
+    by_request: leases by idempotency key, oldest first.
+    by_ticket: the last lease of each leased ticket, by ticket number.
 
     >>> table = LeaseTable()
     >>> table.add(table.new("k1", "Ann", 5.0, [1, 2]))
@@ -144,3 +152,73 @@ def check_request(owner: str, request: Any, worker: Any) -> None:
                 f"{owner}: expected an {what} of {least} to {limit} printable characters, got {text!r:.200}; "
                 "use a UUID or a short name."
             )
+
+
+class LeasedFile(ProcessBound, Generic[_State]):
+    """Base class of `SessionFile` and `RaceFile`: an event log, and a state rebuilt from it.
+
+    It is a context manager that closes the file.
+
+    path: the file.
+    log: the open event log of the file.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self._log, self.path = log, log.path
+        self._leases = LeaseTable()
+        self._bind_to_process()
+
+    def _current(self) -> _State:
+        """Apply the unread events, and return the state."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        """Drop the state, so that all events are read again."""
+        raise NotImplementedError
+
+    def lease_of_ticket(self) -> dict[int, Lease]:
+        """Return the last lease of each ticket, by ticket number.
+
+        A lease records which worker got a ticket, and when. Tickets that were not issued by `lease` have none.
+        """
+        with self._reading():
+            return dict(self._leases.by_ticket)
+
+    def close(self) -> None:
+        """Close the file; everything recorded is on the disk already."""
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[_State]:
+        with self._locked(), self._forget_on_error(), self._log.writing():
+            yield self._current()
+
+    @contextmanager
+    def _reading(self) -> Iterator[_State]:
+        with self._locked(), self._forget_on_error(), self._log.reading():
+            yield self._current()
+
+    @contextmanager
+    def _forget_on_error(self) -> Iterator[None]:
+        """Drop the state after an exception: the file is authoritative.
+
+        Rejected feedback changes nothing, so the state is kept if no event was read or appended before it.
+        """
+        before = self._log.position
+        try:
+            yield
+        except BaseException as error:
+            if not isinstance(error, FeedbackError | ParameterError | ExhaustedError) or self._log.position != before:
+                self._forget()
+            raise
+
+    def _write_lease(self, request: str, worker: str, now: float, tickets: Iterable[int]) -> None:
+        lease = self._leases.new(request, worker, now, tickets)
+        self._log.append("lease", lease.tickets[0], lease.to_json())
+        self._leases.add(lease)

@@ -155,10 +155,11 @@ def write_calls(
 
 
 def answer_table(file: RaceFile) -> list[list[Any]]:
-    """Return all answers of a race as a list of lines: a header, then cells.
+    """Return all answers of a race as lines of cells; the first line is a header.
 
-    Answers are in order of arrival, in the unit of the race. `read_answers` reads the table back if it is written to a
-    file.
+    Columns: ticket, candidate, row, the outcome in the unit of the race (named "loss", "score" or the unit; None if the
+    call failed), cost, failed (1 or 0). Answers are in order of arrival. `read_answers` reads the table back if it is
+    written to a file.
 
     file: an open race file.
     """
@@ -174,7 +175,9 @@ def answer_table(file: RaceFile) -> list[list[Any]]:
 
 
 def export_answers(file: RaceFile, path: Path) -> int:
-    """Write all answers of a race to a table; return their number.
+    """Write all answers of a race to a table with the columns of `answer_table`.
+
+    Returns the number of answers. An existing table is replaced.
 
     file: an open race file.
     path: ends in .csv or .parquet, else TableError.

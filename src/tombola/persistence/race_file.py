@@ -7,20 +7,17 @@ for processes that make no calls themselves, such as `tombola race next`, `tombo
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tombola import __version__, _validate
 from tombola._formatting import is_encodable
-from tombola.errors import MALFORMED_DATA_ERRORS, FeedbackError, ParameterError, SessionError
-from tombola.parallel.process_bound import ProcessBound
+from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
 from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.leases import Lease, LeaseTable, check_request
+from tombola.persistence.leases import LeasedFile, LeaseTable, check_request
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.known import SideInformation
@@ -46,7 +43,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 _LIMITS = ("max_calls", "max_cost")
 
 
-class RaceFile(ProcessBound):
+class RaceFile(LeasedFile[None]):
     """A race in a file; several processes may open it, each with its own object.
 
     Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. The function
@@ -77,9 +74,7 @@ class RaceFile(ProcessBound):
     _alternative = "RaceFile.open(path) there"
 
     def __init__(self, log: EventLog) -> None:
-        self.path = log.path
-        self._log = log
-        self._bind_to_process()
+        super().__init__(log)
         with log.reading():
             self.rows = tuple(log.ids())
         try:
@@ -245,7 +240,7 @@ class RaceFile(ProcessBound):
           the end of the race.
         - `worker`: the name of the worker who gets them.
         - `reissue_after`: offer pending calls leased this many seconds ago before new ones; None: never.
-        - `now`: Unix seconds; the clock if None.
+        - `now`: present time in Unix seconds; None: the system clock.
         """
         check_request("RaceFile.lease", request, worker)
         most = len(self.settings.candidates)
@@ -268,18 +263,8 @@ class RaceFile(ProcessBound):
                     self._write(Event("call", call.ticket))
                 calls += new
             if calls:
-                lease = self._leases.new(request, worker, now, [call.ticket for call in calls])
-                self._log.append("lease", lease.tickets[0], lease.to_json())
-                self._leases.add(lease)
+                self._write_lease(request, worker, now, [call.ticket for call in calls])
             return calls
-
-    def lease_of_ticket(self) -> dict[int, Lease]:
-        """Return the last lease of each call, by ticket number.
-
-        A lease records which worker got a call, and when. Calls issued by `calls` have none.
-        """
-        with self._reading():
-            return dict(self._leases.by_ticket)
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record the answer to a call; it is on the disk on return.
@@ -295,6 +280,8 @@ class RaceFile(ProcessBound):
 
     def record_all(self, answers: Iterable[Event]) -> int:
         """Record many answers, all or none, and return how many are new.
+
+        ConflictError if a call has another answer already.
 
         answers: events of kind "answer", each with ticket, loss, cost and failed.
         """
@@ -358,7 +345,7 @@ class RaceFile(ProcessBound):
             return [tuple(cells) for cells in self._log.cells_of([call.row_index + 1 for call in calls])]
 
     def replay(self) -> tuple[Event, ...]:
-        """Return all calls and answers of the file in order, also of other processes."""
+        """Return all events "call" and "answer" of the file in order, of all processes."""
         with self._reading():
             return tuple(self._events)
 
@@ -367,44 +354,6 @@ class RaceFile(ProcessBound):
         race = self.race
         calls = [race.call(ticket) for ticket in self._issued]
         return {(call.candidate, call.row): call.ticket for call in calls}
-
-    def close(self) -> None:
-        """Close the file; recorded answers are on the disk already."""
-        self._log.close()
-
-    def __enter__(self) -> "RaceFile":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._locked(), self._forgetting_on_error(), self._log.writing():
-            self._read_new_events()
-            yield
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        with self._locked(), self._forgetting_on_error(), self._log.reading():
-            self._read_new_events()
-            yield
-
-    @contextmanager
-    def _forgetting_on_error(self) -> Iterator[None]:
-        """Drop the copy in memory after an exception: only the file counts.
-
-        A rejected answer changes nothing, so the copy is kept if no event was read or appended before it.
-        """
-        before = self._log.position
-        try:
-            yield
-        except BaseException as error:
-            if not isinstance(error, FeedbackError | ParameterError) or self._log.position != before:
-                self._forget()
-            raise
 
     def _forget(self) -> None:
         self._race: Race | None = None
@@ -416,17 +365,14 @@ class RaceFile(ProcessBound):
         self.earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
         self._log.rewind()
 
-    def _read_new_events(self) -> None:
+    def _current(self) -> None:
         for stored in self._log.unread():
-            if stored.kind == "lease":
-                self._replay_lease(stored)
+            if stored.kind in ("lease", "limits"):
+                self._replay_other(stored)
                 continue
-            if stored.kind == "limits":
-                self._replay_limits(stored)
-                continue
-            if not _is_race_event(stored):
-                raise self._log.damage_error(f"event {stored.number} is malformed")
             event = _to_event(stored)
+            if event is None:
+                raise self._log.damage_error(f"event {stored.number} is malformed")
             # A ticket is issued once and answered once.
             if event.ticket in (self._issued if event.kind == "call" else self._answers):
                 raise self._log.damage_error(f"event {stored.number} repeats ticket {event.ticket}")
@@ -434,17 +380,14 @@ class RaceFile(ProcessBound):
             if self._race is not None:
                 self._race.apply(event)
 
-    def _replay_lease(self, stored: LogEvent) -> None:
+    def _replay_other(self, stored: LogEvent) -> None:
         try:
-            self._leases.replay(stored.key, stored.value, self._issued)
-        except ValueError as error:
-            raise self._log.damage_error(f"event {stored.number}: {error}") from None
-
-    def _replay_limits(self, stored: LogEvent) -> None:
-        try:
-            if stored.value.keys() != set(_LIMITS):
+            if stored.kind == "lease":
+                self._leases.replay(stored.key, stored.value, self._issued)
+            elif stored.value.keys() == set(_LIMITS):
+                self._use_limits(stored.value)
+            else:
                 raise ValueError("expected the limits of a race")
-            self._use_limits(stored.value)
         except MALFORMED_DATA_ERRORS as error:
             raise self._log.damage_error(f"event {stored.number}: {error}") from None
 
@@ -481,28 +424,21 @@ def _is_of_candidate(name: str, candidates: Sequence[str]) -> bool:
     return name in candidates or without_kind_word(name) in candidates
 
 
-def _to_event(stored: LogEvent) -> Event:
-    if stored.kind == "call":
-        return Event("call", stored.key)
-    return Event("answer", stored.key, **stored.value)
-
-
-def _is_race_event(stored: LogEvent) -> bool:
-    """Return whether a stored event has the form of a call or an answer.
+def _to_event(stored: LogEvent) -> Event | None:
+    """Return a stored call or answer; None if it is malformed.
 
     Only types are checked; `Race.apply` checks the values.
 
-    >>> _is_race_event(LogEvent(1, "call", 3, None)), _is_race_event(LogEvent(1, "answer", 3, [0.5]))
-    (True, False)
+    >>> _to_event(LogEvent(1, "answer", 3, [0.5])) is None
+    True
     """
-    if stored.kind == "answer":
-        value = stored.value
-        return (
-            isinstance(value, dict)
-            and value.keys() == _ANSWER_FIELDS.keys()
-            and all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items())
-        )
-    return stored.kind == "call" and stored.value is None
+    value = stored.value
+    if stored.kind == "call" and value is None:
+        return Event("call", stored.key)
+    is_answer = stored.kind == "answer" and isinstance(value, dict) and value.keys() == _ANSWER_FIELDS.keys()
+    if is_answer and all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items()):
+        return Event("answer", stored.key, **value)
+    return None
 
 
 def is_race_file(path: Path) -> bool:

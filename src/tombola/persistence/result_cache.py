@@ -90,7 +90,10 @@ class ResultCache(NamedTuple):
         return json.loads(payload)
 
     def path(self, key: str) -> Path:
-        """Return the path of the file of a key, whether or not it exists."""
+        """Return the path of the file of a result, whether or not it exists.
+
+        key: path below the folder, without suffix.
+        """
         return self.folder / f"{key}.result"
 
 
@@ -150,7 +153,7 @@ def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, 
             if cache is not None:
                 write_runs(cache, key, block, played)
     n_cached = repetitions - sum(count for _, count in missing)
-    return join_blocks([part for part in runs.values() if part is not None]), n_cached
+    return _join_blocks([part for part in runs.values() if part is not None]), n_cached
 
 
 def read_runs(cache: ResultCache, key: str, block: _Block) -> Runs | None:
@@ -178,11 +181,8 @@ def write_runs(cache: ResultCache, key: str, block: _Block, runs: Runs) -> None:
     cache.write(_block_key(key, block), _encode(runs))
 
 
-def join_blocks(parts: Sequence[Runs]) -> Runs:
-    """Return the runs of a comparison from the runs of its blocks of repetitions.
-
-    parts: runs of consecutive blocks, in their order.
-    """
+def _join_blocks(parts: Sequence[Runs]) -> Runs:
+    """Return the runs of a comparison from the runs of its blocks, in their order."""
     cells = {entry: _concatenate([part.cells[entry] for part in parts]) for entry in parts[0].cells}
     return replace(parts[0], cells=cells)
 

@@ -71,9 +71,10 @@ def read_outcomes(
 
     - `path`: a table with a column `ticket` or ids, and outcomes in a column `outcome`, `loss` or `score`.
     - `actions`: with full feedback: the names of the actions, one column each; else None.
-    - `round_of`: returns the ticket number of an id.
-    - `assignment`: returns the ticket with a number; columns of ids and `action` must agree with it. None: no check.
-    - `costs`: names of the cost columns, read if present.
+    - `round_of`: returns the ticket number of a row id (`SessionFile.round_of`).
+    - `assignment`: returns the ticket with a number (`SessionFile.assignment`); columns of ids and `action` must agree
+      with it. None: no check.
+    - `costs`: names of the cost columns, read if present (`cost_columns`).
     - `unit`: returns the unit of a column by its name. None: losses in [0, 1], scores in the column `score`.
     - `outcome`: the column of outcomes, if it has another name.
     - `id_column`, `own_columns`: the columns of the list itself, which hold no outcomes.
@@ -158,7 +159,7 @@ def write_daily_list(file: _ListSource, assignments: "Sequence[Assignment]", pat
 
     A person fills it in, and `read_outcomes` reads it. A CSV file has the delimiter of the user's list.
 
-    file: the session, which has the columns of the user's list.
+    file: a `SessionFile`, or a session at a server; it has the columns of the user's list.
     assignments: the tickets, one line each.
     path: a new file that ends in .csv or .xlsx, else TableError.
     """
@@ -204,6 +205,10 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
 def export_tickets(file: "SessionFile", path: Path) -> int:
     """Write all tickets with their outcomes to a table; return their number.
 
+    Columns: ticket, id, action, probability, the outcome in the unit of the session (named "loss", "score" or the
+    unit), amended, cancelled; for routers, budgets and full feedback also decisions, costs and the outcomes of all
+    actions. An existing table is replaced.
+
     file: an open session file.
     path: ends in .csv or .parquet, else TableError.
     """
@@ -215,7 +220,8 @@ def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterat
 
     - `path`: the table to write; TableError if it has another ending.
     - `types`: Arrow types by column name, such as {"ticket": "int64"}.
-    - `chunks`: yields lists of columns, each with the next rows; called after the path was checked.
+    - `chunks`: called without arguments after the path was checked; yields the next rows as a list of columns, each a
+      list of cells, in the order of `types`.
     - `inputs`: files that must not be overwritten.
     """
     if path.suffix.lower() not in (".csv", ".parquet"):

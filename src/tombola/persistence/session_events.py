@@ -77,20 +77,32 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
     ValueError if the event is malformed, ReplayError if the tickets differ in any bit.
 
     session: the session, changed in place.
-    round, value: key and value of the event.
+    round, value: key and value of the event, from `ticket_value`.
     features: features of the row; None if the event has them, or there are none.
     check: False replaces a different ticket by that of the event: after an amendment the learner would have acted
         otherwise, but the ticket was issued.
     """
     model = session.feedback_model
-    width, decides = 0 if features is not None else model.n_features, model.n_decision > 0
+    n_features, decides = model.n_features, model.n_decision > 0
+    width = n_features if features is None else 0
     if not (type(value) is list and len(value) == 2 + decides + width and type(value[0]) is int):
         raise ValueError("malformed ticket")
     action, probability, *rest = value
     is_probability = probability is None or (type(probability) is float and math.isfinite(probability))
     if not (0 <= action < len(session.names) and is_probability and round == session.round + 1):
         raise ValueError("malformed ticket")
-    ticket, same = _act_again(session, rest, features, check=check)
+    same = True
+    if decides:
+        decision = rest.pop(0)
+        if not (type(decision) is list and all(type(number) is float for number in decision)):
+            raise ValueError("malformed decision")
+        # A router acts by the record of its decision.
+        ticket = session._repeat(rest if features is None else features, decision, force=not check)
+        same = session.decision_of(round) == decision
+    elif n_features:
+        ticket = session.act(rest if features is None else features)
+    else:
+        ticket = session.act()
     same &= ticket.probability == probability or (probability is None and math.isnan(ticket.probability))
     if same and ticket.action == action:
         return
@@ -100,29 +112,13 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
     cells[round, ACTION], cells[round, PROBABILITY] = action, math.nan if probability is None else probability
 
 
-def _act_again(session: "Session", rest: list[Any], features: Any, *, check: bool) -> tuple[Ticket, bool]:
-    """Let the learner act again; return whether the record is repeated.
-
-    A router acts by the record of its decision.
-    """
-    model = session.feedback_model
-    if not model.n_decision:
-        given = rest if features is None else features
-        return (session.act(given) if model.n_features else session.act()), True
-    decision, *own = rest
-    if not (type(decision) is list and all(type(number) is float for number in decision)):
-        raise ValueError("malformed decision")
-    ticket = session._repeat(own if features is None else features, decision, force=not check)
-    return ticket, session.decision_of(ticket.round) == decision
-
-
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
     """Replay an outcome event: pass the outcome of a pending ticket to the learner.
 
     ValueError if the event is malformed or the ticket is not pending.
 
     session: the session, changed in place.
-    round, value: key and value of the event.
+    round, value: key and value of the event, the list of floats of `encode_outcome`.
     """
     if not (type(value) is list and len(value) == session.feedback_model.outcome_width):
         raise ValueError("malformed outcome")

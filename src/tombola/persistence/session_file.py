@@ -19,11 +19,10 @@ import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -44,9 +43,8 @@ from tombola.errors import (
 )
 from tombola.learners.spec import from_spec, to_spec
 from tombola.order import draw_order
-from tombola.parallel.process_bound import ProcessBound
 from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.leases import Lease, LeaseTable, check_request
+from tombola.persistence.leases import Lease, LeasedFile, LeaseTable, check_request
 from tombola.persistence.session_events import (
     Losses,
     Outcome,
@@ -56,7 +54,6 @@ from tombola.persistence.session_events import (
     replay_ticket,
     ticket_value,
 )
-from tombola.policies.certificate import certify_session
 from tombola.policies.live import RouterState
 from tombola.readers.names import Kind
 from tombola.readers.units import Units
@@ -110,14 +107,23 @@ class Assignment(NamedTuple):
         return {"ticket": self.round, "id": self.id, "action": self.action, "probability": probability}
 
 
-class SessionFile(ProcessBound):
+class SessionFile(LeasedFile[Session]):
     """A session on a list of rows, in a file that several processes may open.
 
     Made by `SessionFile.start` or `SessionFile.open`; a context manager that closes the file. `next` issues tickets,
     `record` takes their outcomes.
 
     log: the open event log of the file.
-    learner: the learner with its parameters, as the file has it.
+    path: the file.
+    learner, budget, seed: the learner with its parameters, its budget (None without one), and the seed.
+    names, horizon: names of the actions, with an added null action last; number of rows.
+    columns, id_column, delimiter: names of the columns of the user's list, name of its column of row ids, and
+        delimiter of its CSV file.
+    kind, range, units: "losses", "scores" or None, and smallest and largest outcome, as given to `start`; and the
+        conversion between such outcomes and losses in [0, 1].
+    feature_names: names of the features; empty without features.
+    feedback_model: encodes and checks outcomes, by the kind of feedback of the learner.
+    interpreted: whether a short file is replayed without loading the compiler; False, and set by commands.
 
     >>> import tempfile
     >>> from tombola import UCB1
@@ -140,8 +146,8 @@ class SessionFile(ProcessBound):
     _alternative = "SessionFile.open(path) there"
 
     def __init__(self, log: EventLog, learner: AnyLearner) -> None:
-        self._bind_to_process()
-        self._log, self.learner = log, learner
+        super().__init__(log)
+        self.learner = learner
         self.names = tuple(str(name) for name in log.about["actions"])
         self.horizon, self.seed = log.length, int(log.about["seed"])
         self.columns = tuple(str(name) for name in log.about["columns"])
@@ -152,12 +158,10 @@ class SessionFile(ProcessBound):
         self.units = Units(*self.range, scores=self.kind == "scores")
         budget = log.about.get("budget")
         self.budget = None if budget is None else Budget(*budget)
-        # Set by commands: short logs are replayed without loading the compiler.
         self.interpreted = False
         self._session: Session | None = None
         self._cancelled: set[int] = set()
         self._amended: set[int] = set()
-        self._leases = LeaseTable()
         self.feature_names = tuple(str(name) for name in log.about.get("features") or ())
         # Features of the first rows in the order of play, read from the file when they are needed.
         self._features: list[list[float]] = []
@@ -195,7 +199,8 @@ class SessionFile(ProcessBound):
         - `columns`: columns of the user's list by name, one text per row, which tables of tickets show; None: only the
           ids.
         - `id_column`: the name of the column of ids.
-        - `kind`: "losses" or "scores": the direction of outcomes in tables, texts and pages; None: losses in texts.
+        - `kind`: outcomes in tables, texts and pages are "losses" (smaller is better) or "scores" (larger is better);
+          None: losses in texts, and in tables by the name of the column.
         - `range`: the smallest and the largest possible outcome in tables, texts and pages.
         - `delimiter`: character between the cells of CSV tables of tickets.
         """
@@ -254,11 +259,6 @@ class SessionFile(ProcessBound):
             log.close()
             raise
 
-    @property
-    def path(self) -> Path:
-        """Path of the session file."""
-        return self._log.path
-
     def next(self, count: int = 1) -> list[Assignment]:
         """Issue the next tickets and return them; they are on the disk on return.
 
@@ -288,7 +288,7 @@ class SessionFile(ProcessBound):
         - `count`: the number of tickets; fewer if fewer rows are left.
         - `worker`: the name of the worker who gets them.
         - `reissue_after`: offer pending tickets leased this many seconds ago before new ones; None: never.
-        - `now`: Unix seconds; the clock if None.
+        - `now`: present time in Unix seconds; None: the system clock.
         """
         check_request("SessionFile.lease", request, worker)
         count = _validate.integer("SessionFile.lease", "count", count, least=1)
@@ -305,9 +305,7 @@ class SessionFile(ProcessBound):
                 tickets = [pending[round_] for round_ in self._leases.expired(pending, now, reissue_after)[:count]]
             if len(tickets) < count and (session.round < self.horizon or not tickets):
                 tickets += self._issue_next(session, count - len(tickets))
-            lease = self._leases.new(request, worker, now, [ticket.round for ticket in tickets])
-            self._log.append("lease", lease.tickets[0], lease.to_json())
-            self._leases.add(lease)
+            self._write_lease(request, worker, now, [ticket.round for ticket in tickets])
             return self._assignments(tickets)
 
     @property
@@ -315,14 +313,6 @@ class SessionFile(ProcessBound):
         """All leases of the file in order; a lease has the tickets of one `lease` request."""
         with self._reading():
             return list(self._leases.by_request.values())
-
-    def lease_of_ticket(self) -> dict[int, Lease]:
-        """Return the last lease of each ticket, by ticket number.
-
-        A lease records which worker got a ticket, and when. Tickets issued by `next` have none.
-        """
-        with self._reading():
-            return dict(self._leases.by_ticket)
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; it is on the disk on return.
@@ -350,7 +340,7 @@ class SessionFile(ProcessBound):
         """Replace a wrong outcome; return the wrong loss, or losses with full feedback.
 
         The learner replays the session with the new outcome. Tickets issued since stay as they are, and the wrong
-        outcome stays in the log. FeedbackError under a budget.
+        outcome stays in the log. FeedbackError under a budget, ConflictError if the ticket has no outcome yet.
 
         round: number of the ticket.
         loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
@@ -474,18 +464,6 @@ class SessionFile(ProcessBound):
         with self._reading() as session:
             return session.state
 
-    def close(self) -> None:
-        """Close the file; recorded outcomes are on the disk already."""
-        self._log.close()
-
-    def __enter__(self) -> "SessionFile":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def plot(
         self,
         curve: Literal["shares", "loss"] = "shares",
@@ -533,30 +511,6 @@ class SessionFile(ProcessBound):
         )
         notes = [now.balance_text, f"{now.estimate[0].upper()}{now.estimate[1:]}." if now.answered else ""]
         return html_block(f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes)
-
-    @contextmanager
-    def _writing(self) -> Iterator[Session]:
-        with self._locked(), self._forget_on_error(), self._log.writing():
-            yield self._current()
-
-    @contextmanager
-    def _reading(self) -> Iterator[Session]:
-        with self._locked(), self._forget_on_error(), self._log.reading():
-            yield self._current()
-
-    @contextmanager
-    def _forget_on_error(self) -> Iterator[None]:
-        """Drop the in-memory session after an exception: the file is authoritative.
-
-        Rejected feedback changes nothing, so the session is kept if no event was read or appended before it.
-        """
-        before = self._log.position
-        try:
-            yield
-        except BaseException as error:
-            if not isinstance(error, FeedbackError | ParameterError | ExhaustedError) or self._log.position != before:
-                self._forget()
-            raise
 
     def _forget(self) -> None:
         self._session = None
@@ -755,6 +709,8 @@ def _router_text(session: Session, level: float) -> str:
     """Return guard and certificate of a router in one sentence, or ""."""
     if not isinstance(session.state, RouterState):
         return ""
+    from tombola.policies.certificate import certify_session
+
     now, certificate = session.state, certify_session(session, level)
     if now.model is None and certificate is None:
         used = "no router is in use yet" if not now.trained_on else "features do not help so far: no router is in use"

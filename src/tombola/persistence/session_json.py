@@ -47,21 +47,15 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
         "stop": session.stop,
         "rng": session._initial_rng,
     }
-    events = session_events(session)
+    events = _session_events(session)
     head = json.dumps({**about, "digest": _digest({**about, "events": events})}, indent=1).removesuffix("\n}")
     # One line per event: readable, and smaller than an indented list.
     lines = ",\n".join(json.dumps(event, allow_nan=False) for event in events)
     write_atomic(path, f'{head},\n "events": [\n{lines}\n ]\n}}\n')
 
 
-def session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
-    """Return the events of a session in order of time, as (kind, round, value).
-
-    kind is "ticket" or "outcome", round the number of the ticket. The value of a ticket is [action, probability, ...],
-    that of an outcome its list of floats (`tombola.persistence.session_events`).
-
-    session: the session, which is not changed.
-    """
+def _session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
+    """Return the events of a session in order of time, as (kind, round, value)."""
     table, width = session.ticket_table, session.feedback_model.outcome_width
     columns = table.columns()
     outcomes, features = columns["outcomes"].reshape(-1, width), columns["features"]

@@ -39,15 +39,15 @@ class TicketView:
     seed: seed of the session.
     amended: numbers of the tickets whose outcome was replaced.
     cancelled: numbers of the cancelled tickets.
+
+    Further attributes: `learner`, `feedback_model` and `names` (of the actions) of the session; `target`, the mean loss
+    to reach under a budget, or None; `horizon`, number of rows; `n_actions`, number of actions without an added null
+    action; `round`, number of tickets.
     """
 
     def __init__(self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]) -> None:
-        self.learner, self.names, self.feedback_model, self.seed = (
-            session.learner,
-            session.names,
-            session.feedback_model,
-            seed,
-        )
+        self.learner, self.names, self.seed = session.learner, session.names, seed
+        self.feedback_model = session.feedback_model
         self.target = None if session.budget is None else session.budget.target
         self.horizon, self.n_actions, self.round = session.horizon, self.feedback_model.n_listed_actions, session.round
         self.amended, self.cancelled = amended, cancelled
@@ -100,9 +100,8 @@ class TicketView:
 
         rounds: numbers of tickets that have an outcome, from 1.
         """
-        losses: Floats = self._per_action(rounds, lambda action, outcome: (self.feedback_model.loss(action, outcome),))[
-            0
-        ]
+        model = self.feedback_model
+        losses: Floats = self._per_action(rounds, lambda action, outcome: (model.loss(action, outcome),))[0]
         return losses
 
     @property
@@ -192,7 +191,7 @@ class Status:
     switches: number of tickets whose action differs from that of the ticket before.
     loss: total loss of the answered tickets.
     actions: plays, mean loss and confidence interval of each action.
-    pending: the tickets without an outcome.
+    pending: the tickets without an outcome that were not cancelled.
     level: probability that an interval or bound fails.
     best: name of the best action so far.
     within: upper bound on the mean loss of `best` minus the smallest mean loss of any action.
@@ -254,7 +253,10 @@ class Status:
 
     @property
     def estimate(self) -> str:
-        """The sentence on the best action so far, with `within`, `regret`, `worst_regret`."""
+        """Sentence on the best action so far, with the numbers `within` and `regret`.
+
+        If tickets are pending, `worst_regret` too. All are in the unit of the outcomes.
+        """
         open_, units = " and cancelled" if self.cancelled else "", self.units
         within, regret, worst = (units.gap(number) for number in (self.within, self.regret, self.worst_regret))
         more = f", {worst:.4g} if all pending{open_} ones fail" if self.pending else ""
