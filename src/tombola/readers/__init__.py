@@ -1,6 +1,19 @@
-"""Readers: convert a table in any supported form to a pool."""
+"""Readers: convert a table in any supported form to a pool.
 
-from tombola.readers.table import read_pool, read_table
-from tombola.readers.to_pool import Table
+Names are imported on first use, so that session files, which need only units, open quickly.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tombola.readers.table import read_pool, read_table
+    from tombola.readers.to_pool import Table
 
 __all__ = ["Table", "read_pool", "read_table"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'tombola.readers' has no attribute {name!r}")
+    return getattr(import_module("tombola.readers.table"), name)
