@@ -20,8 +20,8 @@ from jsonschema import Draft202012Validator
 from conftest import SOURCE
 from tombola import UCB1, Client, SessionFile
 from tombola.errors import ExhaustedError, SessionError
-from tombola.service._api_requests import ApiRequest, new_key
 from tombola.service.app import Service, create_app
+from tombola.service.client import _ApiRequest, _new_key
 from tombola.service.server import open_service
 from tombola.service.tokens import TokenStore
 
@@ -145,10 +145,10 @@ class Server:
 class KeylessClient(Client):
     """Fault: every attempt has a key of its own, as if the server ignored it; with patience 0."""
 
-    def _send(self, request: ApiRequest[T], base: str = "") -> T:
+    def _send(self, request: _ApiRequest[T], base: str = "") -> T:
         while True:
             try:
-                return super()._send(replace(request, key=request.key and new_key()), base)
+                return super()._send(replace(request, key=request.key and _new_key()), base)
             except SessionError as error:
                 if "within" not in str(error):
                     raise

@@ -68,7 +68,7 @@ def test_killed_clients_lose_and_double_nothing(tmp_path: Path, budget: bool) ->
 
 @pytest.mark.parametrize("with_key", [True, False])
 def test_replies_dropped_by_a_proxy(tmp_path: Path, with_key: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola.service._api_requests.FIRST_RETRY", 0.01)
+    monkeypatch.setattr("tombola.service.client._FIRST_RETRY", 0.01)
     path = start_session(tmp_path / "calls.run", rows=60)
     with Server(path) as server, LossyProxy(server.port, 0.25) as proxy:
         kind, patience = (Client, 60.0) if with_key else (KeylessClient, 0.0)
@@ -147,7 +147,7 @@ def test_backup_under_load_is_a_prefix(tmp_path: Path) -> None:
 @pytest.mark.full
 def test_server_killed_during_a_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The race has the calls that its clients received, each with its answer, and the verdict of one process."""
-    monkeypatch.setattr("tombola.service._api_requests.LONGEST_RETRY", 0.1)
+    monkeypatch.setattr("tombola.service.client._LONGEST_RETRY", 0.1)
     kills, path = int(os.environ.get("TOMBOLA_SERVER_KILLS", "3")), tmp_path / "models.race"
     rows, names = [str(number) for number in range(40 * kills)], ("one", "two")
     RaceFile.start(path, RaceSettings(names, seed=3), rows).close()

@@ -82,7 +82,7 @@ def check_result(path: Path, workers: list[Worker]) -> int:
 def test_server_killed_under_load_loses_and_doubles_nothing(
     tmp_path: Path, budget: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tombola.service._api_requests.LONGEST_RETRY", 0.1)
+    monkeypatch.setattr("tombola.service.client._LONGEST_RETRY", 0.1)
     kills = int(os.environ.get("TOMBOLA_SERVER_KILLS", "5"))
     path = tmp_path / "calls.run"
     ids = [f"row {number}" for number in range(100_000 if not budget else 5000)]

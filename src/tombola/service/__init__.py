@@ -6,13 +6,11 @@
 | `hosted_file` | one open file with its writer thread |
 | `openapi` | the operations of the JSON API with roles and schemas, and the OpenAPI document |
 | `endpoints`, `race_endpoints` | handlers of the JSON API under /v1 |
-| `pages` | pages for people, rendered on the server |
-| `rendering` | templates, and the fields of forms |
+| `pages` | pages for people, rendered on the server, and their forms |
 | `parsing` | bodies and parameters of requests, checked |
 | `problems` | errors as problem+json |
 | `tokens` | tokens with roles, stored as hashes |
 | `client` | `tombola.Client`, `RaceClient` and their async twins: the API from Python, with retries |
-| `_api_requests` | the requests of the clients as data |
 | `server` | uvicorn, started with safe options |
 | `remote_race` | `tombola race run --url`: commands on this machine for a served race |
 """

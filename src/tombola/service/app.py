@@ -66,6 +66,8 @@ class Service:
     - `sessions`, `races`: open files by name; no path of a request reaches the disk.
     - `tokens`: without any token every caller is an admin, so the server must listen on this machine only.
     - `outcomes`: text of each button of an outcome -> its value, in the unit of the session; None or empty: yes and no.
+    - `document`: the OpenAPI document of the API.
+    - `streams`: number of open event streams.
     """
 
     def __init__(

@@ -29,12 +29,12 @@ class HostedFile(Generic[_File]):
 
     name: under which the file is served.
     file: the open session or race file.
-    on_close: called after the file was closed, for example to release a lock.
+    on_close: called without arguments after the file was closed, for example to release a lock; None: nothing.
     paused: whether nothing is issued or recorded.
     changes: number of `write` calls so far.
     """
 
-    def __init__(self, name: str, file: _File, *, on_close: Callable[[], Any] = lambda: None) -> None:
+    def __init__(self, name: str, file: _File, *, on_close: Callable[[], Any] | None = None) -> None:
         self.name, self.file, self._on_close = name, file, on_close
         self.paused = False
         self.changes = 0
@@ -100,7 +100,7 @@ class HostedFile(Generic[_File]):
         return fresh
 
     async def next_change(self, timeout: float) -> bool:
-        """Wait for the next `write`; return False after `timeout` seconds without one."""
+        """Wait for the next `write`; return whether there was one within `timeout` seconds."""
         if self._changed is None:
             self._changed = asyncio.Event()
         try:
@@ -113,4 +113,5 @@ class HostedFile(Generic[_File]):
         """Finish the requests under way, then close the file."""
         self._writer.shutdown(wait=True)
         self.file.close()
-        self._on_close()
+        if self._on_close is not None:
+            self._on_close()

@@ -8,14 +8,16 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tombola._formatting import format_number
+from tombola._formatting import escape_control, format_number, plural
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment, SessionFile
@@ -25,7 +27,6 @@ from tombola.service import endpoints, parsing
 from tombola.service.hosted_file import HostedFile
 from tombola.service.problems import ProblemError
 from tombola.service.race_endpoints import race_status
-from tombola.service.rendering import page, position, read_form, template_text
 from tombola.service.tokens import MAX_NAME_LENGTH, ROLES, Identity
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ _LISTED_OUTCOMES = 8
 _LISTED_CANDIDATES = 50
 # Workers with the most answers that the page lists.
 _LISTED_WORKERS = 20
+# Fields accepted in one form: an outcome of many actions has the most. Bounds the work for a hostile form.
+_MAX_FIELDS = 200
 # File under /static -> its content type.
 _STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 
@@ -110,7 +113,7 @@ def _as_page(service: "Service", role: str | None, handler: _PageHandler) -> Cal
             is_repeatable = problem.status in (409, 422, 423, 503)
             session = path.startswith("/s/") and is_repeatable and request.path_params["name"]
             back = f"/s/{quote(session, safe='')}" if session else "/admin" if path.startswith("/admin") else "/"
-            reply = page("problem.html", problem.status, title=problem.kind, detail=problem.detail, back=back)
+            reply = _page("problem.html", problem.status, title=problem.kind, detail=problem.detail, back=back)
             reply.headers.update(problem.headers)
             return reply
 
@@ -122,21 +125,21 @@ async def _index(service: "Service", request: Request, identity: Identity) -> Re
     paths += [f"/r/{quote(name, safe='')}" for name in service.races]
     if len(paths) == 1:
         return RedirectResponse(paths[0], 303)
-    return page("index.html", sessions=list(service.sessions), races=list(service.races), you=identity)
+    return _page("index.html", sessions=list(service.sessions), races=list(service.races), you=identity)
 
 
 async def _login_form(service: "Service", request: Request, identity: Identity) -> Response:
-    return page("login.html", wrong=False)
+    return _page("login.html", wrong=False)
 
 
 async def _login(service: "Service", request: Request, identity: Identity) -> Response:
-    token = (await read_form(request)).get("token", "").strip()
+    token = (await _read_form(request)).get("token", "").strip()
     try:
         service.identify(request, token)
     except ProblemError as problem:
         if problem.status != 401:
             raise
-        return page("login.html", 401, wrong=True)
+        return _page("login.html", 401, wrong=True)
     reply = RedirectResponse("/", 303)
     is_encrypted = request.url.scheme == "https"
     reply.set_cookie(COOKIE, token, _COOKIE_SECONDS, httponly=True, samesite="strict", secure=is_encrypted)
@@ -156,7 +159,7 @@ async def _work(service: "Service", request: Request, identity: Identity) -> Res
     now = await hosted.read_cached("status", file.status)
     current = mine.current
     is_known = current is not None and file.names.index(current.action) < file.feedback_model.n_listed_actions
-    return page(
+    return _page(
         "work.html",
         name=hosted.name,
         you=identity,
@@ -180,7 +183,7 @@ async def _work(service: "Service", request: Request, identity: Identity) -> Res
 async def _progress(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
     now = await hosted.read_cached("status", hosted.file.status)
-    return page("progress.html", **_progress_values(now, unit_of(hosted.file)))
+    return _page("progress.html", **_progress_values(now, unit_of(hosted.file)))
 
 
 def unit_of(file: SessionFile) -> Units:
@@ -232,7 +235,7 @@ def _progress_values(now: Status, units: Units) -> dict[str, Any]:
     """Return the values of the progress template; positions are per cent of the width."""
 
     def share(loss: float) -> float:
-        return position(1 - loss if units.scores else loss)
+        return _position(1 - loss if units.scores else loss)
 
     strips = []
     for action in now.actions:
@@ -271,14 +274,14 @@ def _plain_words(now: Status, units: Units) -> str:
 
 async def _next(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    key = parsing.parse_text("key", (await read_form(request)).get("key"))
+    key = parsing.parse_text("key", (await _read_form(request)).get("key"))
     await hosted.write(lambda: hosted.file.lease(key, 1, worker=identity.name))
     return _back(hosted)
 
 
 async def _record(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    fields = await read_form(request)
+    fields = await _read_form(request)
     await hosted.write(hosted.file.record_all, [_outcome(hosted, fields)])
     if fields.get("then") == "next":
         key = parsing.parse_text("key", fields.get("key"))
@@ -293,28 +296,28 @@ async def _record(service: "Service", request: Request, identity: Identity) -> R
 
 async def _amend(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    given = _outcome(hosted, await read_form(request))
+    given = _outcome(hosted, await _read_form(request))
     await hosted.write(lambda: hosted.file.amend(given.round, loss=given.loss))
     return _back(hosted)
 
 
 async def _cancel(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.session(request)
-    await hosted.write(hosted.file.cancel, _ticket(await read_form(request)))
+    await hosted.write(hosted.file.cancel, _ticket(await _read_form(request)))
     return _back(hosted)
 
 
 async def _race(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.race(request)
     now = await hosted.read_cached("page", lambda: _race_view(hosted.file))
-    return page(
+    return _page(
         "race.html", name=hosted.name, you=identity, paused=hosted.paused, has_token=bool(len(service.tokens)), **now
     )
 
 
 async def _race_progress(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.race(request)
-    return page("race_progress.html", **await hosted.read_cached("page", lambda: _race_view(hosted.file)))
+    return _page("race_progress.html", **await hosted.read_cached("page", lambda: _race_view(hosted.file)))
 
 
 def _race_view(file: RaceFile) -> dict[str, Any]:
@@ -327,7 +330,7 @@ def _race_view(file: RaceFile) -> dict[str, Any]:
         "limits": f"{units.low:g} to {units.high:g}",
         "saved_share": f"{100 * saved / max(calls + saved, 1):.0f} %",
         "standings": [
-            {**one, "place": None if one["mean"] is None else position((one["mean"] - units.low) / units.gap(1.0))}
+            {**one, "place": None if one["mean"] is None else _position((one["mean"] - units.low) / units.gap(1.0))}
             for one in now["candidates"][:_LISTED_CANDIDATES]
         ],
         "n_hidden": max(len(now["candidates"]) - _LISTED_CANDIDATES, 0),
@@ -343,7 +346,7 @@ def _admin_page(service: "Service", identity: Identity, token: str = "", owner: 
     files = [("sessions", one) for one in service.sessions.values()] + [
         ("races", one) for one in service.races.values()
     ]
-    return page(
+    return _page(
         "admin.html",
         files=[{"kind": kind, "name": one.name, "paused": one.paused} for kind, one in files],
         tokens=service.tokens.owners(),
@@ -356,12 +359,12 @@ def _admin_page(service: "Service", identity: Identity, token: str = "", owner: 
 
 async def _pause(service: "Service", request: Request, identity: Identity) -> Response:
     hosted = service.file_at(request)
-    hosted.pause(paused=(await read_form(request)).get("paused") == "yes")
+    hosted.pause(paused=(await _read_form(request)).get("paused") == "yes")
     return RedirectResponse("/admin", 303)
 
 
 async def _add_token(service: "Service", request: Request, identity: Identity) -> Response:
-    fields = await read_form(request)
+    fields = await _read_form(request)
     name = parsing.parse_text("name", fields.get("name"), MAX_NAME_LENGTH)
     token = await service.call(service.tokens.add, name, fields.get("role", ""))
     # The only page that shows the token: just its hash is stored.
@@ -369,7 +372,7 @@ async def _add_token(service: "Service", request: Request, identity: Identity) -
 
 
 async def _remove_token(service: "Service", request: Request, identity: Identity) -> Response:
-    name = parsing.parse_text("name", (await read_form(request)).get("name"), MAX_NAME_LENGTH)
+    name = parsing.parse_text("name", (await _read_form(request)).get("name"), MAX_NAME_LENGTH)
     await service.call(service.tokens.remove, name)
     return RedirectResponse("/admin", 303)
 
@@ -378,7 +381,7 @@ async def _static(service: "Service", request: Request, identity: Identity) -> R
     name = request.path_params["file"]
     if name not in _STATIC:
         raise ProblemError(404, "not-found", "static: expected page.css or page.js, got another name; reload.")
-    return Response(template_text(name), media_type=_STATIC[name], headers={"cache-control": "max-age=3600"})
+    return Response(_template_text(name), media_type=_STATIC[name], headers={"cache-control": "max-age=3600"})
 
 
 async def _icon(service: "Service", request: Request, identity: Identity) -> Response:
@@ -422,3 +425,43 @@ def _cost(text: str) -> float:
         return float(text.strip().replace(",", "."))
     except ValueError:
         raise parsing.invalid_value("cost", "a number", f"{text!r:.100}", "write digits such as 0.5") from None
+
+
+def _template_text(name: str) -> str:
+    return (resources.files("tombola.service") / "templates" / name).read_text(encoding="utf-8")
+
+
+_ENVIRONMENT = Environment(
+    autoescape=True,
+    loader=FunctionLoader(_template_text),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    finalize=lambda value: escape_control(value) if type(value) is str else value,
+)
+_ENVIRONMENT.filters |= {"path": lambda text: quote(text, safe=""), "plural": plural}
+
+
+def _page(template: str, status: int = 200, **values: Any) -> Response:
+    """Render a template as an HTML reply; every value is escaped, a missing one raises."""
+    return HTMLResponse(_ENVIRONMENT.get_template(template).render(**values), status)
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a submitted form, each with its last value; else 400."""
+    body = await parsing.read_body(request)
+    try:
+        found = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        raise ProblemError(
+            400, "malformed", "form: expected the fields of a form, got something else; reload."
+        ) from None
+    return {name: values[-1] for name, values in found.items()}
+
+
+def _position(share: float) -> float:
+    """Return a share of the width as per cent for an SVG, clipped to 0 to 100.
+
+    >>> _position(0.5), _position(1.5)
+    (50.0, 100.0)
+    """
+    return round(100 * min(max(share, 0.0), 1.0), 2)

@@ -103,7 +103,7 @@ def parse_integer(owner: str, value: Any, least: int, most: int) -> int:
 
 
 def parse_seconds(owner: str, value: Any) -> float:
-    """Return a JSON value if it is a number in [0, MAX_SECONDS].
+    """Return a JSON value if it is a number of seconds up to a year.
 
     Raises ProblemError 422 otherwise.
 
@@ -148,7 +148,7 @@ def parse_outcome(value: Any) -> Outcome:
 
 
 def parse_outcomes(value: Any) -> list[Outcome]:
-    """Convert a JSON list of 1 to MAX_OUTCOMES objects to outcomes.
+    """Convert a JSON list of 1 to 10,000 objects to outcomes.
 
     Each object has ticket, loss or reward, and cost. Raises ProblemError 422 for another length, and if a field is
     missing, unknown or of another type.
@@ -166,7 +166,7 @@ def _checked_list(owner: str, found: Any) -> list[Any]:
 
 
 def parse_answers(value: Any) -> list[Event]:
-    """Convert a JSON list of 1 to MAX_OUTCOMES objects to answers of a race.
+    """Convert a JSON list of 1 to 10,000 objects to answers of a race.
 
     An object has ticket, loss or failed, and optionally cost. Answers are events of the kind "answer". Raises
     ProblemError 422 if one is invalid; the race checks the range of losses.

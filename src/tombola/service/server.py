@@ -118,13 +118,14 @@ def run(
     listener: socket.socket,
     *,
     proxy_headers: bool = False,
-    on_start: Callable[[], Any] = lambda: None,
+    on_start: Callable[[], Any] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are finished first.
 
+    - `service`: from `open_service`; its files are closed at the end.
     - `listener`: from `bind`.
     - `proxy_headers`: trust X-Forwarded headers; only behind a reverse proxy on this machine.
-    - `on_start`: called before the first request is accepted.
+    - `on_start`: called without arguments before the first request is accepted; None: nothing.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))
@@ -142,5 +143,6 @@ def run(
         timeout_keep_alive=30,
         lifespan="on",
     )
-    on_start()
+    if on_start is not None:
+        on_start()
     uvicorn.Server(config).run(sockets=[listener])

@@ -24,7 +24,10 @@ MAX_NAME_LENGTH = 60
 
 
 class Identity(NamedTuple):
-    """The name of the owner of a token, and the role: one of ROLES.
+    """The owner of a token.
+
+    name: name of the owner.
+    role: "reader", "worker" or "admin"; each includes the rights of those before it.
 
     >>> Identity("Ann", "worker").may("reader"), Identity("Ann", "worker").may("admin")
     (True, False)
@@ -34,7 +37,7 @@ class Identity(NamedTuple):
     role: str
 
     def may(self, role: str) -> bool:
-        """Return whether the role of the owner includes `role`."""
+        """Return whether the owner has the rights of `role`: "reader", "worker" or "admin"."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
@@ -81,7 +84,7 @@ class TokenStore:
         Raises ParameterError for an unknown role, a malformed or used name, and a first token that is not an admin's.
 
         name: of the owner, unique.
-        role: one of ROLES.
+        role: "reader", "worker" or "admin".
         """
         if role not in ROLES:
             raise ParameterError(f"token: expected a role of {', '.join(ROLES)}, got {role!r}; write one of them.")
