@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from browser import needs_browser, open_file
-from tombola.advice.comparison_page import _ActionMean, _mean_bars, _Picture
+from tombola.advice.comparison_page import _ActionMean, _mean_bars
 from tombola.advice.text import Summary
 from tombola.readers.units import UNIT_LOSSES
 from tombola.report.chart import Band, Chart, Line
+from tombola.report.evidence_page import CaptionedChart
 from tombola.report.figures import draw_chart, figure_bytes
 from tombola.report.page import draw_for_page, render
 
@@ -21,7 +22,7 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
     """Return a page with hostile names, from a report made by hand."""
     x = np.array([1.0, 50.0, 100.0])
     chart = Chart("t", "round", "regret", (Band("UCB<b>", x, x, x / 2, 2 * x),), (Line("pace", x, x),), False, False)
-    pictures = [_Picture("Regret over time", "How to read it.", one) for one in charts or (chart,)]
+    pictures = [CaptionedChart("Regret over time", "How to read it.", one) for one in charts or (chart,)]
     names = ("Zeta", "Alpha", "Mid<i>dle")
     rows = [
         {

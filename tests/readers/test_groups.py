@@ -7,7 +7,7 @@ import pytest
 
 from tombola.errors import TableError
 from tombola.readers import read_table
-from tombola.readers.groups import group_rows
+from tombola.readers.summary import group_rows
 
 WIDE = "id,category,a,b\nq1,law,0.1,0.9\nq2,code,0.8,0.2\nq3,law,,0.4\nq4,,0.3,0.4\n"
 LONG = "id,category,model,loss\nq1,law,a,0.1\nq1,law,b,0.9\nq2,code,a,0.8\nq2,code,b,0.2\n"

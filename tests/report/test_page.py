@@ -9,8 +9,7 @@ import pytest
 from browser import needs_browser, open_file
 from conftest import HANGS
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.claims_page import ClaimEntry, claims_page
-from tombola.report.page import draw_for_page
+from tombola.report.page import ClaimEntry, claims_page, draw_for_page
 
 
 def chart(name: str = "measured") -> Chart:

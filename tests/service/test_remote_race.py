@@ -53,13 +53,13 @@ def test_two_machines_run_one_race(tmp_path: Path) -> None:
     with Server(path) as server:
         processes = [machine(tmp_path, f"home{n}", server.url, token) for n, token in enumerate(tokens)]
         ended = [(*process.communicate(timeout=HANGS), process.returncode) for process in processes]
-    verdicts = {out.strip() for out, _, _ in ended}
+    # The counts after the semicolon depend on the moment: the other machine may still have a call under way.
+    verdicts = {out.strip().partition(";")[0] for out, _, _ in ended}
     assert [code for _, _, code in ended] == [0, 0], ended
-    assert len(verdicts) == 1
     logs = [(tmp_path / f"home{n}" / "calls.log").read_text(encoding="utf-8").splitlines() for n in range(2)]
     with RaceFile.open(path) as file:
         assert file.race.answer == ("low",)
-        assert verdicts == {file.race.verdict}
+        assert verdicts == {file.race.verdict.partition(";")[0]}
         answered = {ticket for ticket, lease in file.lease_of_ticket().items()}
         workers = {lease.worker for lease in file.lease_of_ticket().values()}
         assert workers == {"one", "two"}

@@ -58,7 +58,7 @@ def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Ad
     Learners are tied if the 95 % interval of their paired difference contains zero. Mean ranks are over other tables.
 
     runs: of all learners on the table; the first order counts.
-    kind: condition of the comparison, a key of `MEAN_RANKS`.
+    kind: condition of the comparison, such as "full" or "bandit", from `CompareRequest.kind`.
     random_action_loss: total loss of a fixed action, averaged over the actions; None under a budget, where there is no
         such reference.
 

@@ -13,6 +13,7 @@ from tombola.budget.optimum import frontier, mean_costs
 from tombola.pool import Pool
 from tombola.readers.units import UNIT_LOSSES, Units
 from tombola.report.chart import Band, Chart, Line, Point
+from tombola.report.evidence_page import CaptionedChart
 from tombola.report.page import draw_for_page, render
 
 # Curves in a chart: more cannot be told apart.
@@ -22,18 +23,6 @@ _MAX_NAME_LENGTH = 26
 # The chart of budgets ends at this multiple of the cost of the best action; more expensive actions are not drawn,
 # because they would squeeze the others.
 _BUDGET_AXIS_MARGIN = 1.25
-
-
-class _Picture(NamedTuple):
-    """A chart of the page, with its heading above and a caption on how to read it.
-
-    heading, caption: plain text.
-    chart: the data to draw.
-    """
-
-    heading: str
-    caption: str
-    chart: Chart
 
 
 class _ActionMean(NamedTuple):
@@ -117,7 +106,7 @@ def _routing_cells(report: CompareReport) -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-def _routing_picture(report: CompareReport) -> list[_Picture]:
+def _routing_picture(report: CompareReport) -> list[CaptionedChart]:
     """Return the rows won by routing against the safe learner, over time."""
     routing = report.routing
     if routing is None or not routing.rounds.size:
@@ -132,7 +121,7 @@ def _routing_picture(report: CompareReport) -> list[_Picture]:
         f"interval. The promise of the guard is the line at {-routing.risk:g}."
     )
     pictures = [
-        _Picture(alt, caption if explained is None else f"{caption} {explained.won_text}",
+        CaptionedChart(alt, caption if explained is None else f"{caption} {explained.won_text}",
                 Chart(alt, "round", "rows won", (band,), (floor,), log_x=False, log_y=False, alt=alt))
     ]  # fmt: skip
     if explained is None:
@@ -144,13 +133,13 @@ def _routing_picture(report: CompareReport) -> list[_Picture]:
         f"Rows that the guard may stake: {routing.risk:g} at first, then what routing has won. The router is played "
         "with a probability in proportion to it, at most 1."
     )
-    pictures.append(_Picture(alt, caption, chart))
+    pictures.append(CaptionedChart(alt, caption, chart))
     if explained.starts.size > 1:
         pictures.append(_learning_curve(report, explained))
     return pictures
 
 
-def _learning_curve(report: CompareReport, explained: Explanation) -> _Picture:
+def _learning_curve(report: CompareReport, explained: Explanation) -> CaptionedChart:
     """Return the mean loss of the router over the rows that it was trained on."""
     pool, units, alt = report.pool, report.units, "Learning curve of the router"
     ends = explained.starts[[0, -1]]
@@ -164,7 +153,7 @@ def _learning_curve(report: CompareReport, explained: Explanation) -> _Picture:
     caption = (
         f"Mean {units.quantity} of the unguarded router on the rows after each training. {explained.twice_text(units)}"
     )
-    return _Picture(alt, caption, chart)
+    return CaptionedChart(alt, caption, chart)
 
 
 def _facts(report: CompareReport) -> list[tuple[str, str]]:
@@ -200,7 +189,7 @@ def _lead(report: CompareReport) -> str:
     return f"{rows}, with one action for each; {', '.join(parts)}. All learners played the same {same} of the rows."
 
 
-def _charts(report: CompareReport) -> list[_Picture]:
+def _charts(report: CompareReport) -> list[CaptionedChart]:
     """Return the charts of the page, as far as the report has data for them.
 
     They are regret over time, the advised learner in every order, shares of its actions, routing by features, best mix
@@ -216,7 +205,7 @@ def _charts(report: CompareReport) -> list[_Picture]:
     proved = report.bound is not None and report.bound < report.pool.rows  # a larger bound says nothing
     bound = f" The proved bound for {learner} is {format_number(report.bound or 0.0)}." if proved else ""
     pictures = [
-        _Picture(
+        CaptionedChart(
             f"Regret over time, {order} order",
             f"Regret so far is {regret_definition(report)}, for {shown}; the band is the 95 % interval of the mean "
             f"over {plural(count, 'repetition')}.{bound}",
@@ -225,13 +214,15 @@ def _charts(report: CompareReport) -> list[_Picture]:
     ]
     if len(report.runs.orders) > 1:
         pictures.append(
-            _Picture(f"{learner} in every order", "The same learner on the same rows.", _orders_chart(report, learner))
+            CaptionedChart(
+                f"{learner} in every order", "The same learner on the same rows.", _orders_chart(report, learner)
+            )
         )
     if report.pool.rows > 1:
         caption = (
             f"The share of each action in successive slices of the rounds, averaged over {plural(count, 'repetition')}."
         )
-        pictures.append(_Picture(f"Actions of {learner}", caption, _share_chart(report, learner, order)))
+        pictures.append(CaptionedChart(f"Actions of {learner}", caption, _share_chart(report, learner, order)))
     return [*pictures, *_routing_picture(report), *_budget_picture(report), *_cost_pictures(report, order)]
 
 
@@ -303,7 +294,7 @@ def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
     return Chart(alt, "round", "share of the rounds", bands, log_x=False, log_y=False, alt=alt)
 
 
-def _cost_pictures(report: CompareReport, order: str) -> list[_Picture]:
+def _cost_pictures(report: CompareReport, order: str) -> list[CaptionedChart]:
     """Return the costs over time against an even pace, for every resource of a budget."""
     runs, horizon, pictures = report.runs, report.pool.rows, []
     ends = np.array([0.0, float(horizon)])
@@ -323,11 +314,11 @@ def _cost_pictures(report: CompareReport, order: str) -> list[_Picture]:
         alt = f"Costs over time against {pace}{of_resource}"
         lines = (Line(pace.removeprefix("an "), ends, ends / horizon * total),)
         chart = Chart(alt, "round", "costs so far", tuple(bands), lines, log_x=False, log_y=False, alt=alt)
-        pictures.append(_Picture(alt, caption, chart))
+        pictures.append(CaptionedChart(alt, caption, chart))
     return pictures
 
 
-def _budget_picture(report: CompareReport) -> list[_Picture]:
+def _budget_picture(report: CompareReport) -> list[CaptionedChart]:
     """Return the loss of the best mix over the budget, for one resource."""
     if len(report.runs.amounts) != 1:
         return []
@@ -355,7 +346,7 @@ def _budget_picture(report: CompareReport) -> list[_Picture]:
         alt, "budget for all rows", f"mean {units.quantity}", tuple(bands), _limit_lines(report, best), log_x=False,
         log_y=False, alt=alt, points=points,
     )  # fmt: skip
-    return [_Picture(alt, f"{caption}.", chart)]
+    return [CaptionedChart(alt, f"{caption}.", chart)]
 
 
 def _in_units(losses: Floats, units: Units) -> Floats:

@@ -22,7 +22,7 @@ from tombola.engine.provenance import package_hash, source_hash
 from tombola.feedback import feedback_type
 from tombola.persistence.result_cache import ResultCache, play_cached, result_key
 from tombola.pool import Pool
-from tombola.readers.groups import GroupRow, group_rows
+from tombola.readers.summary import GroupRow, group_rows
 from tombola.readers.to_pool import Table
 from tombola.readers.units import Units
 from tombola.runs import Entry, Runs
@@ -38,7 +38,7 @@ class RankingRow(NamedTuple):
 
     rank: from 1, by regret; None for the random fixed action.
     mean_loss: per row, in [0, 1].
-    regret: over the whole list.
+    regret: total regret over the whole list, in losses.
     switches: mean number of changes of the action.
     spent: mean cost of each resource; empty without a budget.
     above_first: paired difference in regret to the first learner; None for the first.
@@ -73,8 +73,8 @@ class CompareReport:
     request: CompareRequest
     runs: Runs
     order_test: OrderVerdict
-    n_cached: int = 0  # repetitions that were read from the cache
-    routing: Routing | None = None  # routing by features, if the table has any
+    n_cached: int = 0
+    routing: Routing | None = None
 
     @property
     def pool(self) -> Pool:

@@ -93,7 +93,7 @@ class CompareRequest:
         return {name: every[name] for name in self.learners} or suited
 
     def delay(self, table: Table) -> int | RowDelays:
-        """Return the delay of all rows or, if that is 0, those of the rows of `table`."""
+        """Return the delay in rounds: one for all rows or, if that is 0, those of `table`."""
         if self.conditions.delay > 0 or table.delays is None:
             return self.conditions.delay
         return RowDelays(table.delays)

@@ -13,7 +13,7 @@ from tombola.errors import TombolaWarning
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tombola.readers.groups import GroupRow
+    from tombola.readers.summary import GroupRow
 
 __all__ = ["escape_control", "new_table", "print_error", "show", "show_groups", "show_result", "show_warning"]
 

@@ -12,9 +12,8 @@ from tombola._formatting import plural
 from tombola.paper.base import Claim, Rows, Verdict
 from tombola.paper.runner import FaultResult, RunOptions, run_claims, run_faults
 from tombola.persistence.result_cache import ResultCache
-from tombola.report.claims_page import ClaimEntry, FaultEntry, claims_page
 from tombola.report.figures import add_title, draw_chart, save
-from tombola.report.page import Drawing, draw_for_page
+from tombola.report.page import ClaimEntry, Drawing, claims_page, draw_for_page
 
 # Title of the page.
 _TITLE = "Online learning in random order, measured"
@@ -141,7 +140,7 @@ def _entry(result: ClaimResult, drawn: Drawing, seed: int) -> ClaimEntry:
         corrected=verdict.corrected,
         limits=claim.limits,
         false_alarm=_false_alarm(claim, result.rows),
-        faults=tuple(FaultEntry(fault.fault, fault.outcome, fault.caught, fault.measured) for fault in result.faults),
+        faults=tuple(result.faults),
         command=f"tombola reproduce --claims {claim.name} --seed {seed}",
         drawings=(drawn,),
         section=claim.section,

@@ -19,6 +19,8 @@ def parallel_map(
 ) -> Generator[_Result]:
     """Yield work(*piece) in order, computed by threads (loops release the GIL).
 
+    work: the function to call.
+    pieces: the arguments of each call.
     workers: number of threads.
     label: shown beside the progress bar.
 

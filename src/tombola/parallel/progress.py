@@ -72,6 +72,7 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
 
     The bar appears after 0.8 seconds; without terminal and notebook there is none.
 
+    results: yielded as they are, in their order.
     total: number of results.
     label: text beside the bar.
     """

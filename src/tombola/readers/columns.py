@@ -120,7 +120,10 @@ class Columns:
         return {column.name: column for column in self.columns}
 
     def place(self, row: int) -> str:
-        """Return "line 5" for a row, its line in the file, or "row 3" without lines."""
+        """Return the place of a row as text: "line 5" of the file, or "row 3" without lines.
+
+        row: number of the row, from 0.
+        """
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def find(self, name: str, option: str) -> Column:

@@ -27,6 +27,7 @@ from tombola.readers.wide import read_wide
 def read_pool(path: str | Path, *, kind: Kind | None = None, rescale: bool = False) -> Pool:
     """Read a table from a file and return its pool.
 
+    path: a file in any format that `read_table` reads.
     kind: "losses" (lower is better) or "scores" (higher is better); None if names of columns or of the file state it.
     rescale: map the smallest and the largest value to 0 and 1; otherwise values must be in [0, 1].
 

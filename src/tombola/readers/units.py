@@ -39,13 +39,18 @@ class Units(NamedTuple):
         return (self.high - number if self.scores else number - self.low) / (self.high - self.low)
 
     def number(self, loss: float) -> float:
-        """Convert a loss in [0, 1] to table units."""
+        """Convert a loss in [0, 1] to a number of the table, such as a score."""
         difference = self.gap(loss)
         return self.high - difference if self.scores else self.low + difference
 
-    def gap(self, losses: float) -> float:
-        """Convert a difference of losses to a difference in table units."""
-        return losses * (self.high - self.low)
+    def gap(self, difference: float) -> float:
+        """Convert a difference of two losses to table units; the sign stays.
+
+        Positive means worse, also in a table of scores: 0.05 more loss is `gap(0.05)` = 5, for 5 points fewer of 100.
+
+        difference: one loss minus another.
+        """
+        return difference * (self.high - self.low)
 
     def parse(self, text: str) -> float | None:
         """Convert the text of a cell to a loss in [0, 1]; None if it is not a value.
@@ -93,7 +98,10 @@ class Units(NamedTuple):
         return ", ".join(f"{self.number(loss):.12g}" for loss in several)
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
-        """Convert an interval of losses to table units, the smaller end first."""
+        """Convert an interval of losses to table units, the smaller number first.
+
+        low, high: ends of the interval, losses in [0, 1].
+        """
         ends = self.number(low), self.number(high)
         return (ends[1], ends[0]) if self.scores else ends
 
@@ -179,7 +187,10 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
 
 
 def actions_option(names: Sequence[str]) -> str:
-    """Return the option that names these actions, as text; a placeholder for many."""
+    """Return the option that names these actions, as text for an error message.
+
+    More than 20 names are replaced by a placeholder.
+    """
     return option_text("actions", names if len(names) <= _MAX_LISTED else ["NAME", "NAME"])
 
 

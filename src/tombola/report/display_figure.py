@@ -43,7 +43,7 @@ class DisplayFigure(Figure):
         return figures.save(self, path)
 
 
-class LabelPlacer(Artist):
+class _LabelPlacer(Artist):
     """Invisible artist that places the labels of curves when axes are drawn.
 
     Add it once to the axes. Limits and scales may change after a chart was drawn, for example when a bound is added.
@@ -57,9 +57,5 @@ class LabelPlacer(Artist):
         self.set_in_layout(False)
 
     def draw(self, renderer: Any) -> None:
-        """Place the labels of the axes, and draw nothing; called by Matplotlib.
-
-        renderer: not used.
-        """
         if isinstance(self.axes, Axes):
             figures.place_labels(self.axes)

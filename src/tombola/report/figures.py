@@ -335,7 +335,7 @@ def _name_upright(axes: "Axes", line: Line) -> None:
 
 def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> None:
     """Write each name at the right end of its curve; move names apart."""
-    from tombola.report.display_figure import LabelPlacer
+    from tombola.report.display_figure import _LabelPlacer
 
     before = len(_end_labels(axes))
     for index, (name, _, y, colour) in enumerate(curves, before):
@@ -350,7 +350,7 @@ def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> N
         axes.figure.canvas.draw()
     place_labels(axes)
     if not before:
-        axes.add_artist(LabelPlacer())
+        axes.add_artist(_LabelPlacer())
 
 
 def _end_labels(axes: "Axes") -> "list[Annotation]":

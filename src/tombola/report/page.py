@@ -5,9 +5,9 @@ The page of a comparison is `tombola.advice.comparison_page`, of a session `tomb
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -111,3 +111,51 @@ def _points(chart: Chart) -> Iterator[tuple[str, float, float, str]]:
             yield line.name, x, y, f"{y:.4g}"
     for point in chart.points:
         yield point.name, point.x, point.y, f"{point.y:.4g}"
+
+
+class ClaimEntry(NamedTuple):
+    """One claim of the paper for `claims_page`, as plain text, with its drawn charts.
+
+    Empty fields are left out.
+
+    name, title: identifier and heading.
+    source: place in the paper.
+    statement, meaning: the claim, and what it means in plain words.
+    outcome, expected: the verdict, and the one it should have.
+    measured: the numbers behind the verdict.
+    printed, corrected: the formulas of the paper and of its correction.
+    command: reproduces the verdict.
+    limits: criterion by which the claim passes.
+    false_alarm: probability of a wrong verdict.
+    faults: verdicts with injected faults, each with the attributes fault (its description), outcome (the verdict),
+        caught (whether the verdict is not the expected one, as it should be) and measured.
+    drawings: the charts.
+    section: heading of the part of the page.
+    """
+
+    name: str
+    title: str
+    source: str
+    statement: str
+    meaning: str
+    outcome: str
+    expected: str
+    measured: str
+    printed: str
+    corrected: str
+    command: str
+    drawings: tuple[Drawing, ...]
+    limits: str = ""
+    false_alarm: str = ""
+    faults: tuple[Any, ...] = ()
+    section: str = ""
+
+
+def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]) -> str:
+    """Return the page of a reproduction as HTML: table of claims, then their sections.
+
+    title, lead: heading of the page, and the paragraph below it.
+    entries: the claims, in the order of the page.
+    facts: names and values of the run as a whole, such as its seed.
+    """
+    return render("claims.html", title=title, lead=lead, entries=entries, facts=facts)
