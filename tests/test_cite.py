@@ -55,8 +55,23 @@ def test_learners_cite_the_theorem_of_their_bound() -> None:
     assert simulation.entries == (PAPER_ENTRY, SOFTWARE_ENTRY)
     assert cite("Uniform").theorems == ("no bound is proved",)
     assert cite().entries == (PAPER_ENTRY, SOFTWARE_ENTRY)
-    with pytest.raises(ParameterError, match="expected a learner, a claim or one of race, rank"):
+    with pytest.raises(ParameterError, match="expected a learner, a claim, a statement of the paper"):
         cite("Nobody")
+
+
+@pytest.mark.parametrize("name", ["Theorem 4.2", "theorem 4.2", "4.2", "delay-theorem", "Delay-Theorem"])
+def test_numbered_statement_names_its_errata(name: str) -> None:
+    cited = cite(name)
+    assert cited.name == "delay-theorem"
+    # Erratum 11: the printed constant 5 is not proved.
+    assert cited.theorems[-1].endswith(": 8, 9, 10, 11")
+    assert cited.entries == (PAPER_ENTRY,)
+
+
+def test_statement_without_errata_names_none() -> None:
+    assert all("Errata" not in one for one in cite("race-best").theorems)
+    with pytest.raises(ParameterError, match="Theorem"):
+        cite("Theorem 9.9")
 
 
 def test_bibtex_has_the_facts_of_citation_file() -> None:

@@ -82,35 +82,46 @@ class Citation(NamedTuple):
 def cite(name: str = "") -> Citation:
     """Return the theorems behind a learner's bound, a command or a claim, with BibTeX.
 
-    name: a learner (`"Simulation"`), a command (`"race"`, `"rank"`, `"certify"`, `"compare"`, `"session"`) or a claim
-        (`"delay-theorem"`); "" is the paper (Bernasconi et al. 2025) and the software. Other names raise
-        ParameterError.
+    name: a learner (`"Simulation"`), a command (`"race"`, `"rank"`, `"certify"`, `"compare"`, `"session"`), a claim
+        (`"delay-theorem"`) or a numbered statement of the paper (`"Theorem 4.2"`, or `"4.2"`), in upper or lower case;
+        "" is the paper (Bernasconi et al. 2025) and the software. Other names raise ParameterError.
 
     >>> print(cite("Hedge").theorems[0])
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3
     >>> cite("race-best").theorems[0].partition(":")[0]
     'Theorem 1, docs/theory/race.md'
+    >>> cite("theorem 4.2").name
+    'delay-theorem'
     """
     from tombola import learners
 
-    if not name:
+    key = name.strip().lower()
+    if not key:
         return Citation("", (), (PAPER_ENTRY, SOFTWARE_ENTRY))
-    if name in _COMMANDS:
-        return Citation(name, _COMMANDS[name], (*bibtex_entries(" ".join(_COMMANDS[name])), SOFTWARE_ENTRY))
+    if key in _COMMANDS:
+        return Citation(key, _COMMANDS[key], (*bibtex_entries(" ".join(_COMMANDS[key])), SOFTWARE_ENTRY))
     # Found at run time: as a static import it closes a cycle of all modules, in which mypy misreads a dataclass.
-    claim = next((one for one in import_module("tombola.paper").CLAIMS if one.name == name), None)
+    claims = import_module("tombola.paper").CLAIMS
+    claim = next((one for one in claims if one.name == key or _is_statement(key, one.source)), None)
     if claim is not None:
         return _claim_citation(claim)
-    kind = name.partition("(")[0].strip()
-    if kind not in learners.__all__ or not isinstance(getattr(learners, kind), type):
+    kinds = {one.lower(): one for one in learners.__all__ if isinstance(getattr(learners, one), type)}
+    kind = kinds.get(key.partition("(")[0].strip())
+    if kind is None:
         raise ParameterError(
-            f"cite: expected a learner, a claim or one of {', '.join(_COMMANDS)}, got {name!r}; tombola learners and "
-            "tombola claims list the others."
+            f"cite: expected a learner, a claim, a statement of the paper such as 'Theorem 4.2', or one of "
+            f"{', '.join(_COMMANDS)}, got {name!r}; tombola learners and tombola claims list the others."
         )
     source = bound_source(kind)
     entries = [*bibtex_entries(source), *([PAPER_ENTRY] if PAPER in source else [])]
     entries += [SOFTWARE_ENTRY] if not entries or "docs/theory" in source or "tombola." in source else []
     return Citation(name, (source or "no bound is proved",), tuple(entries))
+
+
+def _is_statement(key: str, source: str) -> bool:
+    """Return whether `key`, such as "theorem 4.2" or "4.2", is a statement of the paper in `source`."""
+    places = re.findall(r"(?:Theorem|Lemma|Corollary) [A-C\d]\.\d+", source) if not source.startswith("our ") else []
+    return any(key in (place.lower(), place.lower().partition(" ")[2]) for place in places)
 
 
 def _claim_citation(claim: Any) -> Citation:
@@ -124,4 +135,17 @@ def _claim_citation(claim: Any) -> Citation:
         source = f"{place.partition(cited)[0]}, cited in {PAPER}" if cited in place else f"{PAPER}, {place}"
     text = f"{source[0].upper()}{source[1:]}: {claim.statement.rstrip('.')}"
     corrected = () if claim.expected == "holds" else ("It holds in the corrected form of docs/errata.md",)
-    return Citation(claim.name, (text, *corrected), (SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,))
+    numbers = ", ".join(map(str, _errata_of(claim)))
+    errata = (f"Errata of the statement and its proof, in docs/errata.md: {numbers}",) if numbers else ()
+    return Citation(claim.name, (text, *corrected, *errata), (SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,))
+
+
+def _errata_of(claim: Any) -> list[int]:
+    """Return the numbers of the errata between the statement of a claim and the next statement of the paper."""
+    claims, errata = import_module("tombola.paper").CLAIMS, import_module("tombola.paper.errata").ERRATA
+    # Lines of the LaTeX source at which the statements begin; the claim `errata` is about all of them.
+    starts = {one.name: [int(line) for line in re.findall(r"\bL(\d+)", one.source)] for one in claims}
+    starts.pop("errata")
+    every = [line for lines in starts.values() for line in lines]
+    last = ((one.number, max(line for line in every if line <= one.line)) for one in errata)
+    return sorted(number for number, start in last if start in starts.get(claim.name, ()))
