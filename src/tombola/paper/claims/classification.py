@@ -18,7 +18,7 @@ them is the largest so far with probability 1/j, so the mean number of mistakes 
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -137,7 +137,7 @@ class UniformConvergence(
     """
 
     order: OrderLike = "random"
-    radii: Mapping[str, _Radius] = field(default_factory=lambda: _RADII)
+    radii: Mapping[str, _Radius] = component(_RADII)
 
     def units(self, *, full: bool) -> list[Unit]:
         T, n = _SHORT

@@ -191,8 +191,8 @@ class LateElimination(
     """
 
     order: str = "random"
-    played_delay: Callable[[int], int] = unchanged
-    bound: Callable[[float], float] = unchanged
+    played_delay: Callable[[int], int] = component(unchanged)
+    bound: Callable[[float], float] = component(unchanged)
     weight: float = 1.0
 
     def units(self, *, full: bool) -> list[Unit]:
