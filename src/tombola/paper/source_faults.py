@@ -101,10 +101,7 @@ def injected(fault: SourceFault) -> Iterator[None]:
 
 
 def _clear_caches() -> None:
-    """Clear every memoised function of the package.
-
-    Memoised results may depend on a fault.
-    """
+    """Clear every memoised function: its results may depend on a fault."""
     for name, module in list(sys.modules.items()):
         if name.startswith("tombola."):
             for value in list(vars(module).values()):

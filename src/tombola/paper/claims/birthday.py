@@ -147,10 +147,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         return self.verdict_from([*agree, pvalues.exact(all(even)), pvalues.exact(worst <= 1)], measured, "2 √T")
 
     def _maximisers(self, T: int) -> list[list[int]]:
-        """Return the laws on T losses with the largest mean.
-
-        All laws with probabilities j/12 are tried.
-        """
+        """Return the laws with probabilities j/12 on T losses that have the largest mean."""
         means = [(self.law_mean(law), law) for law in _partitions(_DENOMINATOR, T)]
         largest = max(mean for mean, _ in means)
         return [law for mean, law in means if mean == largest]

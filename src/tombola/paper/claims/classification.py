@@ -235,10 +235,7 @@ _WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 
 
 def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
-    """Return the pools of the claim, by name.
-
-    Labels are by a threshold, or in random order with half of them 1.
-    """
+    """Return two pools by name: labels by a threshold, and random labels, half of them 1."""
     points = np.arange(horizon, dtype=np.float64)
     random_labels = generator.permutation(np.arange(horizon) % 2)
     return {
@@ -304,10 +301,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         return [*rows, {"T": rounds, "kind": "bad order", "play": 0, "regret": float(mistakes)}]
 
     def _near_the_horizon(self, horizon: int, seed: Seed) -> Row:
-        """Play all labellings of T - 1 points with labels 1.
-
-        ERM predicts 0 on every new point.
-        """
+        """Play all labellings of T - 1 points, labels 1: ERM predicts 0 on a new point."""
         pool = LabelledPool(np.minimum(np.arange(horizon), horizon - 2).astype(float), np.ones(horizon, int))
         regret = play(ERM(AllLabellings(horizon - 1)), pool, self.order, seed=seed).regret
         return {"T": horizon, "kind": "v = T - 1", "play": 0, "regret": float(regret)}

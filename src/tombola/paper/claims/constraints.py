@@ -130,10 +130,7 @@ def _affordable_plays(resources: int, delay: int) -> tuple[int, int]:
 
 
 def _several_resources(T: int, m: int, seed: Seed) -> Pool:
-    """Return the pool `three_actions` with m resources.
-
-    Their 0/1 costs are independent, with the same means.
-    """
+    """Return the pool `three_actions` with m independent 0/1 costs of the same means."""
     first, *others = (three_actions(T, seed=child) for child in repetition_seeds(seed, m))
     return Pool(first.losses, costs=np.concatenate([pool.costs for pool in (first, *others)], axis=2))
 
@@ -439,10 +436,7 @@ def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
 
 
 def _corollary_row(T: int, rate: float, seed: Seed) -> Row:
-    """Return the regret of BudgetSimulation as printed, for Corollary 4.8.
-
-    The pool is one on which both terms of the corollary are attained.
-    """
+    """Return the regret of BudgetSimulation where both terms of Corollary 4.8 are attained."""
     trace = _fluid_play(_LEARNERS["as printed"], _attaining(T, rate, seed=seed), rate, "random", 0, seed)
     return {"pool": "attaining", "learner": "as printed", "T": T, "rate": rate, "regret": float(trace.regret)}
 

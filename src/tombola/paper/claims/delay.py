@@ -57,10 +57,7 @@ class _LastActionState(NamedTuple):
 
 @dataclass(frozen=True)
 class _LastRowRecorder(Learner):
-    """Base learner that plays the action with a loss in the last row.
-
-    Its plays record the rows of its training.
-    """
+    """Base learner whose plays record its rows: the action with a loss in the last row."""
 
     feedback: ClassVar[Feedback] = "full"
 
@@ -80,10 +77,7 @@ class _LastRowRecorder(Learner):
 
 @dataclass(frozen=True)
 class _FirstRowRecorder(_LastRowRecorder):
-    """Play the action with a loss in the first row: a fault.
-
-    It is as if training drew one row only.
-    """
+    """Play the action with a loss in the first row, as if training drew one row: a fault."""
 
     def init(self, actions: int, horizon: int) -> _LastActionState:
         return _LastActionState(last=np.full(2, actions - 1.0))
@@ -502,10 +496,7 @@ def _hedge_trap_regret(pool: Pool, d: int) -> float:
 
 
 def _trap_rows(rows: Rows) -> Rows:
-    """Return the rows of the pool `delay_trap`, with the column `added`.
-
-    It is the regret that the delay adds, on the same rows in the same order.
-    """
+    """Return the rows of `delay_trap`, with the regret that the delay adds as `added`."""
     return [{**row, "added": row["regret"] - row["prompt"]} for row in rows if row["pool"] == "trap"]
 
 

@@ -77,10 +77,7 @@ def _intervals_by_ones(interval: _Intervals, population: float, seen: int, level
 
 
 def _miss_probabilities(law: Floats, ends: Any, population: int) -> Floats:
-    """Return the miss probability of intervals, by the number of ones in the pool.
-
-    The result has shape (population + 1,).
-    """
+    """Return the miss probability of intervals, by the number of ones in the pool."""
     means = np.arange(population + 1)[:, None] / population
     outside = (means < ends.lows - _ROUNDING) | (means > ends.highs + _ROUNDING)
     return np.asarray(np.where(outside, law, 0.0).sum(axis=1))
@@ -347,10 +344,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         return [{**unit, **far, **(self._misses(law, n, k) if k <= _MAX_INTERVAL_DRAWS else {})}]
 
     def _misses(self, law: Floats, n: int, k: int) -> Row:
-        """Return the miss probability of the interval, on the list and on samples.
-
-        The interval is for the share of red balls.
-        """
+        """Return P(interval misses the share of red balls), on the list and on samples."""
         ends = _intervals_by_ones(self.interval, 2 * n, 2 * k, _SHOWN)
         outside = (ends.lows > 0.5 + _ROUNDING) | (ends.highs < 0.5 - _ROUNDING)
         return {"on_list": float(law[outside].sum()), "on_samples": float(_reds_with_replacement(n, k)[outside].sum())}
@@ -405,10 +399,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
 
 
 def _near(row: Row, constant: float) -> bool:
-    """Return whether n/k times the distance is this constant.
-
-    Terms omitted by the theorem are allowed for.
-    """
+    """Return whether n/k times the distance is this constant, up to omitted terms."""
     return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])
 
 

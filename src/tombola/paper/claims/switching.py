@@ -335,10 +335,7 @@ def _drops_best(row: Row) -> bool:
 
 
 def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
-    """Return the number of plays with a wrong drop, and of all plays.
-
-    Wrong is to drop the best action, or the other one too late.
-    """
+    """Return the plays that drop the best action, or the other too late, and all plays."""
     tight = [row for row in rows if row["learner"] == _TIGHT and row["T"] == T]
     limits = {gap: _most_plays(T, gap / math.sqrt(T)) for gap in levels(tight, "gap")}
     return sum(_drops_best(row) or row["worse"] > limits[row["gap"]] for row in tight), len(tight)

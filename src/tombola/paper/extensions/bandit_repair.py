@@ -49,10 +49,7 @@ _TWIN_PLAYS = 4
 
 
 def _differs_from_twin(T: int, seed: Seed) -> bool:
-    """Return whether UCB1 simulated with optimism differs from its twin.
-
-    Losses of two actions are noisy.
-    """
+    """Return whether UCB1 simulated with optimism differs from its twin."""
     learner = OptimisticSimulation(UCB1())
     losses = (np.random.default_rng(seed).random((T, 2)) < (0.4, 0.7)).astype(np.float64)
     twin = OptimisticSimulationTwin(2, T, UCB1(), RngStreams(seed).learner(learner))

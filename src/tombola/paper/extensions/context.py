@@ -116,10 +116,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
 
 def _nearest_loss(losses: Floats, features: Floats, seen: tuple[int, ...], row: int) -> float:
-    """Return the loss on a row of the best action of its nearest neighbour.
-
-    Without any neighbour, that of action 0.
-    """
+    """Return the loss of the nearest neighbour's best action, or of action 0."""
     if not seen:
         return float(losses[row, 0])
     nearest = min(seen, key=lambda other: abs(float(features[other] - features[row])))
@@ -291,10 +288,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
 
 
 def _one_price(pool: Pool, amount: float) -> float:
-    """Return the least loss at one price for all rows: a fault.
-
-    It may leave a part of the budget unspent.
-    """
+    """Return the least loss at one price, with budget unspent: a fault."""
     losses, costs = np.asarray(pool.losses), np.asarray(pool.costs).reshape(pool.rows, pool.k)
     index, found = np.arange(pool.rows), float(losses.max())
     for price in (0.0, *np.geomspace(1e-4, 1e4, 200)):

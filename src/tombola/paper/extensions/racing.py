@@ -317,10 +317,7 @@ def _bound_of_earlier_opponent(informed: InformedRule, order: tuple[int, ...], i
 
 
 def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
-    """Return the orders that begin with the rows on file: a fault.
-
-    The rows on file are the first two.
-    """
+    """Return the orders that begin with the two rows on file: a fault."""
     return [order for order in all_orders(rows) if set(order[:2]) == {0, 1}]
 
 

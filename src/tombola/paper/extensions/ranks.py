@@ -65,10 +65,7 @@ class _NoUnion(Ranks):
 
 
 class _ReusedPairs(Ranks):
-    """The fault: a pair that has lost starts again after each look.
-
-    It gets its first wealth again.
-    """
+    """The fault: a pair that has lost gets its first wealth again after each look."""
 
     def update(self, losses: Floats) -> None:
         super().update(losses)
@@ -338,10 +335,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
 
 def _laws(k: int) -> "Iterator[np.typing.NDArray[np.int64]]":
-    """Yield all sets of one to k rows of losses 0 and 1.
-
-    The rows of a law are equally likely.
-    """
+    """Yield all sets of one to k rows of losses 0 and 1, equally likely rows of a law."""
     types = _row_types(k, 1)
     for size in range(1, k + 1):
         for chosen in itertools.combinations(range(len(types)), size):

@@ -123,10 +123,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         ]
 
     def _twin_rows(self, unit: Unit, seed: Seed) -> list[Row]:
-        """Return the rounds that agree with the twin, on noisy losses.
-
-        Half of the actions are nearly best.
-        """
+        """Return the rounds that agree with the twin; half of the actions are nearly best."""
         T, k, generator = unit["T"], unit["k"], np.random.default_rng(seed)
         means = np.where(np.arange(k) % 2, 0.5, 0.5 + 2 * (k / T) ** 0.5)
         found: list[Row] = []

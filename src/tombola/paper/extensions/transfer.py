@@ -65,10 +65,7 @@ def _deviation_probability(rows: int, ones: int, least: int, level: float) -> fl
 
 
 def _unshuffled_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the same as `_deviation_probability` for a column with its ones first.
-
-    It is 0 or 1: a fault.
-    """
+    """Return the same for a column with its ones first, 0 or 1: a fault."""
     return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
 
 
