@@ -401,6 +401,7 @@ def expected_loss(
 
     The expectation is over the learner's own randomness; it is computed by enumeration, not sampled.
 
+    learner: an instance, such as `Hedge()`.
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
     budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
@@ -432,6 +433,7 @@ def random_order(
     Orders that differ only in equal rows are computed once. The comparator is the best action; with a `budget` the
     best fixed mix within it; on a labelled pool the best hypothesis of the class.
 
+    learner: an instance, such as `Hedge()`.
     pool: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
     budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,

@@ -189,7 +189,7 @@ _ENTRIES: dict[str, tuple[str, str, dict[str, str]]] = {
 
 
 def bibtex_entries(text: str) -> tuple[str, ...]:
-    """Return the BibTeX entries of the literature that a text cites, in order.
+    """Return the BibTeX entries of the literature that a text cites, in its order.
 
     Citations that are not in the list of this module are ignored.
 

@@ -254,6 +254,7 @@ def unchanged(value: _Value) -> _Value:
 def select(rows: Rows, column: str, **where: Any) -> Floats:
     """Return one column of the matching rows, as a float64 array in row order.
 
+    rows: mappings from column to value, as `Claim.run` returns them.
     column: name of the column; its values are numbers.
     where: columns with their required values; a row matches if all are equal.
 
@@ -267,6 +268,7 @@ def select(rows: Rows, column: str, **where: Any) -> Floats:
 def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
     """Return the distinct values of a column of the matching rows, sorted.
 
+    rows: mappings from column to value, as `Claim.run` returns them.
     column: name of the column.
     where: columns with their required values; a row matches if all are equal.
 

@@ -73,6 +73,7 @@ def reproduce(
     The files are index.html, and NAME.csv, NAME.png and NAME.svg for each claim. Finished units are cached in
     `out`/units, so a killed run continues where it stopped. Results are in the order of `claims`.
 
+    claims: instances, such as `Birthday()`; `tombola.paper.CLAIMS` has all classes.
     out: folder, created if missing.
     full: use the large sizes of a publication.
     seed: of all units; rows depend on it and not on the number of workers.

@@ -60,7 +60,8 @@ class FaultResult(NamedTuple):
 def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
     """Run the units of all claims in parallel, and return the rows of each claim.
 
-    A unit has the same seed with and without a fault, so that nothing but the faulty component differs.
+    The result has one list of rows per claim, in their order. A unit has the same seed with and without a fault, so
+    that nothing but the faulty component differs.
 
     claims: pairs of a claim, with its fault injected if any, and the name of that fault, or "". The name is part of the
         cache key.
@@ -83,8 +84,10 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
 def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
     """Run all units of one claim in this thread, and return their rows.
 
-    A claim with a source fault is run in this way, because all threads of the process see the fault.
+    A claim with a source fault is run in this way, inside a `with` block of `source_faults.injected`, because all
+    threads of the process see the fault.
 
+    claim: any claim.
     fault: name of the injected source fault, or ""; it is part of the cache key.
     cache: finished units, which are read instead of run; new ones are added.
     options: sizes and seed; `workers` is ignored.
