@@ -69,14 +69,8 @@ def mean(values: Floats, level: float = 0.95) -> Estimate:
     >>> mean(np.array([1.0, 2.0, 3.0]))
     Estimate(value=2.0, low=-0.484..., high=4.484..., repetitions=3)
     """
-    from scipy.special import stdtrit
-
-    middle = float(np.mean(values))
-    if values.size < 2:
-        return Estimate(middle, -math.inf, math.inf, int(values.size))
-    error = float(np.std(values, ddof=1)) / math.sqrt(values.size)
-    reach = float(stdtrit(values.size - 1, (1 + level) / 2)) * error
-    return Estimate(middle, middle - reach, middle + reach, int(values.size))
+    middle, low, high = (float(end[0]) for end in mean_band(values[:, None], level))
+    return Estimate(middle, low, high, int(values.size))
 
 
 def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:

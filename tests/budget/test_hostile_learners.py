@@ -177,13 +177,13 @@ def careless(tracker_: tracker.BudgetTracker, played: Floats, costs: Floats, res
 def showing(self: budgeted.BudgetedFeedback, observe: Any) -> Any:
     """Show the play itself instead of a copy."""
 
-    def tell(state: Any, round: int, workspace: budgeted.Workspace, slot: int) -> None:
+    def tell(state: Any, round: int, workspace: budgeted._Workspace, slot: int) -> None:
         observe(state, round, workspace.played[slot], workspace.row, workspace.scaled)
 
     return tell
 
 
-def blind(workspace: budgeted.Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
+def blind(workspace: budgeted._Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
     """Take in any cost."""
     unpack_action(workspace, prices, action, loss, costs)
     return True
@@ -197,7 +197,7 @@ def rash(self: StepRunner, played: int) -> tuple[int, float]:
     return action, probability
 
 
-unpack_action = budgeted.unpack_action
+unpack_action = budgeted._unpack_action
 FAULTS: dict[str, tuple[Any, str, Any, Any, range]] = {
     "no last look, in play": (budgeted, "draw_and_reserve", trusting, (played, Hostile), range(150)),
     "no last look, live": (budgeted, "draw_and_reserve", trusting, (lived, HostileBandit), range(150)),
@@ -208,7 +208,7 @@ FAULTS: dict[str, tuple[Any, str, Any, Any, range]] = {
     "no slack": (tracker, "_cost_in_ticks", careless, (played, Hostile), range(1_500)),
     "the play itself is shown": (budgeted.BudgetedFeedback, "make_observe", showing, (played, Grasping), range(300)),
     "answered is not written down": (budgeted, "mark_answered", lambda pages, row: None, (lived, Hostile), range(150)),
-    "any cost is taken": (budgeted, "unpack_action", blind, (lived, Hostile), range(150)),
+    "any cost is taken": (budgeted, "_unpack_action", blind, (lived, Hostile), range(150)),
 }
 
 
@@ -227,7 +227,7 @@ def test_tracker_writable_by_learners_is_detected(monkeypatch: pytest.MonkeyPatc
     """Hostile.needs_plan says that all fits; with the tracker's own array and no last look, that is believed."""
 
     def halts(needs_plan: Any) -> Any:
-        def look_and_ask(state: Any, workspace: budgeted.Workspace) -> bool:
+        def look_and_ask(state: Any, workspace: budgeted._Workspace) -> bool:
             tracker.update_affordable(workspace.tracker)
             return bool(workspace.tracker.flags[tracker.STOPPED] == 0.0 and needs_plan(state, workspace.tracker.fits))
 

@@ -171,9 +171,8 @@ class OptimisticSimulation(Learner):
 
     def init(self, actions: int, horizon: int) -> _State:
         """Return the first state for `actions` and `horizon` rounds: no loss seen."""
-        # Seven vectors, from `chosen` to `due_at`.
-        place = (float(horizon), np.zeros(1), np.full(1, -1.0))
-        return _State(*place, *np.zeros((7, actions)), past=lazy_zeros(actions, horizon))
+        vectors: list[Floats] = [*np.zeros((7, actions)), lazy_zeros(actions, horizon)]  # from `chosen` to `past`
+        return _State(float(horizon), np.zeros(1), np.full(1, -1.0), *vectors)
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
