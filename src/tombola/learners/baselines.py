@@ -127,7 +127,7 @@ class RandomFixedAction(Learner):
 
     @staticmethod
     def act(state: _DrawnState, rng: RngState) -> tuple[int, float]:
-        """Return the action in `state`, drawn by `rng` in round 1; probability 1/k, or 1."""
+        """Return `state`'s action, drawn by `rng` in round 1; probability 1/k, then 1."""
         if state.drawn[0] >= 0.0:
             return int(state.drawn[0]), 1.0
         state.drawn[0] = integers(rng, int(state.actions))

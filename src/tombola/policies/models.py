@@ -97,24 +97,6 @@ class Trees:
         return _fit_forest(forest, features, centred)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedTrees:
-    """Flattened trees with the medians that replace missing features.
-
-    flat: the trees.
-    filler: median of each feature in the training rows, shape (features,).
-    out_of_bag: predictions for the training rows by the trees that did not see them, shape (rows, actions).
-    """
-
-    flat: FlatTrees
-    filler: Floats
-    out_of_bag: Floats
-
-    def predict(self, features: Floats) -> Floats:
-        """Return the mean leaf values for `features`, NaN where missing, (rows, actions)."""
-        return self.flat.predict(_fill(features, self.filler))
-
-
 @dataclass(frozen=True)
 class Ridge:
     """Model family: ridge regression on standardised features, without parameters.
@@ -229,7 +211,7 @@ class SklearnModel:
 class FittedSklearn:
     """A fitted regressor with the medians that replace missing features.
 
-    regressor: fitted to all training rows.
+    regressor: fitted to all training rows; an object with `predict(features)`.
     filler: median of each feature in the training rows, shape (features,).
     out_of_bag: cross-validated predictions for the training rows, shape (rows, actions).
     """
@@ -241,6 +223,15 @@ class FittedSklearn:
     def predict(self, features: Floats) -> Floats:
         """Return predictions for `features`, NaN where missing, shape (rows, actions)."""
         return np.asarray(self.regressor.predict(_fill(features, self.filler)), np.float64)
+
+
+class FittedTrees(FittedSklearn):
+    """Flattened trees with the medians that replace missing features.
+
+    regressor: the trees, a `FlatTrees`.
+    filler: median of each feature in the training rows, shape (features,).
+    out_of_bag: predictions for the training rows by the trees that did not see them, shape (rows, actions).
+    """
 
 
 @dataclass(frozen=True, eq=False)
