@@ -88,7 +88,7 @@ class Units(NamedTuple):
         return self.unit or ("score" if self.scores else "loss")
 
     def text(self, losses: float | Sequence[float]) -> str:
-        """Format a loss, or several, in table units.
+        """Format a loss, or several with commas between them, in table units.
 
         >>> Units(0, 10, scores=True).text(0.25), Units().text((0.5, 1.0))
         ('7.5', '0.5, 1')

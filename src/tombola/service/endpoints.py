@@ -163,6 +163,7 @@ def _tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str
 def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
     """Return the cells of a row by column, without its id and blank ones.
 
+    file: the session file of the row.
     row: cells in the order of the columns of the file.
     """
     return {name: cell for name, cell in zip(file.columns, row, strict=True) if cell and name != file.id_column}
