@@ -5,7 +5,8 @@ price of the switches), the least that a runner without noise could pay (`oracle
 with its standard error, how far a blind action is behind Thrifty in standard errors of that difference, runs of Thrifty
 above five times its mean, and geometric means over the tables it was tuned on and over the others. `switching.py made`
 does the same on pools made for this report and on ugly ones, `switching.py tails FOLDER` counts such runs in more
-orders, and `switching.py birthday` plays the birthday test under bandit feedback, directly and simulated.
+orders of the shorter tables and of the ugly pool of two actions, and `switching.py birthday` plays the birthday test
+under bandit feedback, directly and simulated.
 """
 
 import sys
@@ -177,6 +178,7 @@ if __name__ == "__main__":
     elif len(sys.argv) == 2:
         table(real(sys.argv[1]))
     elif len(sys.argv) == 3 and sys.argv[1] == "tails":
-        tails({name: pool for name, pool in real(sys.argv[2]).items() if pool.rows < 6000}, 300)
+        short = {name: pool for name, pool in real(sys.argv[2]).items() if pool.rows < 6000}
+        tails(short | {"two actions": ugly()["two actions"]}, 300)
     else:
         raise SystemExit("switching.py: expected a folder, `tails` and a folder, `made` or `birthday`.")

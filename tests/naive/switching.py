@@ -180,9 +180,9 @@ class FrugalUCB(Twin):
         self.shortest = max(1, math.floor(min(16 * price, 2 * math.sqrt(T / k))))
         self.block: list[int] = []
 
-    def index(self, a: int) -> float:
-        """Return the smallest q with n kl(m, q) <= scale (1 - n/T) ln max(1, R / (k n))."""
-        n, left = self.n(a), self.T - len(self.plays)
+    def index(self, a: int, times: float = 1.0) -> float:
+        """Return the smallest q with n kl(m, q) <= scale (1 - n/T) ln max(1, times R / (k n))."""
+        n, left = self.n(a), times * (self.T - len(self.plays))
         m = math.fsum(self.losses(a)) / n
         far = self.scale * max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n
         low, high = 0.0, m
@@ -222,7 +222,10 @@ class Thrifty(FrugalUCB):
     def believe(self) -> None:
         """Estimate the beliefs from all answers."""
         found = beliefs(
-            [self.losses(a) for a in range(self.k)], 0.15 / (1 + 0.4 * self.price), 0.07, 3 / max(1.0, self.price)
+            [self.losses(a) for a in range(self.k)],
+            0.15 / (1 + 0.4 * self.price),
+            0.07,
+            math.inf if self.k == 2 else 3 / max(1.0, self.price),
         )
         self.tried, self.guess, self.doubt, self.noise = found.tried, found.guess, found.doubt, found.noise
 
@@ -263,11 +266,11 @@ class Thrifty(FrugalUCB):
         self.overruled = not paid
         return paid or {self.promising}
 
-    def indices(self, scale: float) -> dict[int, float]:
-        """Return the indices for this scale, with 8 prices over the rounds left for a switch."""
+    def indices(self, scale: float, times: float = 1.0) -> dict[int, float]:
+        """Return the indices for this scale and so many times R, with 8 prices over the rounds left for a switch."""
         self.scale = scale
         toll = 8 * self.price / (self.T - len(self.plays))
-        index = {a: self.index(a) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(self.untried(), 0.0)
+        index = {a: self.index(a, times) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(self.untried(), 0.0)
         for a in index:
             index[a] += toll if self.plays[-1:] != [a] else 0.0
         return index
@@ -279,7 +282,7 @@ class Thrifty(FrugalUCB):
     def of_two(self) -> set[int]:
         """Return the action with the smaller index of two with 20 answers each, else those wanted."""
         both = self.is_pair() and min(self.n(0), self.n(1)) >= 20
-        return self.smallest(self.indices(1.15 - 0.12 * min(1.0, self.price))) if both else self.wanted
+        return self.smallest(self.indices(1 - 0.2 * min(1.0, self.price), times=4)) if both else self.wanted
 
     def worst(self, a: int) -> float:
         """Return the most that playing an action until the next look can cost."""

@@ -26,7 +26,7 @@ from tombola.bounds.frugal import (
 from tombola.engine.intrinsics import no_inline
 from tombola.learners.bandit.counts import argmin, least_tried_action
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.switching.frugal_ucb import most_promising
+from tombola.learners.switching.frugal_ucb import lower_index, most_promising
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, add_loss, update_posterior
 
 # Longest first visit to an action, in switching prices: a longer one could cost more than it saves.
@@ -40,9 +40,12 @@ _FIRST_SPREAD, _TRIED_SPREAD, _SPREAD_BY_PRICE = 0.15, 0.07, 0.4
 _ONE_SIDED_FROM = 3.0
 # With two actions: scale of the index that checks the worse one, losses seen of each before it does, and longest
 # horizon. With more rounds the value of information is as careful by itself.
-_PAIR, _PAIR_SCALE, _PAIR_PLAYS, _PAIR_HORIZON = 2, 1.15, 20.0, 5000.0
+_PAIR, _PAIR_SCALE, _PAIR_PLAYS, _PAIR_HORIZON = 2, 1.0, 20.0, 5000.0
 # Less of that scale at a price of 1 or more, where a check costs two switches.
-_PAIR_SCALE_BY_PRICE = 0.12
+_PAIR_SCALE_BY_PRICE = 0.2
+# Factor of the remaining rounds in that index. It has little weight at first and much weight late in the list, where
+# most wrong choices that last are made.
+_PAIR_ROUNDS = 4.0
 # Largest ratio of the plays of two actions begun and not answered yet: with two actions a share of 60 %.
 _PENDING_RATIO = 1.5
 
@@ -174,7 +177,9 @@ def _most_valuable(state: _State) -> int:
     state is changed in place.
     """
     first = _FIRST_SPREAD / (1.0 + _SPREAD_BY_PRICE * state.price)
-    update_posterior(state, first, _TRIED_SPREAD, _ONE_SIDED_FROM / max(1.0, state.price))
+    # Of two actions the one tried first shows no spread.
+    one_sided_from = math.inf if state.seen.size == _PAIR else _ONE_SIDED_FROM / max(1.0, state.price)
+    update_posterior(state, first, _TRIED_SPREAD, one_sided_from)
     remaining, current = state.horizon - state.acted[0], int(state.current[0])
     fresh, first = least_tried_action(state.seen, state.chosen), argmin(state.posterior_mean)
     second = 1 if first == 0 else 0
@@ -201,12 +206,27 @@ def _stretch_of(state: _State, action: int) -> float:
     return max(1.0, float(math.ceil(state.chosen[action] / THRIFTY_GROWTH_DIVISOR)))
 
 
+def _smaller_index_of_two(state: _State, scale: float) -> int:
+    """Return the action with the smaller index of two, with four times the rounds left.
+
+    scale: factor of the radius in `lower_index`.
+    """
+    remaining = max(1.0, state.horizon - state.acted[0])
+    toll, current = THRIFTY_TOLL * state.price / remaining, int(state.current[0])
+    rounds, horizon = _PAIR_ROUNDS * remaining, state.horizon
+    first = lower_index(state.means[0], state.seen[0], rounds, _PAIR, horizon, scale)
+    second = lower_index(state.means[1], state.seen[1], rounds, _PAIR, horizon, scale)
+    first += 0.0 if current == 0 else toll
+    second += 0.0 if current == 1 else toll
+    return 1 if second < first else 0
+
+
 def _choose_of_two(state: _State, valuable: int) -> int:
     """Return the action to play if there are two, in a short horizon.
 
     The value of information alone would give up the unlucky one too soon. A first visit lasts 20 rounds where a switch
-    has a price. After 20 answers of each, the index of FrugalUCB with scale 1.15 - .12 min(1, price) decides, and an
-    action that it returns to is held as long as a visit.
+    has a price. After 20 answers of each, the index of FrugalUCB with scale 1 - .2 min(1, price) and four times the
+    rounds left decides, and an action that it returns to is held as long as a visit.
 
     valuable: the action that `_most_valuable` returned.
     """
@@ -214,7 +234,7 @@ def _choose_of_two(state: _State, valuable: int) -> int:
     if state.chosen[valuable] == 0.0:
         state.hold[0] = _PAIR_PLAYS * whole
     elif min(state.seen[0], state.seen[1]) >= _PAIR_PLAYS:
-        careful = most_promising(state, THRIFTY_TOLL, _PAIR_SCALE - _PAIR_SCALE_BY_PRICE * whole)
+        careful = _smaller_index_of_two(state, _PAIR_SCALE - _PAIR_SCALE_BY_PRICE * whole)
         if careful != valuable:
             state.visit[0] = 0.0
             if careful != state.current[0]:
@@ -262,9 +282,10 @@ class Thrifty(Learner):
     price of its switches, is at most `bounds.thrifty`, of order sqrt(k T) + price k ln T for k actions and T rounds.
     The bound is trivial (equal to T) below about T = 500 for two actions, 1,700 for five and 3,400 for ten.
 
-    With two actions and at most 5,000 rounds, the index with scale 1.15 (1.03 at a price of 1 or more) decides once 20
-    losses of each were seen: otherwise an unlucky action is given up too soon. While feedback is late, plays are spread
-    over the actions that were played but have no feedback yet. Formulas, proof, and tables used for tuning:
+    With two actions and at most 5,000 rounds, the index with scale 1 (.8 at a price of 1 or more) and 4 R in place of
+    R decides once 20 losses of each were seen: otherwise an unlucky action is given up too soon. While feedback is
+    late, plays are spread over the actions that were played but have no feedback yet. Formulas, proof, and tables used
+    for tuning:
     docs/theory/thrifty.md.
 
     price: cost of a switch, in losses; 0 if a switch is free.
