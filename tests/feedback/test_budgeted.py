@@ -33,6 +33,7 @@ def answer(session: Session, ticket: Ticket) -> bool:
     return session.observe(ticket, loss=POOL.losses[row], cost=COSTS[row])
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("stop", ["strict", "fits"])
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_session_equals_play_also_saved_midway(learner: BudgetedLearner, stop: Any, tmp_path: Path) -> None:

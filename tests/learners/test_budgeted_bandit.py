@@ -165,6 +165,7 @@ def test_price_is_reserved_and_known() -> None:
         assert before - session.balance.left[0] == pytest.approx([0.0, 0.1, 2.0][ticket.action])
 
 
+@pytest.mark.usefixtures("short_work")
 def test_cost_with_price_may_be_left_out(tmp_path: Path, one_sentence: Any) -> None:
     session = Session(Scribe(), 3, 100, budget=LIST, seed=1)
     tickets = [session.act() for _ in range(40)]
