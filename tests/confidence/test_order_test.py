@@ -172,6 +172,7 @@ def test_bets_that_use_current_rank_are_detected() -> None:
     assert passed(np.array(found)) > 1.05
 
 
+@pytest.mark.usefixtures("machine_code")
 @pytest.mark.parametrize("kind", ["step", "drift", "alternating"])
 def test_permutation_test_adds_power(kind: str) -> None:
     """20 lists of 2000 at level .01: at least half are detected, fewer by the martingale alone."""
