@@ -40,6 +40,7 @@ def test_counts_and_first_invalid_value(method: type[Confidence]) -> None:
         seen.extend([0.5, 1.5, 2.5], [0, 0, 0])
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("method", [Serfling, EmpiricalBernsteinSerfling, *UNIFORM])
 def test_without_replacement_is_narrower(method: type[Confidence]) -> None:
     values = np.random.default_rng(0).random(900)

@@ -43,6 +43,7 @@ def test_expected_wealth_is_at_most_one_exactly() -> None:
         assert largest_expected_wealth(values, history) <= 1.0 + 1e-12
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.usefixtures("early_fits")
 def test_fault_mean_over_all_rows_raises_expected_wealth(monkeypatch: pytest.MonkeyPatch) -> None:
     def update(self: Any, side: int, kind: int, value: float, *rest: Any) -> None:
@@ -54,6 +55,7 @@ def test_fault_mean_over_all_rows_raises_expected_wealth(monkeypatch: pytest.Mon
     assert max(largest_expected_wealth(values, history) for values, history in cases(10, 4)) > 1.01
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.usefixtures("early_fits")
 def test_adjusted_values_keep_their_range(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values of 0 and 1 attain the bound, so one that ignores the predictions is exceeded."""
@@ -80,6 +82,7 @@ def right_or_wrong(rows: int) -> tuple[Any, Any]:
     return answers[:, 0], answers[:, 1:]
 
 
+@pytest.mark.usefixtures("short_work")
 def test_history_takes_fewer_rows() -> None:
     values, history = right_or_wrong(800)
     sequence, plain = PredictedMean(history), Betting(population=800)
@@ -102,6 +105,7 @@ def test_whole_list_is_known() -> None:
         PredictedMean([[math.nan]])
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize(("shift", "outcome"), [(-0.06, "proved"), (0.06, "refuted")])
 def test_audit_with_history_takes_fewer_rows(shift: float, outcome: str) -> None:
     values, history = right_or_wrong(800)
