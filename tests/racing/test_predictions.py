@@ -21,6 +21,9 @@ from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.verdict import is_wrong
 
+# The lists are short, and the fit takes twenty seconds to compile.
+pytestmark = pytest.mark.usefixtures("short_work")
+
 
 def cases(count: int, N: int, k: int) -> Any:
     """Yield small pools with history that resembles them, and a random set of known cells."""

@@ -99,6 +99,7 @@ def test_empirical_lp_bound(rate: float, mixed: bool) -> None:
         assert bound < trace.regret + trace.reward, "playing nothing loses more than the bound"
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize(("T", "k", "rate"), [(4096, 3, 0.5), (4096, 3, 0.05), (500, 25, 0.1), (797, 57, 0.5)])
 def test_serfling_lp_first_play(T: int, k: int, rate: float) -> None:
     rng = np.random.default_rng(1)

@@ -18,6 +18,7 @@ from tombola.paper.extensions.lower_bounds import (
 from tombola.pool import Pool
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("T", [1, 4, 7])
 def test_regret_of_hedge_equals_exact_regret(T: int) -> None:
     """Hedge as a point of the linear program, against the exact tree over all orders."""
