@@ -405,6 +405,7 @@ class Fractional(Own):
         return 1.5, 1.0
 
 
+@pytest.mark.usefixtures("short_work")
 def test_fractional_action_is_rejected() -> None:
     with pytest.raises(LearnerError, match=r"expected an action that is a whole number from 0 to 2, got 1\.5"):
         check_probabilities(Fractional())

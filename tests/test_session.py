@@ -188,6 +188,7 @@ def test_saved_session_continues_unchanged(learner: Learner, tmp_path: Path) -> 
     assert bits(again) == bits(session)
 
 
+@pytest.mark.usefixtures("short_work")
 def test_chances_without_formula_survive(tmp_path: Path) -> None:
     session, tickets = bandit(5, learner=ThompsonSampling())
     assert all(math.isnan(ticket.probability) for ticket in tickets)
@@ -199,6 +200,7 @@ def test_chances_without_formula_survive(tmp_path: Path) -> None:
     assert again.observe(again.pending[0], loss=0.5)
 
 
+@pytest.mark.usefixtures("short_work")
 def test_parameters_may_be_numbers_of_numpy(tmp_path: Path) -> None:
     learner = BirthdayTest(grid=np.int64(8))  # type: ignore[arg-type]
     session, _ = bandit(2, learner=learner)
@@ -504,6 +506,7 @@ class Mine(Learner):
         state.answered[0] += 1.0
 
 
+@pytest.mark.usefixtures("short_work")
 def test_learner_of_ones_own_must_be_given(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
     session, (ticket, *_) = bandit(2, learner=Mine())
     session.observe(ticket, loss=0.0)

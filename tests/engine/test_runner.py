@@ -114,8 +114,13 @@ class BanditConstant(Constant):
 POOL = Pool([[0.0, 1.0]] * 40)
 
 
-@pytest.mark.parametrize("mode", [interpreted, compiled])
-@pytest.mark.parametrize("make", [Constant, BanditConstant])
+@pytest.mark.parametrize(
+    ("make", "mode"),
+    [
+        (Constant, interpreted), (Constant, compiled), (BanditConstant, interpreted),
+        pytest.param(BanditConstant, compiled, marks=pytest.mark.full),
+    ],
+)  # fmt: skip
 def test_invalid_action_is_rejected_in_every_driver(
     make: Any, mode: Callable[[], AbstractContextManager[None]]
 ) -> None:
