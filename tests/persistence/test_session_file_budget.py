@@ -2,6 +2,7 @@
 
 import json
 import random
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from tombola.budget.budget import Budget
 from tombola.cli.budget_options import parse_budget
 from tombola.cli.session import app
 from tombola.confidence import ActionMonitor
-from tombola.errors import FeedbackError, ParameterError
+from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.learners import EmpiricalLP, ThriftyLP
 from tombola.persistence import SessionFile
+from tombola.persistence.event_log import EventLog
+from tombola.persistence.session_file import VIEWS
 
 NAMES = ["gpt", "small"]
 WORST = [0.03, 0.001]
@@ -105,6 +108,25 @@ def test_record_rejects_bad_costs(tmp_path: Path) -> None:
         reserved = run.status().balance.reserved
         assert run.cancel(run.pending[0].round)
         assert run.status().balance.reserved == reserved
+
+
+def test_null_ticket_without_outcome_is_rejected(tmp_path: Path) -> None:
+    """`next` writes both at once; a forged log with fitting digests may lack the outcome at its end."""
+    path = tmp_path / "a.run"
+    with start(path, amount=0.05) as run:
+        while run.next()[0].action != "null":
+            pass
+    log = EventLog.open(path, "test", "session")
+    with closing(log), log.reading():
+        about, events, ids = dict(log.about), list(log.unread()), list(log.ids())
+    assert (events[-2].kind, events[-1].kind) == ("ticket", "outcome")
+    path.unlink()
+    forged = EventLog.create(path, "test", {**about, "kind": "session"}, ids, VIEWS)
+    with closing(forged), forged.writing():
+        for event in events[:-1]:
+            forged.append(event.kind, event.key, event.value)
+    with pytest.raises(SessionError, match="null action without its outcome"), SessionFile.open(path) as run:
+        run.status()
 
 
 def test_cost_without_budget_raises(tmp_path: Path) -> None:

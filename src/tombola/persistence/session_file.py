@@ -553,11 +553,36 @@ class SessionFile(LeasedFile[Session]):
                 self._restart()
         session = self._session
         assert session is not None
+        before = session.round
         for event in self._log.unread():
             if event.kind == "amend":
                 return self._replay_amended()
             self._apply(session, event)
+        self._check_null_tickets(session, before)
         return session
+
+    def _check_null_tickets(self, session: Session, before: int) -> None:
+        """Raise SessionError if a ticket of the added null action after round `before` has no outcome.
+
+        `next` writes both in one transaction, so a file without the outcome was changed.
+        """
+        if not self._adds_null:
+            return
+        for round_ in range(before + 1, session.round + 1):
+            table = session.ticket_table
+            if self._is_null(table.ticket(round_)) and table.outcome(round_) is None:
+                raise SessionError(
+                    f"SessionFile: {self.path} has the ticket {round_} of the null action without its outcome, so it "
+                    "was changed; take a backup of it."
+                )
+
+    @property
+    def _adds_null(self) -> bool:
+        """Whether an added null action is answered by the file itself: its loss and cost are known."""
+        return len(self.names) > self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback
+
+    def _is_null(self, ticket: Ticket) -> bool:
+        return ticket.action >= self.feedback_model.n_listed_actions
 
     def _replay_amended(self) -> Session:
         """Replay all events, each outcome with its last amendment."""
@@ -633,8 +658,7 @@ class SessionFile(LeasedFile[Session]):
     def _issue(self, session: Session) -> Ticket:
         ticket = session.act(self._features_of(session.round + 1))
         self._log.append("ticket", ticket.round, ticket_value(ticket, decision=session.decision_of(ticket.round)))
-        # The loss and cost of an added null action are known: nothing to wait for.
-        if ticket.action >= self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback:
+        if self._adds_null and self._is_null(ticket):
             self._record(session, Outcome(ticket.round))
         return ticket
 
