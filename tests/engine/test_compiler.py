@@ -539,10 +539,13 @@ PLAY = """
 import numpy as np
 from mine import Mine
 from tombola import Pool, play
-print(play(Mine(), Pool(np.random.default_rng(0).random((40, 3))), seed=1).actions.tolist())
+from tombola.engine.compiler import compiled
+with compiled():
+    print(play(Mine(), Pool(np.random.default_rng(0).random((40, 3))), seed=1).actions.tolist())
 """
 
 
+@pytest.mark.full
 def test_code_edited_between_processes_is_never_stale(tmp_path: Path, run_python: RunPython) -> None:
     """The edits keep size and time of the files, so that only the fingerprint can notice them."""
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
