@@ -1,6 +1,7 @@
 """Shares of T OPT under budgets, bandit feedback beside whole rows: `benchmarks/budgets.py FOLDER [ORDERS [NAMES]]`.
 
 `benchmarks/budgets.py FOLDER ORDERS NAMES target` is the mirror image: what is spent for the losses of those optima.
+`benchmarks/budgets.py FOLDER ORDERS NAMES thrifty SEED` plays ThriftyLP alone, on the orders of another seed than 1.
 
 FOLDER holds NAME.npz files with arrays `loss` and `cost`. The budget is 25, 50 and 75 % of what the best action costs
 on all rows; every learner meets the same 40 orders, drawn play. `fixed` is the best single action whose mean cost fits
@@ -73,12 +74,13 @@ def fixed(pool: Pool, budget: Budget) -> float:
     return float(((1.0 - pool.means)[fits]).max(initial=0.0)) * pool.rows
 
 
-def line(pool: Pool, share: float, orders: int, few: int = 9, **how: Any) -> str:
-    """Return the shares of T OPT of all learners, or of the first few."""
+def line(pool: Pool, share: float, orders: int, few: int = 9, only: str = "", seed: int = 1, **how: Any) -> str:
+    """Return the shares of T OPT of all learners, of the first few, or of one."""
     budget = budget_for(pool, share)
     best = optimum(pool, budget).value * pool.rows
     learners = dict(list(default_learners(pool, budget).items())[:few])
-    runs = compare(pool, learners, budget=budget, repetitions=orders, seed=1, **how)
+    learners = {only: learners[only]} if only else learners
+    runs = compare(pool, learners, budget=budget, repetitions=orders, seed=seed, **how)
     found = []
     for name in learners:
         regrets = runs.regrets(name) / best
@@ -111,6 +113,10 @@ def main() -> None:
     for name in sys.argv[3].split(",") if len(sys.argv) > 3 else NAMES:
         pool = pool_in(folder, name)
         print(f"{name}{'*' if name in TUNED else ''}, {pool.rows} x {pool.k}", flush=True)
+        if sys.argv[4:5] == ["thrifty"]:
+            for share in SHARES:
+                print("  " + line(pool, share, orders, only="ThriftyLP", seed=int(sys.argv[5])), flush=True)
+            continue
         if sys.argv[4:] == ["target"]:
             for share in SHARES:
                 print("  " + mirrored(pool, share, orders), flush=True)

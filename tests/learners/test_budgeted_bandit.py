@@ -314,8 +314,24 @@ def test_thrifty_lp_prices_a_trial(tried: Any, rest: int, rate: float, price: fl
     state.following[0] = 0.0
     assert ThriftyLP.needs_plan(state, np.ones(4))
     costs, _ = _expected_costs(state)
-    found = _worth_trying(state, costs, np.array([rate]), float(rest), np.array([0, 1, 2]))
+    found, is_free = _worth_trying(state, costs, np.array([rate]), float(rest), np.array([0, 1, 2]))
     assert bool(found[3]) is pays
+    assert is_free is (rate > 0.6)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("rate", "target", "at_once"), [(0.9, np.inf, True), (0.3, np.inf, False), (0.9, 0.5, False)])
+def test_thrifty_lp_makes_a_trial_at_once_if_money_has_no_price(rate: float, target: float, at_once: bool) -> None:
+    """A trial at a price is the whole plan if money is not scarce, and not if it is or there is a target."""
+    prices = np.array([[0.0], [np.nan], [np.nan], [0.85]])
+    state = ThriftyLP().init(BudgetTerms(4, 1, 1000, rate, 0, prices, added=True, target=target))
+    for action, (cost, mean) in enumerate(UNLIKE, start=1):
+        for number in range(40):
+            ThriftyLP.observe(state, 0, action, 1.0, float(number < 40 * mean), np.array([cost]))
+    state.chosen[1:3] = 40.0
+    assert ThriftyLP.needs_plan(state, np.ones(4))
+    ThriftyLP().plan(state, np.array([rate * 920]), np.ones(4), np.zeros(4, np.uint64))
+    assert bool(state.played[3] > 0.999) is at_once
 
 
 def test_money_prices_of_one_resource_are_the_dual_prices() -> None:

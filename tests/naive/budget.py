@@ -320,7 +320,7 @@ class ThriftyLP(PlannedBandit):
 
     def program(self, left: list[float]) -> tuple[list[float], list[list[float]]]:
         """Return posterior rewards with a bonus, and shrunk costs; a new action worth a trial costs nothing."""
-        prior = beta_beliefs([self.losses(a) for a in range(self.k)])
+        prior = beta_beliefs([self.losses(a) for a in range(self.k)], least=0.1)
         expected = [self.costs_in(j) for j in range(self.m)]
         usual = [one for _, one in expected]
         rest = self.T - sum(len(plays) for plays in self.plays)
@@ -344,6 +344,8 @@ class ThriftyLP(PlannedBandit):
         for a in new:
             if prior.tried < 2 or self.value(a, prior, costs[a], prices, best, rest) > 0:
                 costs[a] = [0.0] * self.m
+                # at once, if money has no price
+                rewards[a] = 1.0 if prior.tried >= 2 and max(prices) <= 1e-9 else rewards[a]
             else:
                 rewards[a] = 0.0
         return rewards, costs

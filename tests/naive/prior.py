@@ -58,7 +58,7 @@ def beliefs(
     return Beliefs(centre, spread, len(tried), guess, doubt, noise)
 
 
-def beta_beliefs(losses: Sequence[Sequence[float]], least: float = 0.2) -> Beliefs:
+def beta_beliefs(losses: Sequence[Sequence[float]], least: float) -> Beliefs:
     """Return the posterior of a beta prior with the centre and the spread of `beliefs`, straight from all losses."""
     found = beliefs(losses)
     means = [math.fsum(seen) / len(seen) if seen else found.centre for seen in losses]

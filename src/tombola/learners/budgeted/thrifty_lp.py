@@ -30,9 +30,11 @@ from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM_VARI
 
 # Multiple of the bonus sqrt(d) ln(R/(k n)); least spread of the means of actions never tried, and least prior variance
 # of an action tried, over the variance of a coin. Chosen on two tables (docs/theory/budget_bandit.md).
-_BONUS, _LEAST_SPREAD, _LEAST_PRIOR = 0.4, 0.15, 0.2
+_BONUS, _LEAST_SPREAD, _LEAST_PRIOR = 0.4, 0.15, 0.1
 # Least variance of log costs between actions, so that some weight is left to the costs of the action itself.
 _LEAST_LOG_SPREAD = 0.05
+# Largest dual price that counts as 0: that of a resource which is not scarce.
+_NO_PRICE = 1e-9
 
 
 class _State(NamedTuple):
@@ -86,8 +88,9 @@ class ThriftyLP(BudgetedBanditLearner):
     of an action chosen n times gets a bonus of .4 sqrt(d) ln(R/(k n)), where d is its posterior variance, k the number
     of actions, and R the number of further plays that rounds and budget allow. Costs are shrunk in the same way, on the
     logarithmic scale. An action never chosen has cost 0 in the LP, unless its price is known, as long as a trial is
-    expected to pay: its knowledge gradient, net of the dual prices of the resources, is positive. Nothing is proved, so
-    `bound` is None; `OptimisticLP` has a bound.
+    expected to pay: its knowledge gradient, net of the dual prices of the resources, is positive. If these prices are 0
+    and there is no target, the trial is made at once. Nothing is proved, so `bound` is None; `OptimisticLP` has a
+    bound.
 
     growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved again.
     supports_target: True, it can minimise costs under a loss target.
@@ -190,10 +193,13 @@ class ThriftyLP(BudgetedBanditLearner):
         rewards = np.minimum(state.ceilings, 1.0 - state.posterior_mean + _exploration_bonuses(state, plays))
         fresh = (state.seen == 0.0) & (state.chosen < 1.0) & (state.ceilings > 0.0)
         if fresh.any():
-            paying = fresh & _worth_trying(
-                state, costs, left / remaining, remaining, np.flatnonzero(~fresh & (fits == 1.0))
-            )
+            known = np.flatnonzero(~fresh & (fits == 1.0))
+            pays, is_free = _worth_trying(state, costs, left / remaining, remaining, known)
+            paying = fresh & pays
             rewards[fresh & ~paying] = 0.0
+            if is_free and state.target == math.inf:
+                # Rounds alone are scarce. A bonus per round would have to exceed the best reward for a single trial.
+                rewards[paying] = state.ceilings[paying]
             # The value of a trial has its cost already: were it charged twice, dear tables would never be explored.
             costs[paying] = np.nan_to_num(state.prices[paying], nan=0.0)
         needed_loss = loss_to_reach_target(state, float(state.seen @ state.means), remaining)
@@ -267,12 +273,13 @@ def _affordable_plays(left: Floats, usual_cost: Floats) -> float:
     return float((left[some] / usual_cost[some]).min()) if some.any() else math.inf
 
 
-def _worth_trying(state: _State, costs: Floats, rates: Floats, remaining: float, known: Any) -> Any:
-    """Return for each action, if it was never tried, whether a trial is expected to pay.
+def _worth_trying(state: _State, costs: Floats, rates: Floats, remaining: float, known: Any) -> tuple[Any, bool]:
+    """Return whether a trial of each action is expected to pay, and whether all prices are 0.
 
     The knowledge gradient with the best number of plays (Frazier and Powell 2010), of rewards net of the dual prices of
-    money. An unknown cost has the usual one as its standard deviation, between actions and between plays. All True as
-    long as fewer than two actions have answers. Shape (k,).
+    money. It holds for actions never tried. An unknown cost has the usual one as its standard deviation, between
+    actions and between plays. As long as fewer than two actions have answers, every trial pays and no price is known.
+    The first result has shape (k,).
 
     costs: expected costs, shape (k, m).
     rates: budget per round, shape (m,).
@@ -282,7 +289,7 @@ def _worth_trying(state: _State, costs: Floats, rates: Floats, remaining: float,
     from scipy.special import ndtr
 
     if state.prior[TRIED] < 2.0:
-        return np.ones(state.seen.size, dtype=bool)
+        return np.ones(state.seen.size, dtype=bool), False
     # An idle action keeps the program feasible where the null action itself was never tried.
     earned = np.append(np.minimum(state.ceilings, 1.0 - state.posterior_mean)[known], 0.0)
     spent = np.vstack([costs[known], np.zeros(rates.size)])
@@ -299,7 +306,7 @@ def _worth_trying(state: _State, costs: Floats, rates: Floats, remaining: float,
         gain = deviation * (np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) + z * ndtr(z))
         value = np.maximum(value, (remaining - plays) * gain - plays * np.maximum(0.0, short))
         plays *= 2.0
-    return value > 0.0
+    return value > 0.0, bool((prices <= _NO_PRICE).all())
 
 
 def _money_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
