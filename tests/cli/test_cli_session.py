@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tombola import UCB1
 from tombola.cli.session import app
 from tombola.errors import ConflictError, FeedbackError, TableError, TombolaError
 from tombola.persistence import SessionFile
@@ -33,7 +34,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
 
 def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
     assert "40 rows" in session(
-        "start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--file", "r", "--seed", "3"
+        "start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "UCB1", "--file", "r", "--seed", "3"
     )
     assert session("next", "r", "--count", "2").startswith("ticket 1: play a on p")
     (third,) = json.loads(session("next", "r", "--json"))
@@ -52,8 +53,8 @@ def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
 
 
 def test_start_draws_and_prints_seed(session: Callable[..., str]) -> None:
-    first = json.loads(session("start", "ids.csv", "--actions", "a,b", "--file", "r", "--json"))
-    second = json.loads(session("start", "ids.csv", "--actions", "a,b", "--file", "q", "--json"))
+    first = json.loads(session("start", "ids.csv", "--actions", "a,b", "--losses", "--file", "r", "--json"))
+    second = json.loads(session("start", "ids.csv", "--actions", "a,b", "--losses", "--file", "q", "--json"))
     assert first["seed"] != second["seed"]
     assert json.loads(session("status", "r", "--json"))["seed"] == first["seed"]
 
@@ -64,7 +65,9 @@ def test_import_is_light(run_python: Callable[..., Any]) -> None:
 
 
 def test_record_full_feedback(session: Callable[..., str]) -> None:
-    session("start", "ids.csv", "--actions", "a,b", "--learner", "Hedge(rate=0.5)", "--file", "r", "--seed", "3")
+    session(
+        "start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "Hedge(rate=0.5)", "--file", "r", "--seed", "3"
+    )
     session("next", "r", "--count", "3")
     assert session("record", "r", "2", "--loss", "0.5,1") == "1 recorded\n"
     with pytest.raises(FeedbackError, match="give the whole row"):
@@ -86,7 +89,7 @@ def test_record_full_feedback(session: Callable[..., str]) -> None:
 def test_bad_record_options(
     arguments: tuple[str, ...], session: Callable[..., str], one_sentence: Callable[[object], str]
 ) -> None:
-    session("start", "ids.csv", "--actions", "a,b", "--file", "r", "--seed", "3")
+    session("start", "ids.csv", "--actions", "a,b", "--losses", "--file", "r", "--seed", "3")
     session("next", "r")
     with pytest.raises(TombolaError) as refused:
         session("record", "r", *arguments)
@@ -95,7 +98,17 @@ def test_bad_record_options(
 
 def test_amend_cancel_export(session: Callable[..., str], tmp_path: Path) -> None:
     session(
-        "start", "ids.csv", "--actions", '"call, then write",=wait', "--learner", "UCB1", "--file", "r", "--seed", "3"
+        "start",
+        "ids.csv",
+        "--actions",
+        '"call, then write",=wait',
+        "--losses",
+        "--learner",
+        "UCB1",
+        "--file",
+        "r",
+        "--seed",
+        "3",
     )
     assert "play call, then write on" in session("next", "r", "--count", "3")
     session("record", "r", "1", "--loss", "0.5")
@@ -118,7 +131,7 @@ def test_amend_cancel_export(session: Callable[..., str], tmp_path: Path) -> Non
 def test_control_characters_are_escaped(session: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "evil.csv").write_text("id\n\x1b[2Jone\n\x1b]0;two\x07\n")
     started = session(
-        "start", "evil.csv", "--actions", "a\x1b[31m,b", "--learner", "UCB1", "--file", "e", "--seed", "3"
+        "start", "evil.csv", "--actions", "a\x1b[31m,b", "--losses", "--learner", "UCB1", "--file", "e", "--seed", "3"
     )
     said = started + session("next", "e", "--count", "2") + session("status", "e")
     assert "\\x1b[31m" in said
@@ -127,7 +140,7 @@ def test_control_characters_are_escaped(session: Callable[..., str], tmp_path: P
 
 
 def test_output_never_replaces_session_file(session: Callable[..., str], tmp_path: Path) -> None:
-    session("start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--file", "r.csv", "--seed", "3")
+    session("start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "UCB1", "--file", "r.csv", "--seed", "3")
     before = (tmp_path / "r.csv").read_bytes()
     for command in ("report", "export"):
         with pytest.raises(TombolaError):
@@ -138,7 +151,7 @@ def test_output_never_replaces_session_file(session: Callable[..., str], tmp_pat
 def test_short_session_loads_no_compiler(
     session: Callable[..., str], tmp_path: Path, run_python: Callable[..., Any]
 ) -> None:
-    session("start", "ids.csv", "--actions", "a,b", "--learner", "UCB1", "--file", "r", "--seed", "3")
+    session("start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "UCB1", "--file", "r", "--seed", "3")
     code = (
         "import sys; from tombola.cli.session import next_, record; from pathlib import Path; "
         "next_(Path('r'), 2); record(Path('r'), 1, '0.5'); print('numba' in sys.modules)"
@@ -155,7 +168,7 @@ def test_record_checks_id_and_action(
     session: Callable[..., str], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
     (tmp_path / "ids.csv").write_text("id\n=x\ny\n")
-    session("start", "ids.csv", "--actions", "a,b", "--file", "r", "--seed", "3")
+    session("start", "ids.csv", "--actions", "a,b", "--losses", "--file", "r", "--seed", "3")
     first, second = json.loads(session("next", "r", "--count", "2", "--json"))
     for line in (f"1,{second['id']},", f"1,{first['id']},b"):
         (tmp_path / "o.csv").write_text(f"ticket,id,action,loss\n{line},0.5\n")
@@ -210,7 +223,7 @@ def test_daily_work_from_a_spreadsheet(name: str, session: Callable[..., str], t
 def test_record_needs_a_direction(
     session: Callable[..., str], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
-    session("start", "ids.csv", "--actions", "a,b", "--file", "r", "--seed", "3")
+    SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=3).close()  # from Python, without a kind
     session("next", "r", "--out", "t.csv")
     (tmp_path / "t.csv").write_text((tmp_path / "t.csv").read_text().rstrip("\n") + "yes\n")
     with pytest.raises(TombolaError) as refused:
@@ -218,6 +231,22 @@ def test_record_needs_a_direction(
     assert "add --scores, or --losses" in one_sentence(refused.value)
     assert session("record", "r", "--csv", "t.csv", "--losses") == "1 recorded\n"
     assert json.loads(session("status", "r", "--json"))["loss"] == 1.0
+
+
+def test_changed_outcome_names_the_command_that_amends_it(
+    session: Callable[..., str], run_main: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--scores", "--range", "0,10", "--file", "r", "--seed", "3")
+    session("next", "r", "--count", "2")
+    (tmp_path / "o.csv").write_text("ticket,outcome\n1,2.5\n")
+    session("record", "r", "--csv", "o.csv")
+    (tmp_path / "o.csv").write_text("ticket,outcome\n1,7.5\n2,4\n")
+    status, _, said = run_main("session", "record", "r", "--csv", "o.csv")
+    assert status == 2
+    command = said.strip().rpartition("amend it if it was wrong: ")[2].removesuffix(".")
+    assert command == "tombola session amend r 1 --score 7.5"
+    assert run_main(*command.split()[1:])[0] == 0
+    assert session("record", "r", "--csv", "o.csv") == "1 recorded, 1 recorded before\n"
 
 
 def test_record_rejects_the_other_direction(
@@ -256,7 +285,7 @@ def test_record_in_the_unit_of_the_outcomes(session: Callable[..., str], tmp_pat
 
 
 def test_next_keeps_a_filled_list(session: Callable[..., str], tmp_path: Path) -> None:
-    session("start", "ids.csv", "--actions", "a,b", "--file", "r", "--seed", "3")
+    session("start", "ids.csv", "--actions", "a,b", "--losses", "--file", "r", "--seed", "3")
     (tmp_path / "today.csv").write_text("outcomes of yesterday")
     for out in ("today.csv", "today.doc", "r"):
         with pytest.raises(TombolaError):
@@ -269,7 +298,9 @@ def test_routed_session_by_features(session: Callable[..., str], tmp_path: Path)
     rows = [f"r{i},{i % 2},{'red' if i % 3 else 'blue'}" for i in range(40)]
     (tmp_path / "list.csv").write_text("id,side,colour\n" + "\n".join(rows) + "\n")
     run = str(tmp_path / "x.run")
-    shown = session("start", str(tmp_path / "list.csv"), "--actions", "a,b", "--features", "side,colour", "--file", run)
+    shown = session(
+        "start", str(tmp_path / "list.csv"), "--actions", "a,b", "--losses", "--features", "side,colour", "--file", run
+    )
     assert "features: side, colour" in shown
     assert "2 categories" in shown
     assert "Routed()" in shown

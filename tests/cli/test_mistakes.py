@@ -24,12 +24,11 @@ FILES = {
     "fake.xlsx": "not a workbook",
     "notes.docx": "PK\x03\x04 word/document.xml",
     "maybe.csv": "ticket,outcome\n1,maybe\n",
-    "points.csv": "ticket,score\n1,75\n",
+    "points.csv": "ticket,loss\n1,75\n",
     "unissued.csv": "ticket,loss\n3,1\n",
     "stranger.csv": "id,loss\nqqq,1\n",
     "half.csv": "ticket,loss\n1.5,1\n",
     "bare.csv": "ticket,result\n1,1\n",
-    "undirected.csv": "ticket,outcome\n1,1\n",
 }
 # The wrong command, and a part of the sentence that it must print.
 MISTAKES = {
@@ -57,14 +56,16 @@ MISTAKES = {
     "race start noid.csv --losses --candidates a,b --file new.race": "--id",
     "race status missing.race": "check the path",
     "race status calls.run": "tombola session",
-    "session start missing.csv --actions a,b --file new.run": "missing.csv",
-    "session start list.csv --actions a,b --file calls.run": "take another name",
-    "session start list.csv --actions a,a --file new.run": "rename them",
-    "session start list.csv --actions a,b --learner UCB9 --file new.run": "UCB9",
-    "session start list.csv --actions a,b --id phone --file new.run": "--id",
-    "session start twice.csv --actions a,b --file new.run": "lines 2 and 3",
-    "session start noid.csv --actions a,b --file new.run": "--id",
-    "session start blank.csv --actions a,b --file new.run": "line 3",
+    "session start missing.csv --actions a,b --losses --file new.run": "missing.csv",
+    "session start list.csv --actions a,b --losses --file calls.run": "take another name",
+    "session start list.csv --actions a,b --file new.run": "--scores if higher is better",
+    "session start list.csv --actions 'a b' --losses --file new.run": "--actions a,b",
+    "session start list.csv --actions a,a --losses --file new.run": "rename them",
+    "session start list.csv --actions a,b --losses --learner UCB9 --file new.run": "UCB9",
+    "session start list.csv --actions a,b --losses --id phone --file new.run": "--id",
+    "session start twice.csv --actions a,b --losses --file new.run": "lines 2 and 3",
+    "session start noid.csv --actions a,b --losses --file new.run": "--id",
+    "session start blank.csv --actions a,b --losses --file new.run": "line 3",
     "session start list.csv --actions a,b --losses --scores --file new.run": "leave one of them out",
     "session next table.csv": "not a file of tombola",
     "session next calls.run --out today.doc": "--out today.csv",
@@ -73,13 +74,12 @@ MISTAKES = {
     "session record calls.run 1 --loss 0.5 --score 0.5": "got both",
     "session record calls.run 1 --loss 75": "--range",
     "session record calls.run 3 --loss 1": "issued",
-    "session record calls.run --csv maybe.csv --scores": "maybe.csv, line 2",
+    "session record calls.run --csv maybe.csv": "maybe.csv, line 2",
     "session record calls.run --csv points.csv": "--range",
     "session record calls.run --csv unissued.csv": "unissued.csv, line 2",
     "session record calls.run --csv stranger.csv": "stranger.csv, line 2",
     "session record calls.run --csv half.csv": "half.csv, line 2",
     "session record calls.run --csv bare.csv": "--outcome 'result'",
-    "session record calls.run --csv undirected.csv": "--scores, or --losses",
     "session cancel calls.run 3": "issued",
     "session report calls.run --out page.txt": ".html",
 }
@@ -97,7 +97,7 @@ def tombola(run_main: Main, tmp_path: Path) -> Callable[[str], tuple[int, str, s
 def test_mistake_gives_one_sentence_with_a_fix(
     command: str, tombola: Callable[[str], tuple[int, str, str]], one_sentence: Callable[[object], str]
 ) -> None:
-    assert tombola("session start list.csv --actions a,b --learner UCB1 --seed 1 --file calls.run")[0] == 0
+    assert tombola("session start list.csv --actions a,b --losses --learner UCB1 --seed 1 --file calls.run")[0] == 0
     assert tombola("session next calls.run --count 2")[0] == 0
     status, out, said = tombola(command)
     assert status == 2
@@ -116,7 +116,7 @@ ONE_ROW = [
     "race start id.csv --losses --candidates a,b --seed 1 --file one.race",
     "race next one.race --count 1",
     "race status one.race",
-    "session start id.csv --actions a,b --learner UCB1 --losses --seed 1 --file one.run",
+    "session start id.csv --actions a,b --losses --learner UCB1 --losses --seed 1 --file one.run",
     "session next one.run --out day.csv",
     "session status one.run",
     "session record one.run 1 --loss 1",

@@ -169,7 +169,17 @@ def test_null_action_is_not_counted_as_first_action() -> None:
 def test_bad_budget_options_leave_no_file(options: list[str], words: str, tmp_path: Path) -> None:
     (tmp_path / "rows.txt").write_text("\n".join(IDS))
     out = tmp_path / "a.run"
-    base = ["start", str(tmp_path / "rows.txt"), "--actions", "gpt,small", "--seed", "1", "--file", str(out)]
+    base = [
+        "start",
+        str(tmp_path / "rows.txt"),
+        "--actions",
+        "gpt,small",
+        "--losses",
+        "--seed",
+        "1",
+        "--file",
+        str(out),
+    ]
     result = CliRunner().invoke(app, [*base, *options])
     assert isinstance(result.exception, ParameterError)
     assert words in str(result.exception)
@@ -185,7 +195,7 @@ def test_commands_with_two_resources(tmp_path: Path) -> None:
         assert result.exit_code == 0
         return json.loads(result.stdout)
 
-    call("start", tmp_path / "rows.txt", "--actions", "gpt,small", "--seed", 1, "--file", out,
+    call("start", tmp_path / "rows.txt", "--actions", "gpt,small", "--losses", "--seed", 1, "--file", out,
          "--budget", 0.5, "--budget", 90, "--worst", "gpt=0.03,small=0.001", "--worst", "20")  # fmt: skip
     tickets = [one["ticket"] for one in call("next", out, "--count", 3) if one["action"] != "null"]
     call("record", out, tickets[0], "--loss", 0.25, "--cost", 0.0005, "--cost", 7)

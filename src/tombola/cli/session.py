@@ -12,7 +12,7 @@ from tombola._formatting import escape_control, plural
 from tombola.cli.options import Json, LiveSeed, ReissueAfter, Token, Url
 from tombola.cli.printing import new_table, show, show_result
 from tombola.cli.session_text import suggested_count
-from tombola.errors import FeedbackError, TableError
+from tombola.errors import FeedbackError, ParameterError, TableError
 
 if TYPE_CHECKING:
     from tombola.cli.remote import RemoteSession
@@ -88,7 +88,16 @@ def start(
     from tombola.readers.features import features_of_list
     from tombola.readers.names import IDS
 
-    names = parse_names(actions, keep_blank=True)
+    kind, names = parse_kind(losses=losses, scores=scores), parse_names(actions, keep_blank=True)
+    if kind is None:
+        raise ParameterError(
+            "session start: expected the direction of the outcomes, got none; write --scores if higher is better (yes "
+            "is good), or --losses if lower is better."
+        )
+    if len(names) < 2:
+        raise ParameterError(
+            f"--actions: expected at least two actions, got {actions!r}; write commas between them: --actions a,b."
+        )
     allowed = parse_budget(names, budget or [], worst or [], prices or [], null, target)
     routes = bool(features or text)
     chosen = parse_learner(learner or ("Routed" if routes else "Thrifty" if allowed is None else "ThriftyLP"))
@@ -97,7 +106,7 @@ def start(
     with SessionFile.start(
         file, listed.ids, names, chosen, budget=allowed, seed=seed,
         columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
-        id_column=listed.id_column, kind=parse_kind(losses=losses, scores=scores), range=_limits(limits, (0.0, 1.0)),
+        id_column=listed.id_column, kind=kind, range=_limits(limits, (0.0, 1.0)),
         delimiter=listed.delimiter, features=None if encoded is None else encoded.values,
         feature_names=None if encoded is None else encoded.names,
     ) as session:  # fmt: skip
@@ -368,8 +377,6 @@ def _column_unit(session: "SessionFile | RemoteSession", name: str, given: "Kind
 
 def _outcome_note(session: "SessionFile") -> str:
     low, high = session.range
-    if session.kind is None:
-        return "Outcomes: losses from 0 to 1 in status and pages; start with --scores if higher is better."
     better = "higher" if session.units.scores else "lower"
     return f"Outcomes: {session.kind} from {low:g} to {high:g}, {better} is better."
 

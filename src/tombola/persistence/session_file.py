@@ -17,6 +17,7 @@ damaged, replaced    SessionError
 
 import math
 import secrets
+import shlex
 import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -28,7 +29,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from tombola import __version__, _validate
-from tombola._formatting import HtmlTable, format_number, html_block, is_encodable, plural, short_learner, short_repr
+from tombola._formatting import (
+    HtmlTable,
+    format_number,
+    html_block,
+    is_cli_style,
+    is_encodable,
+    plural,
+    short_learner,
+    short_repr,
+)
 from tombola._types import AnyLearner, Floats
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
@@ -682,13 +692,26 @@ class SessionFile(LeasedFile[Session]):
             session._live.learn(session.ticket_table.cells, round_, round_, encoded)
             return True
         if before != encoded:
-            first, now = (self._outcome_text(found, outcome.units or self.units) for found in (before, encoded))
-            advice = "amend it if it was wrong" if self.feedback_model.supports_amend else "record the next outcome"
+            units = outcome.units or self.units
+            first, now = (self._outcome_text(found, units) for found in (before, encoded))
+            advice = "record the next outcome"
+            if self.feedback_model.supports_amend:
+                advice = "amend it if it was wrong" + self._amend_command(round_, encoded, units)
             raise ConflictError(
                 f"SessionFile.record: ticket {round_} has been answered with {first}, got {now} now, "
                 f"and the first answer stands; {advice}."
             )
         return False
+
+    def _amend_command(self, round_: int, encoded: tuple[float, ...], units: Units) -> str:
+        """Return the command that amends an outcome, after a colon; "" in Python, and for a service."""
+        if not is_cli_style():
+            return ""
+        losses = self.feedback_model.decode(encoded)
+        numbers = [losses] if isinstance(losses, float) else losses
+        values = ",".join(f"{units.number(loss):.12g}" for loss in numbers)
+        option = "--score" if units.scores else "--loss"
+        return f": tombola session amend {shlex.quote(str(self.path))} {round_} {option} {values}"
 
     def _outcome_text(self, encoded: tuple[float, ...], units: Units) -> str:
         """Return an outcome in the unit of the user, such as "score 7.5, cost 0.02"."""
