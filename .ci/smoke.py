@@ -84,7 +84,9 @@ def try_commands(here: Environment) -> None:
         "tombola", "compare", "table.csv", "--losses", "--learners", "UCB1", "--repetitions", "3", "--out", "page.html"
     )
     assert "</html>" in (here.folder / "page.html").read_text(encoding="utf-8")
-    here.run("tombola", "session", "start", "ids.csv", "--actions", "a,b", "--losses", "--file", "calls.run", "--seed", "1")
+    here.run(
+        "tombola", "session", "start", "ids.csv", "--actions", "a,b", "--losses", "--file", "calls.run", "--seed", "1"
+    )
     here.run("tombola", "session", "next", "calls.run")
     here.run("tombola", "session", "record", "calls.run", "1", "--loss", "0.5")
     here.run("tombola", "session", "report", "calls.run", "--out", "run.html")
