@@ -1,4 +1,4 @@
-"""What was tried to break tombola, and how often that worked: the table of docs/reliability.md.
+"""Count how often damaged or forged input breaks tombola: the table of docs/reliability.md.
 
     PYTHONPATH=tests python benchmarks/reliability.py                 all of it, in the sizes of the table (hours)
     PYTHONPATH=tests python benchmarks/reliability.py sessions 200    one kind, so many tries
@@ -74,14 +74,14 @@ def told_of(runs: Runs) -> str:
 
 
 KINDS: dict[str, tuple[Check | None, int, str]] = {
-    "sessions": (sessions, 20_000, "saved sessions, damaged, or changed and sealed anew"),
-    "runs": (runs, 5_000, "run files of `tombola session`, damaged, changed, or forged with digests that fit"),
+    "sessions": (sessions, 5_000, "saved sessions: damaged, or changed with a digest that fits"),
+    "runs": (runs, 5_000, "session files: damaged, changed, or forged with digests that fit"),
     "races": (races, 5_000, "files of `tombola race`, damaged, changed, or forged with digests that fit"),
     "tables": (tables, 5_000, "tables of every kind that is read, wide and long, and logs of other programs, damaged"),
     "chunks": (
         chunks,
         5_000,
-        "what `tombola compare` keeps, damaged, target_as_budget, or forged with a digest that fits",
+        "cached results of `tombola compare`, damaged, swapped, or forged with a digest that fits",
     ),
     "budgets": (
         None,
@@ -124,7 +124,7 @@ def keep(kind: str, ends: dict[str, int]) -> None:
 def write_table(results: dict[str, dict[str, int]]) -> None:
     """Put the table into the page, between its two marks."""
     heads = ("tried", "as written", "another valid one", "refused", "silently wrong", "traceback", "crash", "hang")
-    lines = ["| ".join(["| what ", *(f"{head} " for head in heads)]) + "|", "|---|" + "---:|" * len(heads)]
+    lines = ["| ".join(["| input ", *(f"{head} " for head in heads)]) + "|", "|---|" + "---:|" * len(heads)]
     for kind, (_, _, words) in KINDS.items():
         if kind in results:
             ends = results[kind]

@@ -182,7 +182,7 @@ EVENTS = ["ticket", "outcome", "amend", "cancel", "call", "answer", ""]
 
 
 def change_events(events: list[LogEvent], rng: np.random.Generator) -> list[LogEvent]:
-    """Return events with one changed, two target_as_budget, one doubled or lost, or the end cut off."""
+    """Return events with one changed, two swapped, one doubled or lost, or the end cut off."""
     if not events:
         return [LogEvent(1, "ticket", 1, [0, 1.0])]
     one, two = (int(rng.integers(len(events))) for _ in range(2))
