@@ -162,6 +162,15 @@ class Claim(ABC):
         rows: those that `run` returned for all units, in any order.
         """
 
+    def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
+        """Return a table for the page of `tombola reproduce`: cells as text, names of columns first.
+
+        Empty unless the claim has texts that a chart cannot show.
+
+        rows: those that `run` returned for all units, in any order.
+        """
+        return ()
+
     def faults(self) -> dict[str, Overrides]:
         """Return the faults of this claim: name -> fields with wrong values.
 

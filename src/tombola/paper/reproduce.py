@@ -145,6 +145,7 @@ def _entry(result: ClaimResult, drawn: Drawing, seed: int) -> ClaimEntry:
         command=f"tombola reproduce --claims {claim.name} --seed {seed}",
         drawings=(drawn,),
         section=claim.section,
+        table=claim.page_table(result.rows),
     )
 
 

@@ -131,6 +131,7 @@ class ClaimEntry(NamedTuple):
         caught (whether the verdict is not the expected one, as it should be) and measured.
     drawings: the charts.
     section: heading of the part of the page.
+    table: cells as text, names of columns first; empty without a table.
     """
 
     name: str
@@ -149,6 +150,7 @@ class ClaimEntry(NamedTuple):
     false_alarm: str = ""
     faults: tuple[Any, ...] = ()
     section: str = ""
+    table: tuple[tuple[str, ...], ...] = ()
 
 
 def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]) -> str:

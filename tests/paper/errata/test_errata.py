@@ -66,3 +66,14 @@ def test_printed_radius_fails_for_all_labellings() -> None:
     assert evidence.printed == pytest.approx(0.503, abs=5e-4)
     radius = bounds.uniform_convergence_printed(1000, 1, 0.05)
     assert 4 * math.e * 1000 * math.exp(-1000 * radius**2 / 4) > 0.05
+
+
+def test_page_lists_every_erratum_with_its_texts() -> None:
+    """The chart shows numbers only, so a reader of the page needs the printed and the correct line."""
+    claim = Errata(errata=ERRATA[:2])
+    rows = [row for unit in claim.units(full=False) for row in claim.run(unit, seed=1)]
+    heads, *lines = claim.page_table(rows[::-1])
+    assert [line[0].partition(",")[0] for line in lines] == ["1", "2"]
+    for line, erratum in zip(lines, ERRATA[:2], strict=True):
+        assert line[1:4] == (erratum.printed, erratum.correct, erratum.quantity)
+        assert len(line) == len(heads)

@@ -62,11 +62,25 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
             x_label="number of the erratum",
             y_label="printed value / exact value",
             bands=tuple(_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds),
-            lines=reference_lines((1, levels(rows, "number")[-1]), {"as it is": lambda _: 1.0}),
+            lines=reference_lines((1, levels(rows, "number")[-1]), {"exact value": lambda _: 1.0}),
             log_x=False,
             alt="Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within "
             "a factor of ten of it, the worst a factor of a thousand away.",
         )
+
+    def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
+        heads = ("erratum", "printed", "correct", "quantity", "printed value", "corrected value", "exact value")
+        lines = [
+            (
+                f"{row['number']}, L{row['line']}: {SEVERITY_LABELS[row['severity']]}",
+                row["printed"],
+                row["correct"],
+                row["quantity"],
+                *(f"{row[name]:.5g}" for name in ("printed_value", "corrected_value", "truth")),
+            )
+            for row in sorted(rows, key=lambda row: row["number"])
+        ]
+        return heads, *lines
 
     def faults(self) -> dict[str, Overrides]:
         first, *rest = self.errata
