@@ -26,10 +26,11 @@ from tombola.learners.base import Kernels, kernel_by_name
 class BudgetedBase(ABC):
     """Base class of learners under budgets, for both kinds of feedback.
 
-    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead. All costs and rates are in the common scale of
-    `tombola.budget.budget.Budget`.
+    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead; they list the methods to define. Costs and rates are
+    in the common scale of `tombola.budget.budget.Budget`: costs in [0, 1], one rate (budget per round) for all
+    resources.
 
-    feedback: kind of feedback.
+    feedback: key of `tombola.feedback.FEEDBACK_MODELS`: "budgeted" or "budgeted-bandit".
     mixes: True, it returns the probability of every action.
     learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
     supports_target: whether it can minimise costs under a loss target.
@@ -60,18 +61,22 @@ class BudgetedBase(ABC):
     def needs_plan(state: Any, fits: Floats) -> bool:
         """Return whether `plan` must run before the next round; a kernel.
 
+        False unless overridden. After `plan` it must return False.
+
         state: as returned by `init`.
-        fits: 1 for each affordable action, shape (k,).
+        fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
         """
         return False
 
     def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:  # noqa: B027 - some never plan
         """Compute between two rounds in plain Python; write the result into `state`.
 
+        The engine calls it when `needs_plan` returns True. It does nothing unless overridden.
+
         state: as returned by `init`, changed in place.
-        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
-        fits: 1 for each affordable action, shape (k,).
-        rng: random generator of the learner.
+        left: unspent budget of each of the m resources, with costs scaled to [0, 1], shape (m,).
+        fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
+        rng: random generator of the learner, changed by every draw.
         """
 
     @property
@@ -80,9 +85,11 @@ class BudgetedBase(ABC):
         return type(self).needs_plan is not BudgetedBase.needs_plan
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the kernels `mix`, `observe` and `needs_plan` to compile.
+        """Return the methods `mix`, `observe` and `needs_plan` as functions to compile.
 
-        actions, horizon: number of actions and of rounds.
+        In the result, `act` is None. Raises LearnerError for a parameter that the engine does not pass.
+
+        actions, horizon: number of actions and of rounds; not used.
         """
         return Kernels(
             act=None,
@@ -94,7 +101,8 @@ class BudgetedBase(ABC):
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         """Return a bound on the regret in random order, or None if none is proved.
 
-        The regret is at most this with probability 1 - delta, for every pool.
+        For every pool, with probability 1 - delta, the reward of the best fixed mix within the budget exceeds that of
+        this learner by at most the bound, in total over all rounds. None unless overridden.
 
         terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
         delta: error probability, in (0, 1).
@@ -106,7 +114,14 @@ class BudgetedBase(ABC):
 class BudgetedLearner(BudgetedBase):
     """Base class of learners under budgets that observe whole rows.
 
-    Subclass it as a frozen dataclass with `init`, and the static methods `mix` and `observe`.
+    Subclass it as a frozen dataclass and define three methods; help() of each has the parameters:
+
+    - `init(self, terms)` returns the state before the first round, a named tuple of numbers and arrays;
+    - `mix(state, mix)`, static, writes the probability of each of the k actions into the array `mix`, shape (k,);
+    - `observe(state, round, played, losses, costs)`, static, updates the arrays of the state with one row.
+
+    `terms` is a `BudgetTerms`: the budget as the learner knows it. Costs are scaled to [0, 1]. Optional: `needs_plan`
+    and `plan`, to compute in plain Python between rounds, and `bound`.
 
     feedback: "budgeted", the learner observes losses and costs of all actions.
     """
@@ -120,8 +135,8 @@ class BudgetedLearner(BudgetedBase):
 
         state: as returned by `init`.
         round: round in which the row was played, from 1.
-        played: the mix itself if played as a mix (`mixed=True`), otherwise 1 at the action drawn, shape (k,).
-        losses, costs: of all actions, shapes (k,) and (k, m); both in [0, 1], costs by scaling.
+        played: share of each action, shape (k,): the mix itself under `play(mixed=True)`, else 1 at the action drawn.
+        losses, costs: of all actions, shapes (k,) and (k, m) for m resources; both in [0, 1], costs by scaling.
         """
 
 
@@ -129,7 +144,14 @@ class BudgetedLearner(BudgetedBase):
 class BudgetedBanditLearner(BudgetedBase):
     """Base class of learners under budgets that observe only the action played.
 
-    Subclass it as a frozen dataclass with `init`, and the static methods `mix` and `observe`.
+    Subclass it as a frozen dataclass and define three methods; help() of each has the parameters:
+
+    - `init(self, terms)` returns the state before the first round, a named tuple of numbers and arrays;
+    - `mix(state, mix)`, static, writes the probability of each of the k actions into the array `mix`, shape (k,);
+    - `observe(state, round, action, probability, loss, costs)`, static, updates the arrays of the state.
+
+    `terms` is a `BudgetTerms`: the budget as the learner knows it. Costs are scaled to [0, 1]. Optional: `needs_plan`
+    and `plan`, to compute in plain Python between rounds, and `bound`.
 
     feedback: "budgeted-bandit", the learner observes loss and costs of the action played.
     """
@@ -144,14 +166,14 @@ class BudgetedBanditLearner(BudgetedBase):
         state: as returned by `init`.
         round: round in which it was played, from 1.
         action, probability: the action, from 0, and its probability then.
-        loss, costs: of the action; costs are scaled to [0, 1], shape (m,).
+        loss, costs: of the action; the loss in [0, 1], and the costs of m resources, scaled to [0, 1], shape (m,).
         """
 
 
 def check_growth(learner: Any) -> None:
     """Raise ParameterError unless growth > 1 and delta, if any, is in (0, 1).
 
-    learner: named in the message; has a field `growth`, and possibly `delta`.
+    learner: an instance with the attribute `growth`, and possibly `delta`; its class is named in the message.
     """
     name = type(learner).__name__
     _validate.real(name, "growth", learner.growth, above=1)

@@ -69,9 +69,10 @@ def _store_loss(state: _State, action: int, loss: float) -> None:
 def keep_probabilities(state: _State) -> Floats:
     """Return the probability of keeping a simulated loss of each action, shape (k,).
 
-    Other losses are replaced by 0, so that the simulated mean is FrugalUCB's index of the action.
+    A simulated loss is a past loss drawn at random. One that is not kept is replaced by 0, so that the simulated mean
+    is `lower_index`, the index of FrugalUCB. The result is 0 for an action with a mean loss of 0.
 
-    state: of `OptimisticSimulation`.
+    state: as returned by `OptimisticSimulation.init`, after feedback for every action.
     """
     left = max(1.0, state.horizon - state.acted[0])
     actions = state.seen.size
@@ -145,12 +146,13 @@ class OptimisticSimulation(Learner):
     In round t the base plays h = 2^floor(log2 t) rounds in a simulation. There action a has, with probability I / m,
     one of its first n losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which the mean m of
     these losses was updated last, and I <= m is FrugalUCB's index with the rounds that are left. So the simulated mean
-    is I, and rounds are i.i.d. for every order of the rows. Every action is played once first. `base` is any bandit
-    learner that acts round by round. It buys generality, not a better rate: if the base has at most the regret R(n) on
-    n i.i.d. rounds, the regret in random order is at most the sum of R(2^i) over all 2^i <= T, plus
-    `bounds.smallest_index`, which is of order sqrt(k T) (docs/theory/optimistic.md). It simulates T/4 rounds in every
-    round; `LazyOptimisticSimulation` far fewer, without the proof.
+    is I, and rounds are i.i.d. for every order of the rows. Every action is played once first. It buys generality, not
+    a better rate: if the base has at most the regret R(n) on n i.i.d. rounds, the regret for k actions and T rounds in
+    random order is at most the sum of R(2^i) over all 2^i <= T, plus `bounds.smallest_index`, which is of order
+    sqrt(k T) (docs/theory/optimistic.md). It simulates about T/4 rounds in every round; `LazyOptimisticSimulation` far
+    fewer, without the proof.
 
+    base: any learner with feedback "bandit" that never plans; else ParameterError.
     feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import UCB1, instances, play
@@ -170,23 +172,44 @@ class OptimisticSimulation(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` and `horizon` rounds: no loss seen."""
+        """Return the first state, a named tuple: no loss seen, no simulation yet.
+
+        actions, horizon: number of actions and of rounds.
+        """
         vectors: list[Floats] = [*np.zeros((7, actions)), lazy_zeros(actions, horizon)]  # from `chosen` to `past`
         return _State(float(horizon), np.zeros(1), np.full(1, -1.0), *vectors)
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the next action in `state` must be simulated: all were tried."""
+        """Return whether `plan` must simulate the next action first; a kernel.
+
+        It must before every round, once every action has feedback.
+
+        state: as returned by `init`.
+        """
         return bool(state.planned[0] < 0.0 and least_tried_action(state.seen, state.chosen) < 0)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Simulate the base on draws by `rng`; store its last action in `state`."""
+        """Simulate the base, and store the last action it plays in `state`.
+
+        The number of simulated rounds is drawn uniformly from 1 to 2^floor(log2 t) for the next round t. The feedback
+        of a simulated play is a past loss of that action, drawn at random, or 0. `act` returns the stored action.
+
+        state: as returned by `init`; its arrays are changed in place.
+        rng: random generator of the base and of the simulated feedback, changed by every draw.
+        """
         rounds = _simulation_length(state)
         state.planned[0], _ = _simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an untried action (probability 1), or that simulated in `state` (NaN)."""
+        """Return the action that `plan` stored in `state`, and NaN as its probability.
+
+        While an action has no feedback yet, return such an action and probability 1 instead. Actions count from 0.
+
+        state: as returned by `init`; the play is counted in it.
+        rng: not used.
+        """
         action, probability = int(state.planned[0]), math.nan
         if action < 0:
             action, probability = least_tried_action(state.seen, state.chosen), 1.0
@@ -197,11 +220,23 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Store the `loss` of `action` in `state`, for simulations; ignore `probability`."""
+        """Store a loss, from which later simulations draw; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         _store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound for `actions`, `horizon`; None if `base` has none or `delay` > 0."""
+        """Return a bound on the expected regret in random order, or None.
+
+        It is the sum of the bounds of `base` for 1, 2, 4, .. rounds up to the horizon, plus `bounds.smallest_index`.
+        None if `base` has no bound, or if `delay` > 0.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
@@ -214,9 +249,9 @@ class LazyOptimisticSimulation(OptimisticSimulation):
     """Play `OptimisticSimulation` with few simulations.
 
     It simulates again when the rounds have doubled, or the losses seen of an action have grown by half. In between it
-    plays the frequencies of the last simulation. No bound is proved, so `bound` is None.
+    draws each action with its share of the plays in the last simulation. No bound is proved, so `bound` is None.
 
-    base: any bandit learner that acts round by round.
+    base: any learner with feedback "bandit" that never plans; else ParameterError.
 
     >>> from tombola import UCB1, instances, play
     >>> play(LazyOptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32
@@ -225,7 +260,13 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether rounds in `state` doubled, or an action's losses grew by half."""
+        """Return whether `plan` must simulate again before the next round; a kernel.
+
+        It must once the rounds have doubled, or the losses seen of an action have grown by half, since the last plan.
+        It need not while an action has no feedback yet.
+
+        state: as returned by `init`.
+        """
         if least_tried_action(state.seen, state.chosen) >= 0:
             return False
         late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
@@ -234,7 +275,14 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return bool(late)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Simulate the base on draws by `rng`; store its frequencies in `state`."""
+        """Simulate the base, and store the share of its plays of each action in `state`.
+
+        The base plays 2^floor(log2 t) simulated rounds for the next round t. The feedback of a simulated play is a past
+        loss of that action, drawn at random, or 0. Until the next plan, `act` draws its actions with these shares.
+
+        state: as returned by `init`; its arrays are changed in place.
+        rng: random generator of the base and of the simulated feedback, changed by every draw.
+        """
         rounds = _simulation_length(state)
         _, plays = _simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
@@ -243,7 +291,13 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an action drawn by `rng` from the mix in `state`, and its probability."""
+        """Return an action drawn from the shares that `plan` stored, and its probability.
+
+        While an action has no feedback yet, return such an action and probability 1 instead. Actions count from 0.
+
+        state: as returned by `init`; the play is counted in it.
+        rng: random generator of the draw.
+        """
         action, probability = least_tried_action(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)
