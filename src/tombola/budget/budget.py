@@ -40,19 +40,22 @@ Stop: TypeAlias = Literal["strict", "fits"]
 class Budget:
     """Limit the total amount of each resource.
 
-    amounts: one number, or one per resource, in the units of the costs.
+    Raises ParameterError for invalid values, and if both amounts and target are None.
+
+    amounts: total for all rounds: one number, or one per resource, in the units of the costs; None if unlimited.
     worst: largest cost of a play: a number, one per resource, or a table of actions x resources. A play is made only
-        if its worst cost fits. Default in `play`: the largest costs in the pool; required in a `Session`.
+        if its worst cost fits. None in `play`: the largest costs in the pool; a `Session` needs it, unless all
+        prices are known.
     null: the action that costs nothing: an index, "add" for an additional last action with loss 1, or None for the
         first action with worst cost 0.
     prices: costs known in advance, per action (and resource); None or NaN where a cost is known only after the call.
         Learners know the prices, and exactly the price is reserved.
     target: mean loss to reach at the smallest cost. Unlike an amount it may be missed. It requires costs of one
-        resource and no amounts (None: unlimited); an added null action does not help to reach it.
+        resource; amounts may be None. An added null action does not help to reach it. None: no target.
 
     Learners see a common scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (largest worst
-    cost of j), at most T. So costs are in [0, 1], and every resource has the budget B and the rate B / T. A resource
-    of amount 0 has scaled costs of 0; actions that may use it are never played.
+    cost of j), at most the number of rounds T. So costs are in [0, 1], and every resource has the budget B and the rate
+    B / T. A resource of amount 0 has scaled costs of 0; actions that may use it are never played.
 
     >>> Budget(90.0, null="add").per_resource.tolist()
     [90.0]
@@ -95,7 +98,7 @@ class Budget:
 
     @property
     def per_resource(self) -> Floats:
-        """The amounts, shape (resources,); one infinite amount if unlimited."""
+        """The amounts in cost units, shape (resources,); [inf] if `amounts` is None."""
         if self.amounts is None:
             return np.full(1, math.inf)
         return np.atleast_1d(_numbers("amounts", self.amounts))
@@ -112,7 +115,10 @@ class Budget:
             return np.full(1, math.inf)
 
     def to_json(self) -> list[Any]:
-        """Return the parameters as a list of JSON values; `Budget(*values)` is equal.
+        """Return the parameters as a list of JSON values, to be read by `Budget(*values)`.
+
+        The entries are amounts (a list, one number per resource, or None), worst (number, nested list or None), null
+        (index, "add" or None), prices (nested list with None for unknown costs, or None) and, if there is one, target.
 
         >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).to_json()
         [[90.0], 3.0, None, [0.0, None, 0.25]]
@@ -126,11 +132,12 @@ class Budget:
     def resolve(self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0) -> "ResolvedBudget":
         """Return amounts, worst costs, prices and null action with defaults filled in.
 
-        Raises ParameterError if the budget does not fit these numbers or the costs, or if no action is free.
+        Raises ParameterError if the number of amounts is not `resources`, if the shape of worst or prices does not fit,
+        if a cost exceeds its worst cost or differs from its price, or if no action costs nothing.
 
-        actions, resources: number of actions and of resources.
+        actions, resources: number of actions, without an added null action, and of resources.
         costs: all costs, shape (rows, actions, resources); None if they are not known in advance.
-        horizon: number of rounds; it bounds the spending if there are neither amounts nor a table of costs.
+        horizon: number of rounds; used only to bound the spending if there are neither amounts nor `costs`.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).null
         0
@@ -231,13 +238,14 @@ class Budget:
 class ResolvedBudget(NamedTuple):
     """Hold a budget with all defaults filled in.
 
-    With an added null action, tables have one more row.
+    It is the result of `Budget.resolve`. The null action costs nothing. If it was added to the actions of the user, it
+    is the last action, and the tables have one more row.
 
-    amounts: shape (resources,).
-    worst: largest costs, shape (actions, resources).
-    null: index of the null action.
+    amounts: total budget of each resource, in cost units, shape (resources,).
+    worst: largest cost of each action, in cost units, shape (actions, resources).
+    null: index of the null action, from 0.
     added: whether the null action was added.
-    prices: known costs, shape (actions, resources), NaN where not known; 0 where the worst cost is 0.
+    prices: known costs in cost units, shape (actions, resources), NaN where not known; 0 where the worst cost is 0.
     target: mean loss to reach; infinite without a target.
     """
 
@@ -249,9 +257,10 @@ class ResolvedBudget(NamedTuple):
     target: float = math.inf
 
     def relabelled(self, columns: Integers) -> "ResolvedBudget":
-        """Return the budget with the actions in another order.
+        """Return a copy of the budget with the actions in another order.
 
-        columns: old index of each action, shape (actions,); an added null action is not listed and stays last.
+        columns: entry i is the old index of the new action i, shape (actions,); an added null action is not listed and
+            stays last.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).relabelled(np.array([1, 0])).null
         1
@@ -264,11 +273,11 @@ class ResolvedBudget(NamedTuple):
 class BudgetRun(NamedTuple):
     """Resolved budget and options of one play.
 
-    limits: the budget.
-    stop: stop rule. "fits" allows every action with a worst cost that still fits; "strict" (the paper) allows only
-        the null action once less than one largest cost of a resource is left.
+    limits: the budget, as returned by `Budget.resolve`.
+    stop: stop rule. "fits" allows every action with a worst cost that still fits; "strict" (the paper) allows only the
+        null action, which costs nothing, once less than the largest worst cost of any action is left of a resource.
     mixed: whether play is fluid: instead of drawing one action, a round charges all of them by their probabilities.
-    comparator: loss per round of the best fixed mix, NaN if unknown.
+    comparator: mean loss per round of the best fixed mix within the budget, NaN if unknown.
     """
 
     limits: ResolvedBudget
@@ -282,10 +291,11 @@ class BudgetTerms(NamedTuple):
 
     In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`.
 
-    actions, resources, horizon: numbers of them; actions include an added null action.
+    actions, resources, horizon: number of actions (with an added null action), of resources and of rounds.
     rate: budget per round, the same for every resource.
-    null: index of the null action; it has loss 1 if it was `added`.
+    null: index of the null action, which costs nothing.
     prices: known costs, shape (actions, resources), NaN where not known; None if none is.
+    added: whether the null action was added to the actions of the user; then it is the last one and has loss 1.
     target: mean loss to reach; infinite without a target.
     """
 
@@ -303,7 +313,9 @@ class BudgetTerms(NamedTuple):
 class Balance:
     """Amounts, spending, and reservations for plays in flight, in cost units.
 
-    amounts, spent, reserved: one number per resource. A reservation is the worst cost of a play without feedback yet.
+    amounts: total budget of each resource.
+    spent: cost of each resource so far, of the plays with feedback.
+    reserved: worst costs of the plays without feedback yet, summed for each resource.
     """
 
     amounts: tuple[float, ...]
@@ -312,7 +324,7 @@ class Balance:
 
     @property
     def left(self) -> tuple[float, ...]:
-        """The amount of each resource that is neither spent nor reserved."""
+        """The amount of each resource that is neither spent nor reserved, in cost units."""
         return tuple(a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True))
 
 
@@ -323,8 +335,8 @@ NO_BALANCE = Balance((), (), ())
 def ticks_per_unit(amounts: Floats) -> Floats:
     """Return the ticks per cost unit of each resource, shape (resources,).
 
-    Costs are counted in ticks, integers that add without rounding error. The result is the power of two that gives the
-    amount 52 bits; 1 for an amount of 0.
+    Costs are counted in ticks, integers that add without rounding error. The result is the power of two for which the
+    amount in ticks is an integer of 52 bits; 1 for an amount of 0.
 
     amounts: in cost units, shape (resources,).
 
@@ -337,9 +349,11 @@ def ticks_per_unit(amounts: Floats) -> Floats:
 
 
 def n_resources(pool: Pool) -> int:
-    """Return the number of resources that the costs of a pool have.
+    """Return the number of resources of a pool: the last dimension of `pool.costs`.
 
     Raises ParameterError for a pool without costs.
+
+    pool: with costs, shape (rows, actions, resources).
     """
     if pool.costs is None:
         raise ParameterError("Budget: the pool must have costs, got none; write Pool(losses, costs=...).")

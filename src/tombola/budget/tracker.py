@@ -41,16 +41,16 @@ class BudgetTracker(NamedTuple):
     Kernels change its arrays in place. A tick is a cost unit over a power of two, so that sums of ticks are exact. In
     the common scale, costs are in [0, 1] and every resource has the same budget per round.
 
-    amounts, spent: budget, and costs of rounds with feedback, in ticks, shape (resources,).
+    amounts, spent: total budget, and costs of the rounds with feedback so far, in ticks, shape (resources,).
     reserved: worst costs of the plays whose feedback is still to come, in ticks, shape (resources,).
     worst: largest possible cost of each action, in ticks, shape (actions, resources).
-    largest: maximum of `worst` per resource, shape (resources,).
-    worst_costs: as `worst`, in cost units.
+    largest: maximum of `worst` over the actions, in ticks, shape (resources,).
+    worst_costs: as `worst`, in cost units, shape (actions, resources).
     unit_ticks, scale: factors from cost units to ticks and to the common scale, shape (resources,).
     fits: 1 for each action that is affordable now, else 0, shape (actions,).
-    flags: shape (3,). Entry STOPPED is 1 once only the null action may be played, to the end; CLOSED is 1 if only the
-        null action may be played in this round; the last one is 1 if every mix is affordable in this round.
-    null: index of the null action.
+    flags: shape (3,). Entry STOPPED (0) is 1 once only the null action may be played, to the end; CLOSED (1) is 1 if
+        only the null action may be played in this round; entry 2 is 1 if every mix is affordable in this round.
+    null: index of the null action, which costs nothing.
     slack: relative rounding error of fluid costs.
     strict: whether the stop rule is "strict".
     fluid: whether a round charges the mean cost of its mix (all actions, by probability) instead of one action drawn.
@@ -75,9 +75,10 @@ class BudgetTracker(NamedTuple):
 def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, float]:
     """Return a tracker with nothing spent, and the rate of the common scale.
 
-    The rate is the budget per round when costs are scaled to [0, 1], the same for every resource.
+    The rate is the budget per round when costs are scaled to [0, 1], the same for every resource. Raises
+    ParameterError for an unknown stop rule.
 
-    budget_run: resolved budget and stop rule.
+    budget_run: resolved budget, stop rule, and whether play is fluid.
     horizon: number of rounds.
     """
     limits, stop, mixed, _ = budget_run
@@ -114,11 +115,12 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
 
 
 def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
-    """Return the balance of a tracker in cost units.
+    """Return amounts, spending and reservations of a tracker in cost units.
 
-    Spent and reserved amounts are rounded up by less than a tick per play.
+    Spent and reserved amounts are rounded up by less than a tick (the smallest unit of a cost) per play.
 
-    amounts: as the user gave them, in cost units.
+    tracker: not changed.
+    amounts: total budget of each resource as the user gave it, in cost units, shape (resources,).
     """
     spent, reserved = tracker.spent / tracker.unit_ticks, tracker.reserved / tracker.unit_ticks
     return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
@@ -127,7 +129,10 @@ def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
 def remaining(tracker: BudgetTracker) -> Floats:
     """Return the unspent amounts of a tracker in common scale, shape (resources,).
 
-    In common scale costs are in [0, 1]. Infinite for resources that do not bind. Reservations are not deducted.
+    In common scale costs are in [0, 1]. Infinite for a resource of amount 0, or that no action uses. Reservations for
+    plays without feedback are not deducted.
+
+    tracker: not changed.
     """
     left = (tracker.amounts - tracker.spent) / tracker.unit_ticks * tracker.scale
     return np.where(tracker.scale > 0, left, np.inf)
@@ -160,9 +165,12 @@ def _cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resour
 def update_affordable(tracker: BudgetTracker) -> None:
     """Update `tracker.fits` and `tracker.flags`: the actions that are affordable.
 
-    A kernel. Rule "strict" (the paper): once less than one largest cost of a resource is unspent, only the null action
-    is affordable, to the end; while reservations leave less than that, it is the only one for now. Rule "fits": an
-    action is affordable if its worst cost fits; in fluid play the mix is scaled down instead.
+    A kernel. Rule "strict" (the paper) sets flags only. Once less than the largest worst cost of any action is unspent,
+    STOPPED is 1: only the null action may be played, to the end. While reservations leave less than that, CLOSED is 1:
+    only the null action may be played for now. Rule "fits" sets `fits[a]` to 1 if the worst cost of action a is at most
+    the amount neither spent nor reserved, else to 0; in fluid play, to 0 only if a resource that it needs is used up.
+
+    tracker: balance and limits of the budget, changed in place.
     """
     if tracker.flags[STOPPED] == 1.0:
         return
@@ -198,8 +206,11 @@ def _check_actions(tracker: BudgetTracker) -> None:
 def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
     """Move the shares of unaffordable actions to the null action, in place; a kernel.
 
-    tracker: balance and limits; `tracker.fits` marks the affordable actions.
-    mix: probability of each action, shape (actions,).
+    In fluid play, where all actions are charged by their shares, all shares are then scaled down, in favour of the null
+    action, until the worst cost of the mix fits.
+
+    tracker: balance and limits, not changed; `tracker.fits` is 1 for each affordable action.
+    mix: probability of each action, shape (actions,); changed.
     """
     if tracker.flags[_AMPLE] == 1.0:
         return
@@ -232,7 +243,11 @@ def _scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
 
 @no_inline
 def set_null_mix(tracker: BudgetTracker, mix: Floats) -> None:
-    """Set a mix to 1 at the null action of the tracker and 0 elsewhere, in place."""
+    """Set a mix to 1 at the null action of the tracker and 0 elsewhere, in place.
+
+    tracker: its `null` is the index of the action that costs nothing.
+    mix: output, shape (actions,).
+    """
     for action in range(mix.size):
         mix[action] = 0.0
     mix[tracker.null] = 1.0
@@ -241,16 +256,17 @@ def set_null_mix(tracker: BudgetTracker, mix: Floats) -> None:
 def draw_and_reserve(
     tracker: BudgetTracker, mix: Floats, rng: RngState, played: Floats, reserved: Floats
 ) -> tuple[int, float]:
-    """Draw an action and reserve its worst cost; return it with its probability.
+    """Draw an action and reserve its worst cost; return action and probability.
 
-    A kernel. In fluid play nothing is drawn, the whole mix is played, and (null action, NaN) is returned. A mix that is
-    not a distribution, or whose worst cost exceeds the budget left, is replaced by the null action.
+    A kernel. In fluid play nothing is drawn, the whole mix is played, and (null action, NaN) is returned. If the mix is
+    not a distribution, or the worst cost of the play exceeds the budget left, the null action is played and (null
+    action, NaN) is returned.
 
     tracker: balance of every resource; the reservation is added to it.
     mix: probability of each action, shape (actions,).
-    rng: random generator of the learner.
-    played: output, share of each action in this play, shape (actions,).
-    reserved: output, ticks (smallest units of cost) reserved per resource.
+    rng: random generator of the learner, changed by the draw.
+    played: output, share of each action in this play, shape (actions,): the mix in fluid play, else a single 1.
+    reserved: output, ticks (smallest units of cost) reserved per resource, shape (resources,).
     """
     action, probability = tracker.null, math.nan
     if not tracker.fluid:
@@ -287,8 +303,8 @@ def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floa
     """Charge the cost of a play to the tracker, and release its reservation; a kernel.
 
     tracker: balance of every resource, changed in place.
-    played: share of each action in the play; a single 1, unless play is fluid.
-    reserved: ticks that were reserved for the play, per resource.
+    played: share of each action in the play, shape (actions,); a single 1, unless play is fluid.
+    reserved: ticks (smallest units of cost) that `draw_and_reserve` reserved for the play, shape (resources,).
     costs: of the row, in cost units, shape (actions, resources).
     """
     for j in range(reserved.size):
