@@ -35,6 +35,8 @@ def make_feedback_model(
 ) -> FeedbackModel:
     """Return the feedback model of a learner, by its attribute `feedback`.
 
+    The model defines which part of a row the learner sees, and encodes and validates outcomes.
+
     Raises LearnerError for an unknown `feedback`, and ParameterError if budget or features do not fit the learner.
 
     learner: its `feedback` is a key of `FEEDBACK_MODELS`, or a subclass of `FeedbackModel`.
@@ -55,7 +57,9 @@ def make_feedback_model(
 def feedback_type(learner: Any) -> type[FeedbackModel]:
     """Return the subclass of `FeedbackModel` named by the learner's `feedback`.
 
-    Raises LearnerError if there is none.
+    Raises LearnerError if there is none, and if `learner` is a class.
+
+    learner: an instance; its `feedback` is a key of `FEEDBACK_MODELS`, or such a subclass itself.
     """
     feedback = getattr(learner, "feedback", None)
     kind = feedback if isinstance(feedback, type) else FEEDBACK_MODELS.get(str(feedback))

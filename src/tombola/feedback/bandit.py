@@ -52,7 +52,12 @@ class _Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BanditFeedback(FeedbackModel):
-    """Reveal the loss of the action played. An outcome is that loss, one float."""
+    """Reveal the loss of the action played. An outcome is that loss, one float.
+
+    It is the `FeedbackModel` of learners with feedback "bandit".
+
+    actions, horizon: number of actions and of rounds.
+    """
 
     @property
     def outcome_width(self) -> int:

@@ -36,8 +36,11 @@ EncodedOutcome: TypeAlias = tuple[float, ...]
 class LiveKernels(NamedTuple):
     """Compiled single-round kernels of a learner, which write into a ticket table.
 
-    `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is `NEEDS_PLAN` or `TABLE_FULL`
-    if nothing was issued.
+    A ticket is one play: round, action, probability. `cells` is the matrix of the table, `TicketTable.cells`; a ticket
+    is pending until its outcome, the feedback, is observed.
+
+    `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is `NEEDS_PLAN` (-1) or
+    `TABLE_FULL` (0) if nothing was issued.
     `observe_fast(cells, ticket, loss, cost, label) -> bool` is the fast path for arguments of the expected types; it
     returns False and changes nothing for anything else.
     `observe(cells, index, round, outcome) -> bool` takes an encoded outcome for the ticket in row `index` of the
@@ -59,7 +62,10 @@ class LiveKernels(NamedTuple):
     def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
         """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise.
 
-        cells, index: matrix of the ticket table, and the index of the ticket's row in it.
+        The learner is updated, and the outcome is written into the table. A ticket is one play; it is pending until its
+        outcome is observed.
+
+        cells, index: matrix of the ticket table, changed in place, and the index of the ticket's row in it.
         round: the round of the ticket, from 1.
         outcome: floats as returned by `FeedbackModel.encode`.
         """
@@ -78,9 +84,11 @@ EMPTY_CELLS = np.zeros((1, 1))
 
 
 class StepRunner:
-    """Play a learner one round at a time, for a caller that stores the tickets.
+    """Play a learner one round at a time, for a caller that stores the plays.
 
-    kernels: live kernels of the learner.
+    `act` returns an action, and `learn` passes its outcome to the learner, then or later; `plan` is optional.
+
+    kernels: live kernels of the learner, as returned by `FeedbackModel.live_kernels`.
     outcome_width: number of floats of an encoded outcome, `FeedbackModel.outcome_width`.
     """
 
@@ -91,7 +99,10 @@ class StepRunner:
         self._cells = np.zeros((2, OUTCOME_START + outcome_width))
 
     def act(self, played: int) -> tuple[int, float]:
-        """Return the next action and its probability; plan first if needed.
+        """Return the next action, from 0, and its probability; plan first if needed.
+
+        The caller stores both, to pass them to `learn`. Raises LearnerError for a learner that returns an invalid
+        action, or that still needs to plan after 100 plans in one round.
 
         played: number of rounds played so far.
         """
@@ -105,7 +116,12 @@ class StepRunner:
         return ticket[1:]
 
     def plan(self, played: int) -> None:
-        """Let the learner plan until it no longer needs to, after `played` rounds."""
+        """Call the learner's `plan` while its `needs_plan` returns True; play nothing.
+
+        `act` does the same first, so this call only moves the work to an earlier time.
+
+        played: number of rounds played so far.
+        """
         self._cells[0, ROUNDS] = 1.0  # the table is full, so `act` issues nothing
         while self._act(self._cells)[0] == NEEDS_PLAN:
             self.runner.plan(played)
@@ -129,7 +145,8 @@ class FeedbackModel(ABC):
 
     An outcome is the feedback of one round. It has three forms: the keyword arguments of `Session.observe`, the encoded
     outcome (a tuple of floats), and the entry of `Session.outcomes`. A workspace is the named tuple of scratch arrays
-    that the kernels share. Subclasses implement the abstract methods, one subclass per kind of feedback.
+    that the kernels share. There is one subclass per kind of feedback. It implements `outcome_width`, `workspace`,
+    `kernels`, `live_kernels`, `encode`, `to_observe_kwargs`, `decode`, `loss` and `outcome_of_row`, documented here.
 
     actions, horizon: number of actions and of rounds.
     full_feedback: whether an outcome has the losses of all actions.
@@ -147,18 +164,24 @@ class FeedbackModel(ABC):
     @property
     @abstractmethod
     def outcome_width(self) -> int:
-        """The number of floats of an encoded outcome, see `encode`."""
+        """The number of floats of an encoded outcome, the feedback of one round.
+
+        1 (the loss) for bandit feedback; k (the loss of each action) for full feedback. Under a budget with m
+        resources: 1 +
+        m for bandit feedback, k (1 + m) for full feedback, without an added null action. 2 (label, weight) for labels.
+        """
 
     @property
     def n_features(self) -> int:
-        """The number of features that `act` takes."""
+        """The number of features of a row that `Session.act` takes; 0 if none."""
         return 0
 
     @property
     def n_decision(self) -> int:
         """The number of floats per ticket that record the decision of a router.
 
-        They are stored in the ticket table, before the features. 0 for learners without a router.
+        A router is a learner that chooses by the features of a row, such as `Routed`; for others it is 0. The floats
+        are stored in the ticket table, before the features.
         """
         return 0
 
@@ -167,6 +190,8 @@ class FeedbackModel(ABC):
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
         """Return the model for a learner; ParameterError if an argument does not fit.
+
+        A budget or features that the learner does not support do not fit, nor does a missing budget that it requires.
 
         learner: an instance of a learner.
         horizon: number of rounds.
@@ -197,21 +222,22 @@ class FeedbackModel(ABC):
         return self.actions
 
     def balance(self, workspace: Any) -> Balance:
-        """Return the amounts spent, reserved and left; empty without a budget.
+        """Return amounts, spending and reservations in cost units; empty without a budget.
 
-        workspace: as returned by `workspace`, of the learner in play.
+        workspace: scratch arrays of the learner in play, as returned by `workspace`; they hold the budget tracker.
         """
         return NO_BALANCE
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
         """Return the costs of an outcome as they are encoded; empty without a budget.
 
-        One float per resource, of the action played or, with full feedback, of each listed action in turn. Raises
-        FeedbackError for invalid costs, and for any cost without a budget.
+        One float per resource, of the action played or, with full feedback, of each listed action in turn (all but an
+        added null action), in cost units. Raises FeedbackError for a wrong shape, for a cost below 0, above its worst
+        cost or other than its price, for a missing cost without a price, and for any cost without a budget.
 
         owner: name of the function that the user called, for the error message.
         action: the action played, from 0.
-        cost: as the user gave it; None for the known prices.
+        cost: number or array as the user gave it; None for the known prices.
         """
         if cost is not None:
             raise FeedbackError(f"{owner}: expected no cost without a budget, got {cost!r}; leave it out.")
@@ -220,23 +246,29 @@ class FeedbackModel(ABC):
     def init(self, learner: Any) -> Any:
         """Return the state of a learner before the first round, a named tuple.
 
-        learner: an instance; the state is the one that its method `init` returns.
+        It calls the learner's `init` with the number of actions and of rounds or, under a budget, with the
+        `BudgetTerms`; ParameterError for a loss target that the learner does not support.
+
+        learner: an instance.
         """
         return learner.init(actions=self.actions, horizon=self.horizon)
 
     @abstractmethod
     def workspace(self, ring: int) -> Any:
-        """Return new scratch arrays of the kernels, a named tuple.
+        """Return new scratch arrays of the kernels, a named tuple private to the model.
 
-        ring: largest number of plays in flight at once, the size of ring buffers.
+        Pass it to the other methods and to the loop. Under a budget it also holds the budget tracker, nothing spent.
+
+        ring: largest number of plays without feedback at any time, the size of ring buffers.
         """
 
     @abstractmethod
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         """Return the functions to bind in the loop and in the live kernels, by name.
 
-        A key is a global name that `tombola.engine.loop` or a live kernel calls, such as `reveal`, `pauses` or `turn`;
-        its value is the kernel for this learner and this feedback.
+        A key is a global name that `tombola.engine.loop` or a live kernel calls: `look_ahead` (prefetch a row),
+        `reveal` (pass feedback to the learner), `pauses` (return whether it must plan), `turn` (play a round), and
+        others for live kernels. Its value is the kernel, a function to compile, for this learner and this feedback.
 
         learner: an instance.
         """
@@ -244,9 +276,11 @@ class FeedbackModel(ABC):
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
         """Call the learner's `plan` with its state, in plain Python.
 
+        Under a budget, `plan` also gets the unspent budget and the affordable actions.
+
         learner: an instance.
-        state, rng: of the learner, changed in place.
-        workspace: as returned by `workspace`, of the learner in play.
+        state, rng: state and random generator of the learner, changed in place.
+        workspace: scratch arrays of the learner in play, as returned by `workspace`.
         """
         learner.plan(state=state, rng=rng)
 
@@ -254,12 +288,16 @@ class FeedbackModel(ABC):
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         """Return the kernels that play one round at a time, for a new play.
 
+        They share the state of the learner, which starts as its `init` returns it.
+
         learner: an instance.
-        rng: random generator of the learner.
+        rng: random generator of the learner; every `act` that draws changes it.
         """
 
     def step_runner(self, learner: Any, rng: RngState) -> StepRunner:
-        """Return a `StepRunner` that plays the learner without a ticket table.
+        """Return a `StepRunner`, which plays the learner round by round by act and learn.
+
+        The caller stores the plays; there is no ticket table.
 
         learner: an instance.
         rng: random generator of the learner, changed in place.
@@ -269,9 +307,9 @@ class FeedbackModel(ABC):
     def encode_features(self, given: Any) -> Any:
         """Return the validated features of a row, as `LiveKernels.act` takes them.
 
-        The base class has no features, and raises FeedbackError.
+        The base class is for learners without features: it always raises FeedbackError.
 
-        given: as the user gave it.
+        given: argument `features` of `Session.act`, as the user gave it.
         """
         raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
 
@@ -283,13 +321,17 @@ class FeedbackModel(ABC):
         action. Under a budget, costs follow: one per resource, with full feedback for each listed action in turn.
         Labels: label and weight.
 
-        round, action: of the ticket.
-        given: the keyword arguments of `Session.observe`; None stands for a missing one.
+        round, action: of the play: its round, from 1, for error messages, and its action, from 0.
+        given: the keyword arguments of `Session.observe` by name, such as loss, reward and cost; None stands for a
+            missing one.
         """
 
     @abstractmethod
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         """Return keyword arguments of `Session.observe` that encode to this outcome.
+
+        The keys are "loss" (one number, or with full feedback one per action) and, under a budget, "cost" (one per
+        resource, or with full feedback a table of actions x resources). Labels: "label" and "weight".
 
         outcome: floats as returned by `encode`.
         """
@@ -297,9 +339,9 @@ class FeedbackModel(ABC):
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
         """Check an encoded outcome, such as one from a file, and return it.
 
-        FeedbackError if it is not valid.
+        Raises FeedbackError if it is not valid, for example a loss outside [0, 1].
 
-        action: the action of the ticket.
+        action: the action played, from 0.
         outcome: floats as returned by `encode`.
         """
         return self.encode(0, action, self.to_observe_kwargs(outcome))
@@ -308,8 +350,9 @@ class FeedbackModel(ABC):
     def decode(self, outcome: EncodedOutcome) -> Any:
         """Return an encoded outcome in the form of `Session.outcomes`.
 
-        Bandit feedback: the loss. Full feedback: the losses of all actions. Under a budget: the pair (either of these,
-        tuple of its costs, action by action). Labels: the pair (label, weight).
+        Bandit feedback: the loss, a float. Full feedback: a tuple, the loss of each action. Under a budget: a pair of
+        that and a tuple of costs, one per resource, with full feedback for each listed action in turn. Labels: the pair
+        (label, weight).
 
         outcome: floats as returned by `encode`.
         """
@@ -325,6 +368,8 @@ class FeedbackModel(ABC):
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
         """Return the cost of the action played, per resource; empty without a budget.
 
+        In cost units, as they were observed.
+
         action: the action played, from 0.
         outcome: floats as returned by `encode`.
         """
@@ -334,20 +379,24 @@ class FeedbackModel(ABC):
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return keyword arguments of `Session.observe` for a row of a table.
 
+        The keys are "loss" (of the action played, or with full feedback of all actions) and, under a budget, "cost"
+        (the costs of the same). Empty for an added null action, with bandit feedback under a budget.
+
         losses: of all actions, shape (k,).
-        action: the action played.
+        action: the action played, from 0.
         costs: of all actions, shape (k, resources), if there is a budget.
         """
 
 
 def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
-    """Return the loss or reward that a user gave, and "loss" or "reward".
+    """Return the loss or reward that a user gave, and its name: "loss" or "reward".
 
-    Raises FeedbackError unless exactly one of them is given, and for arguments that are not allowed.
+    The value is returned as given, not checked. Raises FeedbackError unless exactly one of the two is given, and for
+    arguments that are not allowed.
 
     round: named in the error message.
-    given: keyword arguments of `Session.observe`; None stands for a missing one.
-    others: further arguments that are allowed, such as "cost".
+    given: keyword arguments of `Session.observe` by name; None stands for a missing one.
+    others: names of further arguments that are allowed, such as "cost".
     """
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
@@ -366,10 +415,10 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
 
 
 def copy_into(target: Floats, given: Any) -> bool:
-    """Copy numbers into an array in place; return whether their shape fits.
+    """Copy numbers into an array in place; return whether that was possible.
 
     target: the array; unchanged if the result is False.
-    given: anything; False is returned if it does not convert to numbers.
+    given: anything; False if it does not convert to numbers, or its shape is not that of `target`.
     """
     try:
         numbers = np.asarray(given, dtype=np.float64)
@@ -382,7 +431,10 @@ def copy_into(target: Floats, given: Any) -> bool:
 
 
 def are_losses(losses: Floats) -> bool:
-    """Return whether all numbers of a vector are in [0, 1], none NaN; a kernel."""
+    """Return whether all numbers are in [0, 1] and none is NaN; a kernel.
+
+    losses: shape (k,).
+    """
     valid = True
     for loss in losses:
         valid = valid and 0.0 <= loss <= 1.0
@@ -395,8 +447,8 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
     Raises FeedbackError unless they are `actions` numbers in [0, 1].
 
     actions: expected number of values.
-    given: as the user gave it.
-    name: "loss", or "reward" for 1 - loss.
+    given: sequence or array of losses or rewards, as the user gave it.
+    name: "loss" if they are losses, "reward" if they are rewards; a reward r becomes the loss 1 - r.
     """
     row = np.zeros(actions)
     if not copy_into(row, given) or not ((row >= 0) & (row <= 1)).all():
@@ -408,12 +460,12 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
 
 
 def parse_loss(given: Any, name: str) -> float:
-    """Return one loss, from a loss or a reward.
+    """Return one loss in [0, 1], from a loss or a reward.
 
-    Raises FeedbackError unless it is a number in [0, 1].
+    Raises FeedbackError unless `given` converts to a number in [0, 1].
 
-    given: as the user gave it.
-    name: "loss", or "reward" for 1 - loss.
+    given: the loss or reward, as the user gave it.
+    name: "loss" if it is a loss, "reward" if it is a reward; a reward r becomes the loss 1 - r.
     """
     try:
         value = float(given)
@@ -429,7 +481,8 @@ def parse_loss(given: Any, name: str) -> float:
 def make_choose(kernels: Any) -> Kernel:
     """Return the kernel `choose(state, mix, rng) -> (action, probability)`.
 
-    It calls the learner's `act`, or draws from the learner's mix.
+    It calls the learner's `act`, and raises IndexError for an invalid action. For a learner that returns a mix, it
+    draws the action from the mix by `rng`. `mix` is a scratch array of shape (k,), which `choose` overwrites.
 
     kernels: as returned by `Learner.kernels`.
     """
@@ -456,13 +509,15 @@ def make_loop_kernels(
 ) -> dict[str, Kernel]:
     """Return the kernels of a learner without a budget, by global name.
 
-    The names are those that the loop and `live_act` call.
+    The loop calls `look_ahead`, `reveal`, `pauses` and `turn`; live kernels call `choose`, `observe` and `needs_plan`.
 
     kernels: as returned by `Learner.kernels`.
-    look_ahead: kernel that prefetches rows.
-    make_reveal: makes the kernel `reveal` of the loop from the learner's `observe`.
-    make_turn: makes the kernel `turn` of the loop from `choose`, the learner's `observe`, and `expect(row, action,
-        mix)`, the expected loss of a round over the learner's own randomness.
+    look_ahead: `look_ahead(table, t)` prefetches the row of a later round than t.
+    make_reveal: `make_reveal(observe)` returns the kernel `reveal(state, table, workspace, s)`, which passes the
+        feedback of round s to the learner's `observe`.
+    make_turn: `make_turn(choose, observe, expect)` returns the kernel `turn`, which plays a round. `choose` is as
+        returned by `make_choose`; `expect(row, action, mix)` returns the expected loss of the round over the learner's
+        own randomness.
     """
     choose, observe, needs_plan = make_choose(kernels), kernels.observe, kernels.needs_plan
 
@@ -493,10 +548,12 @@ def _expect_plain(row: Floats, action: int, mix: Floats) -> float:
 def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, float]:
     """Choose one action and write its ticket; return round, action, probability.
 
-    The round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
+    A ticket is the record of one play, which its outcome completes. If nothing was issued, the round is `NEEDS_PLAN`
+    (-1, the learner must plan first) or `TABLE_FULL` (0, the table has no free row). The learner is not a parameter:
+    `compile_loop` binds its kernels to the global names `view`, `choose` and `needs_plan`.
 
-    memory: state vector of the learner.
-    rng: random generator of the learner.
+    memory: state vector of the learner, changed in place.
+    rng: random generator of the learner, changed by every draw.
     cells: matrix of the ticket table, changed in place.
     """
     if needs_plan(view(memory)):

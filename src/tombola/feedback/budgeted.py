@@ -109,9 +109,11 @@ class BudgetedFeedback(FeedbackModel):
     """Reveal losses and costs of all actions; the tracker enforces the budget.
 
     An outcome is the losses of the listed actions, then their costs, action by action. An added null action is the
-    last action and not part of the outcome. In fluid play every action is played with its share of the mix.
+    last action and not part of the outcome. In fluid play (`budget_run.mixed`) every action is played with its share
+    of the mix, instead of one action drawn. It is the `FeedbackModel` of learners with feedback "budgeted".
 
-    budget_run: resolved budget, stop rule and kind of play.
+    actions, horizon: number of actions, with an added null action, and number of rounds.
+    budget_run: resolved budget, stop rule, and whether play is fluid.
     """
 
     full_feedback: ClassVar[bool] = True
@@ -121,12 +123,12 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def limits(self) -> ResolvedBudget:
-        """The amounts, worst costs, prices, null action and target of the budget."""
+        """The resolved budget: amounts, worst costs, prices, null action and target."""
         return self.budget_run.limits
 
     @property
     def resources(self) -> int:
-        """The number of resources."""
+        """The number of resources that the budget limits, each with its own amount."""
         return int(self.limits.worst.shape[1])
 
     @property
@@ -139,7 +141,10 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def terms(self) -> BudgetTerms:
-        """The budget as the learner knows it before play, with costs scaled to [0, 1]."""
+        """The budget as the learner knows it before play, with costs scaled to [0, 1].
+
+        It is the argument of `BudgetedLearner.init`, and computed again at each access.
+        """
         tracker, rate = new_tracker(self.budget_run, self.horizon)
         prices = self.limits.prices * tracker.scale
         limits = self.limits
@@ -195,9 +200,11 @@ class BudgetedFeedback(FeedbackModel):
     def make_observe(self, observe: Kernel) -> Kernel:
         """Return the kernel that passes the feedback of a round to the learner.
 
-        It is `observe_round(state, round, workspace, slot)`; `slot` is the index of the play in the ring buffers.
+        It is `observe_round(state, round, workspace, slot)`. It calls `observe` with the play at index `slot` of the
+        ring buffers in `workspace`, and with the losses and scaled costs of the current row there: of all actions, or
+        with bandit feedback of the action played.
 
-        observe: kernel `observe` of the learner.
+        observe: kernel `observe` of the learner, with the parameters in the engine's order.
         """
 
         def observe_round(state: Any, round: int, workspace: _Workspace, slot: int) -> None:
@@ -315,7 +322,11 @@ class BudgetedBanditFeedback(BudgetedFeedback):
     """Reveal loss and costs of the action played; the tracker enforces the budget.
 
     An outcome is the loss, then one cost per resource. Costs on the price list may be left out, and so may the
-    outcome of an added null action, which has loss 1 and cost 0.
+    outcome of an added null action, which has loss 1 and cost 0. It is the `FeedbackModel` of learners with feedback
+    "budgeted-bandit".
+
+    actions, horizon: number of actions, with an added null action, and number of rounds.
+    budget_run: resolved budget and stop rule; its `mixed` must be False.
     """
 
     full_feedback: ClassVar[bool] = False

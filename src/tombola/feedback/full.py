@@ -47,7 +47,12 @@ class _Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FullFeedback(FeedbackModel):
-    """Reveal the losses of all actions. An outcome is these losses, shape (k,)."""
+    """Reveal the losses of all actions. An outcome is these losses, shape (k,).
+
+    It is the `FeedbackModel` of learners with feedback "full".
+
+    actions, horizon: number k of actions, and number of rounds.
+    """
 
     full_feedback: ClassVar[bool] = True
 
