@@ -34,10 +34,13 @@ Kernel: TypeAlias = Callable[..., Any]
 class Kernels(NamedTuple):
     """Functions of a learner that the engine compiles; one of `act` and `mix` is None.
 
+    It is the result of `Learner.kernels`. `state` is the named tuple that `Learner.init` returns.
+
     act: `act(state, rng)` returns an action and its probability.
     mix: `mix(state, mix)` writes the probability of every action into `mix`.
-    observe: `observe(state, ...)` updates the state with feedback.
-    needs_plan: `needs_plan(state)` returns whether the learner must plan before the next round.
+    observe: `observe(state, ...)` updates the state with feedback; further parameters: see `Learner.observe`.
+    needs_plan: `needs_plan(state)` returns whether `Learner.plan` must run before the next round; under a budget
+        `needs_plan(state, fits)`, with 1 in `fits` for each affordable action.
     """
 
     act: Kernel | None
@@ -63,10 +66,16 @@ _KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
 class Learner(ABC):
     """Base class of learners that return one action.
 
-    Subclass it as a frozen dataclass with the class attribute `feedback` ("full" or "bandit"), `init`, and the
-    static methods `act` and `observe`. CONTRIBUTING.md has a complete example.
+    Subclass it as a frozen dataclass with the class attribute `feedback`, and define:
 
-    feedback: kind of feedback.
+    - `init(self, actions, horizon)` returns the state before the first round, a named tuple of numbers and arrays;
+    - `act(state, rng)`, static, returns the action of the round, from 0, and its probability;
+    - `observe(state, ...)`, static, updates the arrays of the state with the feedback of one round.
+
+    help() of each has the parameters. Optional: `needs_plan` and `plan`, to compute in plain Python between rounds, and
+    `bound`. CONTRIBUTING.md has a complete example.
+
+    feedback: "full", the learner observes the losses of all actions, or "bandit", that of the action played.
     learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
     names_actions: whether a parameter is the index of an action. `compare` renumbers the actions at random in each
         repetition, but not for such a learner.
@@ -88,12 +97,12 @@ class Learner(ABC):
     @staticmethod
     @abstractmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Return the action of this round, from 0, and its probability.
+        """Return the action of this round, from 0, and its probability; a kernel.
 
         The probability is 1 if the action is not random, NaN if there is no formula.
 
         state: as returned by `init`, changed in place.
-        rng: random generator, for `tombola.rng.uniform` and others.
+        rng: random generator, the first argument of `tombola.rng.uniform(rng)` and others there.
         """
 
     @staticmethod
@@ -130,7 +139,7 @@ class Learner(ABC):
 
     @property
     def plans(self) -> bool:
-        """Whether this learner plans between rounds: it overrides `needs_plan`."""
+        """Whether this learner may plan between rounds: it overrides `needs_plan`."""
         return type(self).needs_plan is not Learner.needs_plan
 
     @property
@@ -140,11 +149,17 @@ class Learner(ABC):
 
     @property
     def mixes(self) -> bool:
-        """Whether this learner returns a mix, the probability of every action."""
+        """Whether this learner has `mix`, the probability of every action, or `act`.
+
+        True: it has `mix`, as subclasses of `MixedLearner` do. False: it has `act`.
+        """
         return False
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the kernels to compile: act or mix, observe and needs_plan.
+        """Return the methods act, observe and needs_plan as functions to compile.
+
+        Their parameters are in the engine's order; `mix` is None. Raises LearnerError for a parameter that the engine
+        does not pass.
 
         actions, horizon: number of actions and of rounds; most learners ignore them.
         """
@@ -172,13 +187,19 @@ class Learner(ABC):
 class MixedLearner(Learner):
     """Base class of learners that return a mix; the engine draws the action.
 
-    Subclass it like `Learner`, with `mix` instead of `act`.
+    Subclass it as a frozen dataclass with the class attribute `feedback` ("full" or "bandit"), and define:
+
+    - `init(self, actions, horizon)` returns the state before the first round, a named tuple of numbers and arrays;
+    - `mix(state, mix)`, static, writes the probability of each of the k actions into the array `mix`, shape (k,);
+    - `observe(state, ...)`, static, updates the arrays of the state with the feedback of one round.
+
+    help() of each has the parameters.
     """
 
     @staticmethod
     @abstractmethod
     def mix(state: Any, mix: Floats) -> None:
-        """Write the probability of every action into `mix`, shape (k,).
+        """Write the probability of every action into `mix`, shape (k,); a kernel.
 
         state: as returned by `init`.
         mix: output; nonnegative, with sum 1.
@@ -191,13 +212,16 @@ class MixedLearner(Learner):
 
     @property
     def mixes(self) -> bool:
-        """True: the learner returns a mix."""
+        """True: this learner returns a mix, the probability of every action."""
         return True
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the kernels to compile, with `mix` in place of `act`.
+        """Return the methods mix, observe and needs_plan as functions to compile.
 
-        actions, horizon: number of actions and of rounds.
+        Their parameters are in the engine's order; `act` is None. Raises LearnerError for a parameter that the engine
+        does not pass.
+
+        actions, horizon: number of actions and of rounds; not used.
         """
         return super().kernels(actions, horizon)._replace(act=None, mix=kernel_by_name(self, "mix"))
 
@@ -205,11 +229,12 @@ class MixedLearner(Learner):
 def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
     """Return a method of `learner` with its parameters in the engine's order.
 
-    The result is a plain function to compile. Raises LearnerError for unknown parameters.
+    The result is a plain function to compile. Raises LearnerError for a parameter that the engine does not pass.
 
     learner: an instance.
     method: "act", "mix", "observe" or "needs_plan".
-    feedback: kind of feedback, which selects the parameters of `observe`; "" for other methods.
+    feedback: kind of feedback, which selects the parameters of `observe`: "full", "bandit", "budgeted" or
+        "budgeted-bandit". "budgeted" for `needs_plan` of learners under a budget; else "".
     """
     key = f"{method} {feedback}".strip()
     kernel: Kernel = getattr(learner, method)
@@ -224,8 +249,9 @@ def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
 def bound_of(learner: Any, *, actions: int, horizon: int, delay: int = 0) -> float | None:
     """Return the regret bound of a learner by `learner.bound`; None without a proof.
 
-    Parameters are matched by name. Raises LearnerError for unknown ones: k and T in the wrong places would give a wrong
-    bound without a sign.
+    The bound is on the expected regret in random order. Arguments are passed by name, since numbers of actions and of
+    rounds in the wrong places would give a wrong bound; LearnerError if `learner.bound` has other parameters. With a
+    `delay` above 0, None if it has no parameter `delay`.
 
     learner: an instance with a method `bound`.
     actions, horizon: number of actions and of rounds.

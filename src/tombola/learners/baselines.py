@@ -34,12 +34,20 @@ class Uniform(MixedLearner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> _UniformState:
-        """Return the state: the probability 1 / `actions`; ignore `horizon`."""
+        """Return the state, a named tuple that holds 1 / actions and never changes.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         return _UniformState(probability=1 / actions)
 
     @staticmethod
     def mix(state: _UniformState, mix: Floats) -> None:
-        """Write 1/k, the probability in `state`, into all k entries of `mix`."""
+        """Write the probability 1/k of each of k actions into `mix`, shape (k,).
+
+        state: as returned by `init`; it holds 1/k.
+        mix: output.
+        """
         for action in range(mix.size):
             mix[action] = state.probability
 
@@ -79,7 +87,13 @@ class FixedAction(Learner):
         _validate.integer("FixedAction", "action", self.action, least=0)
 
     def init(self, actions: int, horizon: int) -> _FixedState:
-        """Return the action as state; ParameterError if not < `actions`; ignore `horizon`."""
+        """Return the state, a named tuple that holds the action and never changes.
+
+        Raises ParameterError unless the parameter `action` is below `actions`.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         if self.action >= actions:
             raise ParameterError(
                 f"FixedAction: action must be one of the {actions} actions 0..{actions - 1}, got {self.action}; "
@@ -89,7 +103,11 @@ class FixedAction(Learner):
 
     @staticmethod
     def act(state: _FixedState, rng: RngState) -> tuple[int, float]:
-        """Return the fixed action in `state`, and probability 1; ignore `rng`."""
+        """Return the fixed action, and probability 1.
+
+        state: as returned by `init`; it holds the action.
+        rng: not used.
+        """
         return int(state.action), 1.0
 
     @staticmethod
@@ -108,7 +126,7 @@ class _DrawnState(NamedTuple):
 class RandomFixedAction(Learner):
     """Draw one action uniformly and play it in every round; ignore all feedback.
 
-    Its expected regret is T times the distance of the average action from the best one.
+    Its expected regret over T rounds is T times (mean loss, averaged over the actions, minus that of the best action).
 
     feedback: "bandit", the learner observes the loss of the action played.
     learns: False, it is a baseline.
@@ -122,12 +140,23 @@ class RandomFixedAction(Learner):
     learns: ClassVar[bool] = False
 
     def init(self, actions: int, horizon: int) -> _DrawnState:
-        """Return the first state: `actions` actions, none drawn yet; ignore `horizon`."""
+        """Return the first state, a named tuple: no action drawn yet.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         return _DrawnState(float(actions), np.full(1, -1.0))
 
     @staticmethod
     def act(state: _DrawnState, rng: RngState) -> tuple[int, float]:
-        """Return `state`'s action, drawn by `rng` in round 1; probability 1/k, then 1."""
+        """Return the action drawn in the first round, and its probability.
+
+        The first call draws one of k actions uniformly and returns probability 1/k; later calls return it with
+        probability 1.
+
+        state: as returned by `init`; the first call stores the action in it.
+        rng: random generator of the draw; used in the first call only.
+        """
         if state.drawn[0] >= 0.0:
             return int(state.drawn[0]), 1.0
         state.drawn[0] = integers(rng, int(state.actions))

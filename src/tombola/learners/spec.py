@@ -34,8 +34,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 def to_spec(learner: Any) -> dict[str, Any]:
     """Return the name and the parameters of a learner, as JSON values.
 
-    Nested learners, schedules and hypothesis classes become nested specifications. A class that tombola cannot look up
-    by name is marked with "own ", and so is any other object; `from_spec` cannot build those.
+    The keys are "name", the name of the class, and "parameters", a dict of its dataclass fields. Nested learners,
+    schedules and hypothesis classes become nested specifications. The name of a class that tombola cannot look up, or
+    of any other object, begins with "own "; `from_spec` cannot build those.
 
     learner: a dataclass instance, a learner or a part of one.
 
@@ -51,9 +52,10 @@ def to_spec(learner: Any) -> dict[str, Any]:
 def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
     """Return the learner of a specification.
 
-    Raises SessionError if `given` differs from the specification, or if a class is unknown.
+    Raises SessionError if `given` differs from the specification, or if a class is unknown, and LearnerError if the
+    class is not a learner.
 
-    spec: as returned by `to_spec`.
+    spec: as returned by `to_spec`, with the keys "name" and "parameters".
     given: if not None, it must have this specification and is returned. If None, the learner is built; its class must
         be one of tombola or of an installed package.
     """
@@ -81,6 +83,8 @@ def parse_learner(text: str) -> "Learner":
     The text is parsed, not evaluated as Python.
 
     Raises ParameterError for unknown names and for anything but constants, learners and keyword parameters.
+
+    text: name of a learner class of tombola or of an installed package, and optionally parameters by name.
 
     >>> parse_learner("UCB2(alpha=0.25)")
     UCB2(alpha=0.25)
@@ -127,8 +131,8 @@ def _find_class(name: str) -> Any:
 def installed_learners() -> dict[str, type]:
     """Return the learner classes of other packages, by entry point name.
 
-    The group is `ENTRY_POINT_GROUP`. An entry point that cannot be loaded, or that has the name of a learner of
-    tombola, is ignored with a warning.
+    Packages register them as entry points of the group "tombola.learners". An entry point that cannot be loaded, that
+    is not a class, or that has the name of a learner of tombola, is ignored with a warning. The result is cached.
     """
     found: dict[str, type] = {}
     for entry in entry_points(group=ENTRY_POINT_GROUP):
@@ -147,7 +151,8 @@ def installed_learners() -> dict[str, type]:
 def has_bound(kind: Any) -> bool:
     """Return whether a learner class has a regret bound.
 
-    It does if `bound` returns a number for default parameters, or for a usual base if it needs one.
+    It does if `bound` returns a number, not None, for an instance with default parameters, or with the base Hedge() or
+    UCB1() if a base is required, for 2 actions and 1024 rounds without delay.
 
     kind: class of a learner.
 

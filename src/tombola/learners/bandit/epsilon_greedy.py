@@ -55,14 +55,22 @@ class EpsilonGreedy(MixedLearner):
         _validate.real("EpsilonGreedy", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` actions: no loss seen; ignore `horizon`."""
+        """Return the first state, a named tuple: no action tried, no loss seen.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         return _State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write e / k for each action into `mix`, and 1 - e more for the best mean.
+        """Write e / k for each of k actions into `mix`, and 1 - e more for the best mean.
 
-        Here e = min(1, c k / t) is the probability of exploration in round t, which is counted in `state`.
+        Here e = min(1, c k / t) is the probability of exploration in round t, and 1 before any feedback. The best mean
+        is the smallest mean loss.
+
+        state: as returned by `init`; the round is counted in it.
+        mix: output, the probability of each action, shape (k,).
         """
         state.acted[0] += 1.0
         best = _best_mean_action(state)
@@ -74,5 +82,10 @@ class EpsilonGreedy(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
+        """Add a loss to the mean loss of the action played; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         update_mean(state.seen, state.means, action, loss)

@@ -71,14 +71,25 @@ class Exp3(MixedLearner):
             _validate.real("Exp3", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the rate, tuned to `actions` and `horizon`; totals 0."""
+        """Return the first state: estimated total losses 0, and the learning rate.
+
+        The rate is the parameter `rate`; None is sqrt(2 ln k / (k T)).
+
+        actions, horizon: number k of actions, and number T of rounds.
+        """
         tuned = math.sqrt(2 * math.log(actions) / (actions * horizon))
         rate = tuned if self.rate is None else self.rate
         return _State(rate, np.zeros(1), np.zeros(actions), np.ones(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probabilities proportional to exp(-rate total(a)) in `state` into `mix`."""
+        """Write probabilities proportional to exp(-rate total(a)) into `mix`; a kernel.
+
+        total(a) is the estimated total loss of action a.
+
+        state: as returned by `init`.
+        mix: output, the probability of each action, shape (k,).
+        """
         total = _weight_sum(state.weights)
         if total < _MIN_WEIGHT_SUM:
             _rebase(state)
@@ -88,10 +99,19 @@ class Exp3(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` / `probability` to the total of the `action` played, in `state`."""
+        """Add loss / probability to the estimated total loss of the action; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: with which the action was drawn, above 0.
+        """
         state.totals[action] += loss / probability
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a regret bound for `actions`, `horizon` rounds; None if `delay` > 0."""
+        """Return a bound on the expected regret in random order; None if `delay` > 0.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return None if delay > 0 else bounds.exp3(horizon, actions, self.rate)

@@ -41,6 +41,7 @@ class ExploreThenCommit(Learner):
     most (k-1) m + sqrt(2 ln k (F+m) (F+1) / m), F = T - k m (proof: `bounds.explore_then_commit`). A delay prolongs
     the exploration until the losses have arrived; feedback after the commitment is ignored.
 
+    rounds: number of losses to see of each action before the commitment, at least 1; None: see above.
     feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
@@ -56,14 +57,25 @@ class ExploreThenCommit(Learner):
             _validate.integer("ExploreThenCommit", "rounds", self.rounds, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: plays per action, tuned to `actions` and `horizon`."""
+        """Return the first state: no loss seen, and the number of losses to explore.
+
+        Each action needs the parameter `rounds` of them; None is ceil((T / k)^(2/3) (ln T)^(1/3)), at most T / k.
+
+        actions, horizon: number k of actions, and number T of rounds.
+        """
         rounds = _tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         short = np.full(1, float(actions))
         return _State(float(rounds), np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action due in `state`, in turn or committed; probability 1."""
+        """Return the next action in turn, or the action committed to, and probability 1.
+
+        It commits to the smallest mean loss once every action has the required number of losses. Actions count from 0.
+
+        state: as returned by `init`, changed in place.
+        rng: not used.
+        """
         if state.committed[0] < 0.0 and state.short[0] == 0.0:
             state.committed[0] = argmin(state.means)
         if state.committed[0] >= 0.0:
@@ -74,12 +86,21 @@ class ExploreThenCommit(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
+        """Add a loss to the mean loss of the action played; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         update_mean(state.seen, state.means, action, loss)
         if state.seen[action] == state.rounds:
             state.short[0] -= 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a regret bound for `actions`, `horizon` rounds; None if `delay` > 0."""
+        """Return a bound on the expected regret in random order; None if `delay` > 0.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         rounds = _tuned_rounds(actions, horizon) if self.rounds is None else self.rounds
         return None if delay > 0 else bounds.explore_then_commit(horizon, actions, rounds)

@@ -99,13 +99,23 @@ class KLUCB(Learner):
         _validate.real("KLUCB", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` actions: no loss seen; ignore `horizon`."""
+        """Return the first state, a named tuple: no action tried, no loss seen.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         chosen, seen, means, levels, slopes = np.zeros((5, actions))
         return _State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an untried action, or the lowest bound's, by `state`; probability 1."""
+        """Return the action with the smallest lower confidence bound, and probability 1.
+
+        While an action has no feedback, return such an action instead. Actions count from 0.
+
+        state: as returned by `init`; the play is counted in it.
+        rng: not used.
+        """
         best = least_tried_action(state.seen, state.chosen)
         if best < 0:
             level = math.log(state.answered[0] + 1.0)
@@ -116,7 +126,12 @@ class KLUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
+        """Add a loss to the mean loss of the action played; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         update_mean(state.seen, state.means, action, loss)
         state.indices[action], state.slopes[action] = -math.inf, 0.0
         state.answered[0] += 1.0

@@ -46,14 +46,24 @@ class SuccessiveElimination(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all `actions` active; radii are for `horizon` rounds."""
+        """Return the first state: all actions active, no loss seen.
+
+        actions: number of actions.
+        horizon: number T of rounds; the radius of n losses is sqrt(2 ln T / n).
+        """
         width = math.sqrt(2 * math.log(horizon))
         everyone = np.arange(actions, dtype=np.float64)
         return _State(width, np.zeros(1), np.full(1, float(actions)), everyone, *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the next active action in `state`, and probability 1; ignore `rng`."""
+        """Return the next active action in turn, and probability 1.
+
+        After each turn over the active actions it drops those with mean - radius > min (mean + radius).
+
+        state: as returned by `init`, changed in place.
+        rng: not used.
+        """
         if state.turn[0] == state.left[0]:
             if state.left[0] > 1.0:
                 for place in range(int(state.left[0])):
@@ -67,9 +77,18 @@ class SuccessiveElimination(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
+        """Add a loss to the mean loss of the action played; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
+        """Return a bound on the expected regret for every pool in random order.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.successive_elimination(horizon, actions, delay)

@@ -39,14 +39,21 @@ class ThompsonSampling(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: Beta(1, 1) for each of `actions`; ignore `horizon`."""
+        """Return the first state: the posterior Beta(1, 1) of every action, no loss seen.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         return _State(losses=np.zeros(actions), spared=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Draw a loss per action by `rng`; return the smallest one's action, and NaN.
+        """Draw a mean loss for each action; return the action of the smallest, and NaN.
 
-        Losses are drawn from the posteriors in `state`. NaN stands for the probability, which has no formula.
+        Each is drawn from the Beta posterior of the action. NaN stands for the probability, which has no formula.
+
+        state: as returned by `init`; not changed.
+        rng: random generator of the draws, changed in place.
         """
         best, least = 0, math.inf
         for action in range(state.losses.size):
@@ -59,6 +66,11 @@ class ThompsonSampling(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss`, 1 - `loss` to `action`'s posterior in `state`; no `probability`."""
+        """Add loss and 1 - loss to the two parameters of the action's Beta posterior.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         state.losses[action] += loss
         state.spared[action] += 1.0 - loss

@@ -74,12 +74,22 @@ class TsallisInf(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` actions: totals 0; ignore `horizon`."""
+        """Return the first state, a named tuple: the total loss of every action is 0.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         return _State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the Tsallis-INF probabilities of the totals in `state` into `mix`, (k,)."""
+        """Write probabilities 4 / (eta (total(a) - x))^2 into `mix`; x makes the sum 1.
+
+        total(a) is the estimated total loss of action a, and eta = 2 / sqrt(1 + rounds with feedback).
+
+        state: as returned by `init`, changed in place (start of the next search for x).
+        mix: output, the probability of each action, shape (k,).
+        """
         half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
         smallest = state.totals[argmin(state.totals)]
         for action in range(mix.size):
@@ -88,10 +98,19 @@ class TsallisInf(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` / `probability` to the total of the `action` played, in `state`."""
+        """Add loss / probability to the estimated total loss of the action; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: with which the action was drawn, above 0.
+        """
         state.totals[action] += loss / probability
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a regret bound for `actions`, `horizon` rounds; None if `delay` > 0."""
+        """Return a bound on the expected regret in random order; None if `delay` > 0.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return None if delay > 0 else bounds.tsallis_inf(horizon, actions)

@@ -36,6 +36,7 @@ class UCB1(Learner):
     a smaller one explores less. With `scale` = 2 and without delay its regret in random order is at most `bounds.ucb1`:
     the bound for i.i.d. rows plus the drift of random order (docs/theory/transfer.md).
 
+    scale: factor of ln n, 0 or more.
     feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
@@ -51,13 +52,23 @@ class UCB1(Learner):
         _validate.real("UCB1", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` actions: no loss seen; ignore `horizon`."""
+        """Return the first state, a named tuple: no action tried, no loss seen.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         zeros = np.zeros((4, actions))
         return _State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an untried action, or the lowest bound's, by `state`; probability 1."""
+        """Return the action with the smallest lower confidence bound, and probability 1.
+
+        While an action has no feedback, return such an action instead. Actions count from 0.
+
+        state: as returned by `init`; the play is counted in it.
+        rng: not used.
+        """
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)
@@ -72,7 +83,12 @@ class UCB1(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
+        """Add a loss to the mean loss of the action played; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0
         update_mean(state.seen, state.means, action, loss)
@@ -80,5 +96,11 @@ class UCB1(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound for `actions`, `horizon`; None if `delay` > 0 or `scale` != 2."""
+        """Return a bound on the expected regret in random order, or None.
+
+        None if `delay` > 0, or if the parameter `scale` is not 2.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.ucb1(horizon, actions) if self.scale == _DEFAULT_SCALE and delay == 0 else None

@@ -84,13 +84,24 @@ class UCB2(Learner):
         _validate.real(type(self).__name__, "alpha", self.alpha, least=_MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` actions: no loss seen; ignore `horizon`."""
+        """Return the first state, a named tuple: no action tried, no loss seen.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
         return _State(self.alpha, math.inf, *place, np.ones(actions), *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block in `state`, probability 1; ignore `rng`."""
+        """Return the action of the current block, from 0, and probability 1.
+
+        A block is a run of rounds with one action. At its end, the action with the smallest lower confidence bound
+        begins the next one; while an action has no feedback, such an action is played for one round instead.
+
+        state: as returned by `init`, changed in place.
+        rng: not used.
+        """
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -105,12 +116,21 @@ class UCB2(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
+        """Add a loss to the mean loss of the action played; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a regret bound for `actions`, `horizon` rounds; None if `delay` > 0."""
+        """Return a bound on the expected regret in random order; None if `delay` > 0.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.ucb2(horizon, actions, self.alpha) if delay == 0 else None
 
 
@@ -120,8 +140,8 @@ class UCB2WithoutReplacement(UCB2):
 
     The radius of action a is sqrt(f (1 + alpha) ln(e n / n(a)) / (2 n(a))), where n(a) of the n losses seen are of
     action a, T is the horizon, e is Euler's number, and f = 1 - (n(a) - 1) / T is Serfling's factor (1974): rows of the
-    pool that were seen cannot differ any more. It matters late in a pool. UCB2's bound is for i.i.d. rows and depends
-    on the gaps, so `bound` is None.
+    pool that were seen cannot differ any more. It matters late in a pool. No bound is proved for
+    this radius, so `bound` is None.
 
     alpha: growth of the blocks, in (0, 1); a larger one switches less.
     feedback: "bandit", the learner observes the loss of the action played.
@@ -132,7 +152,11 @@ class UCB2WithoutReplacement(UCB2):
     """
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` actions; the pool has `horizon` rows."""
+        """Return the first state, a named tuple: no action tried, no loss seen.
+
+        actions: number of actions.
+        horizon: number of rounds, which is the number of rows of the pool that radii assume.
+        """
         return super().init(actions, horizon)._replace(population=float(horizon))
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> None:

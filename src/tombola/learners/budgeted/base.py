@@ -81,7 +81,7 @@ class BudgetedBase(ABC):
 
     @property
     def plans(self) -> bool:
-        """Whether this learner plans between rounds: it overrides `needs_plan`."""
+        """Whether this learner may plan between rounds: it overrides `needs_plan`."""
         return type(self).needs_plan is not BudgetedBase.needs_plan
 
     def kernels(self, actions: int, horizon: int) -> Kernels:

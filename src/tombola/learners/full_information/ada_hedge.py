@@ -89,7 +89,11 @@ class AdaHedge(MixedLearner):
         _validate.real("AdaHedge", "kappa", self.kappa, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` actions: uniform mix; ignore `horizon`."""
+        """Return the first state, a named tuple: uniform mix, no row seen.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         return _State(
             kappa=self.kappa,
             relative_losses=np.zeros(actions),
@@ -101,19 +105,35 @@ class AdaHedge(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Copy the exponential weights of the total losses in `state` into `mix`, (k,)."""
+        """Copy the probabilities that `observe` computed last into `mix`; a kernel.
+
+        They are proportional to exp(-rate * total loss), and uniform before the first row.
+
+        state: as returned by `init`; not changed.
+        mix: output, the probability of each action, shape (k,).
+        """
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add `losses`, shape (k,), to the totals in `state`; update gap, rate and mix."""
+        """Add the losses of a row to the totals; update mixability gap, rate and mix.
+
+        A kernel. The mixability gap of a row is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)).
+
+        state: as returned by `init`, changed in place.
+        losses: of all actions, in [0, 1], shape (k,).
+        """
         state.gap[0] += _add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         state.rate[0] = state.kappa * _adapted_rate(state.gap[0], losses.size)
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
+        """Return a bound on the expected regret for every pool in random order.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.ada_hedge(horizon, actions, self.kappa, delay)
 
 
@@ -157,7 +177,13 @@ class FlipFlop(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _FlipFlopState:
-        """Return the first state for `actions` actions: "flip"; ignore `horizon`."""
+        """Return the first state: uniform mix, no row seen, regime "flip".
+
+        Flip is follow the leader; the other regime, flop, is AdaHedge.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         return _FlipFlopState(
             relative_losses=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
@@ -169,13 +195,27 @@ class FlipFlop(MixedLearner):
 
     @staticmethod
     def mix(state: _FlipFlopState, mix: Floats) -> None:
-        """Copy the weights of the current regime in `state` into `mix`, shape (k,)."""
+        """Copy the probabilities that `observe` computed last into `mix`; a kernel.
+
+        They are those of follow the leader, with ties shared equally, or those of AdaHedge, whichever is the regime
+        now.
+
+        state: as returned by `init`; not changed.
+        mix: output, the probability of each action, shape (k,).
+        """
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: _FlipFlopState, losses: Floats) -> None:
-        """Add `losses`, shape (k,), to the totals in `state`; change the regime if due."""
+        """Add the losses of a row to the totals; update gaps, regime and mix; a kernel.
+
+        The regime changes between follow the leader and AdaHedge when its mixability gap exceeds a multiple of the
+        other's.
+
+        state: as returned by `init`, changed in place.
+        losses: of all actions, in [0, 1], shape (k,).
+        """
         regime = int(state.regime[0])
         state.gaps[regime] += _add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         if _regime_ends(state.gaps, regime):
@@ -185,5 +225,9 @@ class FlipFlop(MixedLearner):
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
+        """Return a bound on the expected regret for every pool in random order.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.flip_flop(horizon, actions, delay)

@@ -56,6 +56,7 @@ class BirthdayTest(Learner):
     most 2 sqrt(T) rounds on average, so the regret is O(sqrt(T log k)). In random order it has no bound: on the pool
     whose action 0 loses 1/T, ..., T/T it never fires, and the regret is linear.
 
+    grid: number g of points of the grid, at least 1; None is the horizon.
     feedback: "full", the learner observes the losses of all actions.
 
     >>> from tombola import Pool, play
@@ -73,21 +74,34 @@ class BirthdayTest(Learner):
             _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions`: a grid of `grid` or `horizon` points."""
+        """Return the first state: no point of the grid seen, total losses 0.
+
+        actions: number of actions.
+        horizon: number of rounds; it is the number of grid points if `grid` is None.
+        """
         grid = horizon if self.grid is None else self.grid
         return _State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return 0, then the leader once `state` has fired; probability 1, no `rng`."""
+        """Return action 0, or the leader once the test has fired, and probability 1.
+
+        The leader has the smallest total loss since then. The test is made by `observe`: it fires if a loss of action 0
+        repeats or is off the grid.
+
+        state: as returned by `init`; not changed.
+        rng: not used.
+        """
         return argmin(state.totals), 1.0
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
         """Test the loss of action 0 until the test fires; add later rows to the totals.
 
-        `losses` are those of all actions, shape (k,). The row with which the test fires is not added. All of this is
-        in `state`.
+        The test fires if the loss is off the grid, or equal to an earlier loss of action 0. That row is not added.
+
+        state: as returned by `init`, changed in place.
+        losses: of all actions, in [0, 1], shape (k,).
         """
         if state.fired[0] > 0.0:
             add_losses(state.totals, losses)

@@ -64,12 +64,23 @@ class FollowTheLeader(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` actions: totals 0; ignore `horizon`."""
+        """Return the first state, a named tuple: the total loss of every action is 0.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         return _State(random=float(self.ties == "random"), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the leader in `state`, or one of n drawn by `rng`, and probability 1/n."""
+        """Return an action of the smallest total loss, from 0, and its probability.
+
+        Among n such actions it is the lowest one with probability 1, or, if `ties` is "random", a random one with
+        probability 1/n.
+
+        state: as returned by `init`; not changed.
+        rng: random generator; used only for random ties.
+        """
         action, count = argmin(state.totals), 1
         if state.random > 0.0:
             count = _count_leaders(state.totals, action)
@@ -84,9 +95,17 @@ class FollowTheLeader(Learner):
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the `losses` of all actions, shape (k,), to their totals in `state`."""
+        """Add the losses of a row to the total loss of each action; a kernel.
+
+        state: as returned by `init`, changed in place.
+        losses: of all actions, in [0, 1], shape (k,).
+        """
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a regret bound for `actions`, `horizon` rounds and a `delay` in rounds."""
+        """Return a bound on the expected regret for every pool in random order.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
+        """
         return bounds.follow_the_leader(horizon, actions, delay)

@@ -88,7 +88,12 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` / `probability` to the total of the `action` played, in `state`."""
+        """Add loss / probability to the estimated total loss of the action; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: with which the action was drawn, above 0.
+        """
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:

@@ -106,7 +106,14 @@ class BlockUCB(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block in `state`, probability 1; ignore `rng`."""
+        """Return the action of the current block, from 0, and probability 1.
+
+        A block is a run of rounds with one action. At its end, the action with the smallest lower confidence bound
+        begins the next one; while an action has no feedback, such an action is played for one round instead.
+
+        state: as returned by `init`, changed in place.
+        rng: not used.
+        """
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0
@@ -121,6 +128,11 @@ class BlockUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
+        """Add a loss to the mean loss of the action played; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0

@@ -115,7 +115,14 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block in `state`, probability 1; ignore `rng`."""
+        """Return the action of the current block, from 0, and probability 1.
+
+        A block is a run of rounds with one action. At its end, the action with the smallest index, with the price of a
+        switch to it, begins the next one.
+
+        state: as returned by `init`, changed in place.
+        rng: not used.
+        """
         if state.left[0] == 0.0:
             action = most_promising(state, FRUGAL_TOLL, state.scale)
             state.current[0] = action
@@ -128,7 +135,12 @@ class FrugalUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` (0 to 1) to the mean of `action` in `state`; ignore `probability`."""
+        """Add a loss to the mean loss of the action played; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
