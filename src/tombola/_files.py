@@ -28,10 +28,10 @@ _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY
 def write_atomic(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
     """Write a file atomically: it never holds a part of the content.
 
-    Raises FileError if it cannot be written.
+    An existing file is replaced. Raises FileError if `path` cannot be written.
 
     content: text is encoded as UTF-8.
-    inputs: files that must not be overwritten; FileError if `path` is one of them.
+    inputs: files, or folders of files, that must not be overwritten; FileError if `path` is one of them.
     """
     with atomic_writer(path, *inputs) as file:
         file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
@@ -41,9 +41,11 @@ def write_atomic(path: PathLike, content: str | bytes, *inputs: PathLike) -> Non
 def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
     """Open a binary file that replaces `path` if no error occurs in the block.
 
-    Owner and mode of an existing file are kept.
+    A context manager: `with atomic_writer(path) as file: file.write(data)`. Content is written to a temporary file in
+    the same folder, which is renamed at the end of the block; after an error it is deleted, and `path` is unchanged.
+    Owner and mode of an existing file are kept. Raises FileError if `path` cannot be written.
 
-    inputs: files that must not be overwritten; FileError if `path` is one of them.
+    inputs: files, or folders of files, that must not be overwritten; FileError if `path` is one of them.
     """
     target = _resolve_target(path, *inputs)
     # A short random name: prefixing a name of maximal length would exceed the limit of the file system.
@@ -96,7 +98,7 @@ def _resolve_target(path: PathLike, *inputs: PathLike) -> Path:
 def read_bytes(path: PathLike) -> bytes:
     """Return the content of a regular file; reject pipes without blocking.
 
-    A missing file raises FileNotFoundError.
+    A missing file raises FileNotFoundError; a folder, a device and any other error of reading raise FileError.
 
     >>> read_bytes("/dev/null")
     Traceback (most recent call last):
@@ -125,10 +127,10 @@ def file_type_text(mode: int) -> str:
 def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
     """Raise FileError if the file `out` cannot be written, or is one of the inputs.
 
-    Nothing is written: commands call it before their work.
+    Nothing is written: commands call it before their work. The message starts with "--out".
 
-    out: None is accepted.
-    inputs: files that must not be overwritten.
+    out: None, for no output file, is accepted.
+    inputs: files, or folders of files, that must not be overwritten.
     """
     try:
         if out is not None:
@@ -138,7 +140,10 @@ def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
 
 
 def make_folder(path: PathLike) -> Path:
-    """Create a folder and its parents if missing; return its path."""
+    """Create a folder and its parents if missing; return its path.
+
+    Raises FileError if the folder cannot be created.
+    """
     with _file_errors(path):
         Path(path).mkdir(parents=True, exist_ok=True)
     return Path(path)

@@ -127,6 +127,8 @@ def is_number(text: str) -> bool:
 def truncate(text: str, length: int = 60) -> str:
     r"""Return the text on one line, cut to `length` characters.
 
+    White space becomes single spaces. A text that is cut ends with "...", which counts.
+
     >>> truncate("a\nlong name", 6)
     'a l...'
     """
@@ -137,7 +139,9 @@ def truncate(text: str, length: int = 60) -> str:
 def join_names(names: Sequence[object], *, limit: int | None = 6, length: int = 60, last: str = ", ") -> str:
     """Join the first `limit` names with commas, each cut to `length` characters.
 
-    `last` separates the last two names, if all are listed.
+    names: converted to text by `str`.
+    limit: largest number of names listed; the others are counted ("and 3 more"). None lists all.
+    last: separator of the last two names, if all are listed.
 
     >>> join_names(["a", "b", "c"], limit=2), join_names(["a", "b", "c"], last=" and ")
     ('a, b and 1 more', 'a, b and c')
@@ -171,6 +175,9 @@ def format_number(number: float) -> str:
 def format_estimate(estimate: "Estimate") -> str:
     """Format an estimate with the half width of its interval, to two digits.
 
+    The half width has two significant digits, and the value as many decimals, at most 4. Values from 1,000 on are
+    integers. An infinite interval is left out.
+
     >>> from tombola._statistics import Estimate
     >>> format_estimate(Estimate(10.0, 8.0, 12.0, 25))
     '10.0 ± 2.0'
@@ -186,9 +193,12 @@ def format_estimate(estimate: "Estimate") -> str:
 
 @contextmanager
 def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
-    """Name options in messages as on the command line, inside of this block.
+    """Name options in messages as on the command line, inside a `with` block.
 
-    `command` is the command line of the user, to be repeated in messages by `command_text`.
+    Inside of `with cli_style(): ...`, `option_text` returns "--seed" instead of "seed", for example.
+
+    command: words of the command line of the user, such as ["tombola", "compare", "t.csv"], repeated by
+        `command_text`; empty if not known.
     """
     token = _cli_command.set(shlex.join(command))
     try:
@@ -205,7 +215,7 @@ def is_cli_style() -> bool:
 def command_text(name: str, value: str, more: str = "") -> str:
     """Return the command line of the user with one more option, for messages.
 
-    Outside of `cli_style`, only the argument of the Python call.
+    Outside of a `cli_style` block it is only the argument of the Python call, such as "kind='losses'".
 
     name, value: of the option, such as "seed" and "1".
     more: further options, as `option_text` returns them.
@@ -292,9 +302,9 @@ def html_block(
     """Return HTML of a title, facts, tables and sentences; all text is escaped.
 
     title: heading of the block.
-    facts: names with values.
-    tables: at most `MAX_ROWS` rows of each are shown.
-    notes: sentences below the tables.
+    facts: pairs of name and value, shown on one line.
+    tables: at most 12 rows of each are shown (`MAX_ROWS`); the others are counted in a line below.
+    notes: sentences below the tables; empty ones are left out.
 
     >>> html_block("a < b", [("rows", "2")])
     '<div><strong>a &lt; b</strong><div>rows: 2</div></div>'
@@ -319,7 +329,8 @@ def _html_text(text: str) -> str:
 def short_repr(text: str, length: int = _MAX_REPR_LENGTH) -> str:
     r"""Return the text on one line of at most `length` characters.
 
-    Control characters are replaced.
+    White space becomes single spaces, other control characters become escapes such as \x1b. A text that is cut ends
+    with "...".
 
     >>> short_repr("Hedge(\n  0.5)"), short_repr("x" * 300)[-5:], len(short_repr("x" * 300))
     ('Hedge( 0.5)', 'xx...', 199)
@@ -328,7 +339,10 @@ def short_repr(text: str, length: int = _MAX_REPR_LENGTH) -> str:
 
 
 def short_learner(learner: object) -> str:
-    """Return the `repr` of a learner, cut to 80 characters, for that of its owner."""
+    """Return the `repr` of a learner on one line, cut to 80 characters.
+
+    The `repr` of a session or a comparison contains it.
+    """
     return short_repr(repr(learner), _MAX_LEARNER_LENGTH)
 
 
@@ -359,6 +373,8 @@ def _is_numeric(text: str) -> bool:
 
 def nan_to_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a mapping with None in place of NaN, which JSON does not have.
+
+    Values inside of lists and other mappings are not changed.
 
     >>> nan_to_none({"mean": math.nan, "rows": 3})
     {'mean': None, 'rows': 3}

@@ -13,8 +13,8 @@ class Estimate(NamedTuple):
     """Hold an estimate from independent repetitions, with its confidence interval.
 
     value: the estimate.
-    low, high: ends of the interval.
-    repetitions: their number.
+    low, high: ends of the confidence interval; -inf and inf for a single repetition.
+    repetitions: number of repetitions, or of points of a regression, behind the estimate.
     """
 
     value: float
@@ -28,7 +28,9 @@ class Estimate(NamedTuple):
         return (self.high - self.low) / 2
 
     def linear(self, factor: float, offset: float = 0.0) -> "Estimate":
-        """Return the estimate of `offset + factor * x`.
+        """Return the estimate of `offset + factor * x`, x being the estimated quantity.
+
+        Value and interval are converted; low stays below high for a negative factor. The number of repetitions is kept.
 
         >>> Estimate(0.25, 0.125, 0.5, 25).linear(-10, 10)
         Estimate(value=7.5, low=5.0, high=8.75, repetitions=25)
@@ -39,7 +41,10 @@ class Estimate(NamedTuple):
     def additional_repetitions(self, half_width: float) -> int:
         """Estimate the further repetitions needed for this half width.
 
-        half_width: half the length of the interval that is wanted.
+        The half width shrinks with the square root of the number of repetitions. 0 if the interval is short enough.
+        Raises ParameterError unless `half_width` is positive and the interval finite.
+
+        half_width: half the length of the required confidence interval, in units of the estimate.
 
         >>> Estimate(10.0, 8.0, 12.0, 25).additional_repetitions(half_width=1.0)
         75
@@ -63,8 +68,10 @@ class Estimate(NamedTuple):
 def mean(values: Floats, level: float = 0.95) -> Estimate:
     """Return the mean of independent repetitions with its Student interval.
 
-    values: one per repetition.
-    level: coverage of the interval.
+    The interval is infinite for a single repetition.
+
+    values: one per repetition, shape (repetitions,).
+    level: coverage of the interval, such as 0.95.
 
     >>> mean(np.array([1.0, 2.0, 3.0]))
     Estimate(value=2.0, low=-0.484..., high=4.484..., repetitions=3)
@@ -76,8 +83,10 @@ def mean(values: Floats, level: float = 0.95) -> Estimate:
 def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
     """Return mean, low and high of each column, each of shape (points,).
 
+    low and high are the ends of a Student interval of the mean; -inf and inf for a single repetition.
+
     values: shape (repetitions, points).
-    level: coverage of the Student intervals, for each point by itself.
+    level: coverage of the interval of each point by itself, such as 0.95.
 
     >>> [ends.tolist() for ends in mean_band(np.array([[1.0, 2.0], [1.0, 4.0]]))]
     [[1.0, 3.0], [1.0, -9.706...], [1.0, 15.706...]]
@@ -99,9 +108,11 @@ def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estim
     The weight of a point is the inverse variance of its log mean (delta method). If the points scatter more than these
     variances explain (the curve is not a straight line), the interval is widened by the square root of the ratio.
 
-    horizons: x-values, positive.
-    regrets: repetitions at each horizon; their means must be positive.
-    level: coverage of the interval.
+    Raises ParameterError for fewer than three horizons, and if a mean regret is not positive.
+
+    horizons: x-values, positive, shape (points,).
+    regrets: `regrets[i]` are the regrets of the repetitions at `horizons[i]`.
+    level: coverage of the interval, such as 0.95.
 
     >>> slope(np.array([10.0, 100.0, 1000.0]), [np.full(5, x) for x in (1.0, 10.0, 100.0)]).value
     1.0
@@ -131,11 +142,11 @@ def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estim
 def serfling_factor(count: float, population: float) -> float:
     """Return the variance factor f of sampling without replacement.
 
-    About 1 - count / population, and 0 when all rows are sampled.
-    The minimum of 1 - (n - 1) / N (Serfling 1974) and (1 - n / N)(1 + 1 / n) (Bardenet and Maillard 2015), which is
-    the first form applied to the unseen rows.
+    The bound on the variance of a mean of n independent draws, multiplied with f, holds for n draws without replacement
+    from N rows. f is about 1 - n / N, and 0 when all rows are sampled. It is the minimum of 1 - (n - 1) / N (Serfling
+    1974) and (1 - n / N)(1 + 1 / n) (Bardenet and Maillard 2015), which is the first form applied to the unseen rows.
 
-    count: n, at least 1.
-    population: N, or infinite.
+    count: n, number of rows sampled, at least 1.
+    population: N, number of rows; infinite for draws with replacement.
     """
     return min(1.0 - (count - 1.0) / population, (1.0 - count / population) * (1.0 + 1.0 / count))

@@ -22,21 +22,39 @@ Seed: TypeAlias = int | np.random.SeedSequence
 class AnyLearner(Protocol):
     """Protocol of all learners: of actions, of actions under a budget, or of labels.
 
-    The methods that the loop calls depend on the kind of feedback, so each base class declares its own.
+    It has the attributes below only. The methods that a play calls depend on the kind of feedback: they are documented
+    in the base classes `Learner` and `MixedLearner` (losses), `BudgetedLearner` (losses and costs), and `LabelLearner`
+    (labels). Subclass one of these to write a learner.
+
+    feedback: kind of feedback, such as "full" or "bandit".
+    learns, plans, mixes: whether the learner improves with feedback, has a method `plan`, and returns a mix.
     """
 
     @property
     def feedback(self) -> Any:
-        """Kind of feedback: a key of `FEEDBACK_MODELS`, or a subclass of `FeedbackModel`."""
+        """Kind of feedback that the learner gets after a play.
+
+        "full" (losses of all actions), "bandit" (loss of the action played), "budgeted" and "budgeted-bandit" (the same
+        with costs), or a subclass of `FeedbackModel`.
+        """
 
     @property
     def learns(self) -> bool:
-        """Whether it improves with feedback; False for a baseline."""
+        """Whether the learner improves with feedback; False for a baseline.
+
+        If False, `check_learner` warns instead of raising when the learner does not beat uniform play.
+        """
 
     @property
     def plans(self) -> bool:
-        """Whether its method `plan`, in plain Python, may run between two rounds."""
+        """Whether the learner has a method `plan`, run between two rounds on request.
+
+        It is plain Python, such as the solution of a linear program.
+        """
 
     @property
     def mixes(self) -> bool:
-        """Whether it returns the probability of every action."""
+        """Whether the learner returns a mix, the probability of every action.
+
+        If False it chooses the action itself.
+        """

@@ -14,7 +14,9 @@ from tombola.errors import ParameterError
 def integer(owner: str, name: str, value: Any, *, least: int) -> int:
     """Return `value` as an int of at least `least`; raise ParameterError otherwise.
 
-    owner, name: of the parameter, for the message.
+    Floats and bools are rejected, also 3.0.
+
+    owner, name: function or class of the user, and its parameter, both named in the message.
 
     >>> integer("play", "horizon", 3, least=1)
     3
@@ -39,7 +41,7 @@ def real(
 ) -> float:
     """Return `value` as a finite float within limits; raise ParameterError otherwise.
 
-    owner, name: of the parameter, for the message.
+    owner, name: function or class of the user, and its parameter, both named in the message.
     above, least: exclusive and inclusive lower limit.
     most, below: inclusive and exclusive upper limit.
 
@@ -63,10 +65,12 @@ def real(
 
 
 def integer_array(owner: str, name: str, values: Any) -> Integers:
-    """Return `values` as a flat array of integers; fractions are rejected.
+    """Return `values` as a one-dimensional array of int64.
 
-    owner, name: of the parameter, for the message.
-    values: array, list or other sequence of numbers.
+    Raises ParameterError if the numbers are not of an integer type; floats such as 1.0 are rejected.
+
+    owner, name: function or class of the user, and its parameter, both named in the message.
+    values: array, list or other sequence of numbers, of any shape.
 
     >>> integer_array("certify", "actions", [[0, 2], [1, 0]]).tolist()
     [0, 2, 1, 0]
@@ -82,7 +86,7 @@ def not_text(owner: str, name: str, values: Any) -> None:
 
     Python would read it as a list of letters.
 
-    owner, name: of the parameter, for the message.
+    owner, name: function or class of the user, and its parameter, both named in the message.
 
     >>> not_text("Pool", "actions", ["ab"])
     """
@@ -101,6 +105,8 @@ def _inside(above: float, least: float, most: float, below: float) -> float:
 
 def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
     """Return a new SeedSequence, so that spawning twice gives the same streams.
+
+    Raises ParameterError for a seed that is neither an integer of 0 or more nor a SeedSequence.
 
     owner: function of the user, named in the error message.
     seed: an integer, 0 or more, or a SeedSequence, which is copied.

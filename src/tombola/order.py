@@ -28,7 +28,10 @@ _ROWS_PER_CALL = 1 << 21
 class OrderModel(ABC):
     """Base class of input models, which draw the row of every round.
 
-    name: text of the argument `order` that selects it.
+    A subclass must define the method `arrange(rows, rng)`, which returns the row index of every round, and the two
+    class attributes below. It may override `population(rows)`. Pass an instance as argument `order` of `play`.
+
+    name: name of the model in results; "random", "iid" and "given" are also accepted as argument `order`.
     exchangeable: whether all orders of the rows drawn are equally likely, so that rows seen allow conclusions about the
         others.
     """
@@ -38,10 +41,12 @@ class OrderModel(ABC):
 
     @abstractmethod
     def arrange(self, rows: int, rng: RngState) -> Order:
-        """Return the row index of every round, shape (rounds,).
+        """Return the row index, from 0, of every round, uint32, shape (rounds,).
+
+        The models of tombola have as many rounds as rows. A given order that is not a permutation raises OrderError.
 
         rows: number of rows of the pool.
-        rng: random generator, changed in place.
+        rng: state of the random generator (`new_rng`), changed in place.
         """
 
     def population(self, rows: int) -> float:
@@ -110,7 +115,10 @@ ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (Random
 def as_order_model(order: OrderLike) -> OrderModel:
     """Return the input model of a name or of an array of row indices.
 
-    Raises OrderError for an unknown name. Row indices are checked when the order is drawn.
+    Raises OrderError for an unknown name. Row indices are checked later, when the order is drawn.
+
+    order: "random", "iid" or "given"; a model, which is returned; or the row of each round, counted from 0. None counts
+        as an empty array, which is rejected when the order is drawn.
 
     >>> as_order_model("random").exchangeable, str(as_order_model([1, 0]))
     (True, 'given')
@@ -128,11 +136,13 @@ def as_order_model(order: OrderLike) -> OrderModel:
 
 
 def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
-    """Return the row index of every round, shape (rounds,).
+    """Return the row index, from 0, of every round, shape (rows,).
 
-    order: input model, its name, or an array of row indices.
+    Raises OrderError for an unknown name, and for an array that does not have every row once; None is such an array.
+
+    order: input model, its name ("random", "iid" or "given"), or an array with the row of each round.
     rows: number of rows of the pool.
-    rng: random generator of the order, changed in place.
+    rng: state of the random generator of the order (`new_rng`), changed in place.
 
     >>> from tombola.rng import new_rng
     >>> rng = new_rng(np.random.SeedSequence(0))
@@ -145,7 +155,7 @@ def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
 def random_order(rows: int, rng: RngState) -> Order:
     """Return a uniformly random permutation of 0..rows-1, shape (rows,).
 
-    rng: random generator, changed in place.
+    rng: state of the random generator (`new_rng`), changed in place.
     """
     order = np.zeros(rows, np.uint32)
     with expected_rounds(rows, actions=0):
