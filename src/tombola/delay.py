@@ -20,9 +20,11 @@ DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
 
 @dataclass(frozen=True, eq=False)
 class RowDelays:
-    """One delay per row of the pool, in whichever round the row arrives.
+    """Hold one delay of feedback per row of the pool; pass it as delay to `play`.
 
-    values: delays in rounds, shape (rows,), integers of 0 or more.
+    A row has its delay in every order: feedback of round t with delay d arrives at the start of round t + d + 1.
+
+    values: delays in rounds, shape (rows,), in the order of the pool; integers of 0 or more, checked by the play.
     """
 
     values: NDArray[Any]
@@ -31,10 +33,11 @@ class RowDelays:
 def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Integers:
     """Return the delays of the rounds of an order: one number, or one per round.
 
-    One number if `delay` is one. Delays are cut at the number of rounds: such feedback never arrives.
+    It is one number if `delay` is one. Delays are cut at the number of rounds: such feedback never arrives. Raises
+    DelayError for negative numbers, fractions, and a wrong number of delays.
 
-    delay: of rounds, or of rows (`RowDelays`).
-    order: row of each round.
+    delay: one number for all rounds, one per round, a function of the round (from 1), or one per row (`RowDelays`).
+    order: row of each round, from 0.
 
     >>> round_delays(RowDelays(np.array([5, 0, 7])), np.array([2, 0, 1], np.uint32)).tolist()
     [3, 3, 0]
@@ -71,9 +74,10 @@ def rounds_due(delays: int | Integers, horizon: int) -> list[list[int]]:
 def resolve_delays(delay: DelayLike, horizon: int) -> int | Integers:
     """Return one delay for all rounds, or an array with the delay of every round.
 
-    Raises DelayError unless delays are integers of 0 or more.
+    Delays above `horizon` are replaced by it: such feedback never arrives. Raises DelayError unless delays are integers
+    of 0 or more, one or as many as rounds.
 
-    delay: a callable is called with every round 1..horizon.
+    delay: in rounds: one number, one per round, or a function that is called with every round 1..horizon.
     horizon: number of rounds.
 
     >>> resolve_delays(3, 10), resolve_delays(lambda t: t % 2, 4).tolist()

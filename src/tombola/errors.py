@@ -20,58 +20,95 @@ Every message is one sentence with four parts: owner, expected, got; fix.
 
 
 class TombolaError(ValueError):
-    """Base class of errors: invalid input, with a message that names the fix."""
+    """Base class of the errors of tombola: invalid input. It is also a ValueError.
+
+    The message is one sentence: owner, expected value, value given, and fix.
+    """
 
 
 class PoolError(TombolaError):
-    """Raised for values that do not form a pool."""
+    """Raised for values that do not form a pool.
+
+    Examples are losses outside of [0, 1], rows of different lengths, and two actions of the same name.
+    """
 
 
 class OrderError(TombolaError):
-    """Raised for an order that does not draw every row once, or is not random."""
+    """Raised for an order that does not draw every row once, or is not random.
+
+    The latter concerns statements that hold in random order only, such as certificates.
+    """
 
 
 class DelayError(TombolaError):
-    """Raised for a delay that is not a number of rounds."""
+    """Raised for a delay of feedback that is not a number of rounds, 0 or more.
+
+    Also for a list of delays that does not have one per round or per row.
+    """
 
 
 class ParameterError(TombolaError):
-    """Raised for an invalid parameter of a learner or a call."""
+    """Raised for an invalid parameter of a learner or a call.
+
+    Examples are a negative rate, an unknown name, and options that exclude each other.
+    """
 
 
 class LearnerError(TombolaError):
-    """Raised for a learner that violates the contract of learners."""
+    """Raised for a learner that violates the contract of learners.
+
+    Examples are an unknown kind of feedback, and an action out of range. `check_learner` tests the whole contract.
+    """
 
 
 class SessionError(TombolaError):
-    """Raised for an invalid operation on a session."""
+    """Raised for an invalid operation on a session.
+
+    Examples are `Session.act` after the last round, and a file that is not a session.
+    """
 
 
 class FeedbackError(SessionError):
-    """Raised for feedback of an unknown ticket, or of the wrong kind."""
+    """Raised for feedback of an unknown ticket, or of the wrong kind.
+
+    A ticket is the record of one action issued by a session. An example of the wrong kind is one loss where the learner
+    needs those of all actions. The session is not changed.
+    """
 
 
 class ConflictError(FeedbackError):
-    """Raised for feedback or requests that contradict recorded ones."""
+    """Raised for feedback or requests that contradict recorded ones.
+
+    Examples are another outcome of an answered ticket (an issued action), and an outcome of a cancelled one.
+    """
 
 
 class ExhaustedError(SessionError):
-    """Raised for a request for tickets when all rows are issued."""
+    """Raised for a request for tickets when all rows are issued.
+
+    A ticket is the record of one action issued by a session, for one row.
+    """
 
 
 class TableError(TombolaError):
-    """Raised for a file that cannot be read as a table."""
+    """Raised for a file that cannot be read as a table of losses or scores.
+
+    The message names file, line and column where they are known.
+    """
 
 
 class FileError(TombolaError, OSError):
-    """Raised for a file that cannot be written, or would replace an input.
+    """Raised for a file that cannot be written or read, or would replace an input.
 
-    It is also an OSError.
+    It is also an OSError. A missing input raises FileNotFoundError instead.
     """
 
 
 class TombolaWarning(UserWarning):
-    """Issued for degraded operation, such as code that cannot be cached."""
+    """Warning category for degraded operation, such as code that cannot be cached.
+
+    The result of the call is correct; it may take longer or lack a part, which the message names.
+    """
 
 
 # Exceptions that Python raises for data of an unexpected form; caught together where untrusted files are parsed.

@@ -20,13 +20,16 @@ class Pool:
 
     losses: array, lists or data frame. Arrays of float32 and float64 are not copied, and memory-mapped arrays stay
         memory-mapped; the pool is read-only.
-    actions, ids: names of the columns and of the rows.
-    costs: shape (rows, actions) or (rows, actions, resources).
+    actions: names of the columns; None for "0", "1", ..
+    ids: names of the rows; None for none.
+    costs: numbers of 0 or more in any unit, shape (rows, actions) or (rows, actions, resources); None for none.
     features: shape (rows, features): numbers known before the action is chosen, NaN where missing. Only policies
         (`tombola.policies`) use them.
     kind: "losses" (lower is better) or "scores" (higher is better). A data frame needs it, because its column names do
         not state the direction; it keeps its column names, and its index as ids. An array holds losses by default.
-    feature_names: names of the columns of `features`.
+    feature_names: names of the columns of `features`; None for "0", "1", .., or for those of a data frame.
+
+    Arguments that do not form a pool raise PoolError.
 
     >>> pool = Pool([[0.0, 1.0], [0.5, 0.0]], actions=["weak", "strong"])
     >>> pool
@@ -73,9 +76,11 @@ class Pool:
     ) -> "Pool":
         """Return the pool of losses 1 - rewards, as `Pool(rewards, kind="scores")` does.
 
+        Arguments that do not form a pool raise PoolError.
+
         rewards: in [0, 1], one row per round, one column per action.
-        actions, ids: names of the columns and of the rows.
-        costs: shape (rows, actions) or (rows, actions, resources).
+        actions, ids: names of the columns and of the rows; None for "0", "1", .., and for no ids.
+        costs: 0 or more, shape (rows, actions) or (rows, actions, resources); None for none.
 
         >>> Pool.from_rewards([[1.0, 0.25]]).losses.tolist()
         [[0.0, 0.75]]
@@ -106,7 +111,7 @@ class Pool:
 
     @property
     def rows(self) -> int:
-        """The number of rows, T."""
+        """The number of rows, T, which is the number of rounds of a play."""
         return int(self.losses.shape[0])
 
     @property
@@ -124,12 +129,12 @@ class Pool:
 
     @property
     def means(self) -> Floats:
-        """The mean loss of every action, shape (k,)."""
+        """The mean loss of every action over all rows, shape (actions,)."""
         return self.totals / self.rows
 
     @property
     def best(self) -> int:
-        """The best fixed action in hindsight, the lowest index among equals."""
+        """The index of the action with the least total loss; the lowest one at ties."""
         return int(np.argmin(self.totals))
 
     def _check_costs(self, costs: Any) -> Rows:
@@ -163,7 +168,7 @@ class Pool:
 def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> Any:
     """Return a pool unchanged; convert an array, lists or a data frame.
 
-    Raises PoolError for values that do not form a pool.
+    Raises PoolError for values that do not form a pool, and for a pool with kind="scores".
 
     given: a Pool, a LabelledPool, or anything that `Pool` accepts.
     kind: "losses" (lower is better) or "scores"; required for data frames, see `Pool`.
@@ -187,7 +192,10 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
 
 
 def is_frame(values: Any) -> bool:
-    """Return whether `values` is a data frame of pandas, polars or Arrow."""
+    """Return whether `values` is a data frame of pandas, polars or Arrow.
+
+    It is tested by attributes; none of these libraries is imported.
+    """
     return hasattr(values, "columns") and hasattr(values, "__array__") and not isinstance(values, np.ndarray)
 
 
@@ -206,7 +214,7 @@ def _frame_labels(frame: Any, kind: str | None) -> tuple[list[str], list[Any] | 
 def frame_index(frame: Any) -> list[Any] | None:
     """Return the index of a pandas frame or series as a list of row labels, or None.
 
-    None if it only counts rows, or if there is no index.
+    It is None if the index only counts rows (RangeIndex), or if `frame` has no index, like arrays, lists and polars.
     """
     index = getattr(frame, "index", None)
     # Lists have a method of this name.

@@ -27,12 +27,18 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # memory addresses in the repr of 
 
 
 def new_rng(seed: np.random.SeedSequence) -> RngState:
-    """Return the first state of a generator (xoshiro256++) for `seed`, 4 np.uint64."""
+    """Return the first state of a generator (xoshiro256++) for `seed`, 4 np.uint64.
+
+    The functions of this module take it as `rng`, and change it in place with every draw.
+    """
     return seed.generate_state(_WORDS, np.uint64).astype(np.uint64)
 
 
 def bits(rng: RngState) -> Any:
-    """Return 64 random bits as np.uint64; advances `rng` in place; a kernel."""
+    """Return 64 random bits as np.uint64; advances `rng` in place; a kernel.
+
+    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
+    """
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     total = s0 + s3
     result = ((total << _23) | (total >> _41)) + s0
@@ -47,12 +53,19 @@ def bits(rng: RngState) -> Any:
 
 
 def uniform(rng: RngState) -> float:
-    """Return a uniform multiple of 2^-53 in [0, 1); advances `rng`; a kernel."""
+    """Return a uniform multiple of 2^-53 in [0, 1); advances `rng`; a kernel.
+
+    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
+    """
     return float(bits(rng) >> _11) * _TO_UNIT
 
 
 def integers(rng: RngState, count: int) -> int:
-    """Return a uniform integer in 0..count-1 (Lemire); advances `rng`; a kernel."""
+    """Return a uniform integer in 0..count-1 (Lemire); advances `rng`; a kernel.
+
+    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
+    count: number of possible values, 1 to 2^32 - 1; not checked.
+    """
     bound = np.uint64(count)
     least = np.uint64((1 << 32) % count)
     while True:
@@ -67,6 +80,7 @@ def choice(mix: Floats, rng: RngState) -> int:
     If the shares sum to slightly less than 1, the last action with a positive share gets the rest.
 
     mix: probability of each action, shape (k,).
+    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
     """
     point = uniform(rng)
     last = 0
@@ -80,7 +94,10 @@ def choice(mix: Floats, rng: RngState) -> int:
 
 
 def normal(rng: RngState) -> float:
-    """Return a standard normal number (Box and Muller 1958); advances `rng`; a kernel."""
+    """Return a standard normal number (Box and Muller 1958); advances `rng`; a kernel.
+
+    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
+    """
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(rng)))
     return radius * math.cos(2.0 * math.pi * uniform(rng))
 
@@ -89,6 +106,9 @@ def gamma(rng: RngState, shape: float) -> float:
     """Return a Gamma(shape, 1) number for shape >= 1; advances `rng`; a kernel.
 
     Marsaglia and Tsang 2000.
+
+    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
+    shape: shape parameter, which is also the mean; not checked.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -104,11 +124,12 @@ def gamma(rng: RngState, shape: float) -> float:
 def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
     """Extend a uniform permutation of `start` rows to one of `stop` rows, in place.
 
-    Inside-out Fisher-Yates; a kernel. Calls with start = 0, n, 2n, .. shuffle in parts.
+    Inside-out Fisher-Yates; a kernel. One call with start = 0 and stop = rows shuffles all rows; calls with start = 0,
+    n, 2n, .. do it in parts.
 
-    order: row indices, shape (rows,); order[:start] is the permutation so far.
-    start, stop: number of rows before and after.
-    rng: random generator, changed in place.
+    order: row indices from 0, shape (rows,); order[:start] is the permutation so far, order[start:stop] is written.
+    start, stop: number of rows before and after the call.
+    rng: state of the generator (`new_rng`), changed in place.
     """
     for t in range(start, stop):
         swap = integers(rng, t + 1)
@@ -120,7 +141,8 @@ def iid_indices(order: Order, rows: int, rng: RngState) -> None:
     """Fill `order` in place with independent uniform draws from 0..rows-1; a kernel.
 
     order: output, row indices; its length is the number of draws.
-    rng: random generator, changed in place.
+    rows: number of rows to draw from, with replacement.
+    rng: state of the generator (`new_rng`), changed in place.
     """
     for t in range(order.size):
         order[t] = integers(rng, rows)
@@ -129,27 +151,34 @@ def iid_indices(order: Order, rows: int, rng: RngState) -> None:
 class RngStreams:
     """Random generators of one repetition, derived from one seed.
 
-    Each method returns a new generator in its first state. The streams are independent, so a change of the learner does
-    not change the order of the rows.
+    The methods `order`, `labels` and `learner` return a generator in its first state (`new_rng`), the same one in every
+    call. The streams are independent, so a change of the learner does not change the order of the rows.
 
-    seed: of the repetition.
+    seed: seed of the repetition, an integer of 0 or more or a SeedSequence.
     """
 
     def __init__(self, seed: Seed) -> None:
         self._root = _validate.seed_sequence("seed", seed)
 
     def order(self) -> RngState:
-        """Return the generator of the row order."""
+        """Return the generator that draws the order of the rows, in its first state.
+
+        Every call returns the same four numbers.
+        """
         return new_rng(self._child(_ORDER))
 
     def labels(self) -> RngState:
-        """Return the generator that permutes the action labels."""
+        """Return the generator that permutes the actions, in its first state.
+
+        `compare` relabels the actions with it in every repetition. Every call returns the same four numbers.
+        """
         return new_rng(self._child(_LABELS))
 
     def learner(self, learner: Any) -> RngState:
-        """Return the generator of a learner.
+        """Return the generator for the random choices of a learner, in its first state.
 
-        It depends on the repr of the learner, not on its position in a list.
+        It depends on the seed and on the `repr` of the learner, not on its position in a list: equal learners get the
+        same four numbers.
         """
         return new_rng(self._child(_LEARNER, crc32(_ADDRESS.sub("", repr(learner)).encode())))
 
@@ -160,7 +189,7 @@ class RngStreams:
 def repetition_seeds(seed: Seed, count: int) -> list[np.random.SeedSequence]:
     """Return one seed per repetition; earlier seeds do not depend on `count`.
 
-    seed: of the whole comparison.
+    seed: seed of the whole comparison; a SeedSequence is not changed.
     count: number of repetitions.
 
     >>> repetition_seeds(1, 2)[0].spawn_key == repetition_seeds(1, 5)[0].spawn_key

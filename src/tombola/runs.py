@@ -36,9 +36,11 @@ _N_SLICES = 40
 
 
 class Entry(NamedTuple):
-    """Key of one cell of `Runs`.
+    """Key of `Runs.cells`: one learner on one pool in one input model.
 
-    horizon, order, learner: number of rows, name of the input model, and name of the learner.
+    horizon: number of rows of the pool.
+    order: name of the input model, "random", "iid" or "given".
+    learner: name of the learner.
     """
 
     horizon: int
@@ -66,10 +68,13 @@ class Cell(NamedTuple):
 class Runs:
     """Hold repeated plays of learners, with means, intervals and slopes.
 
+    `compare` returns it. The regret is the loss, plus the switching price of each switch, minus the loss of the
+    comparator: the best fixed action, or the best fixed mix under a budget.
+
     cells: recorded sums of each horizon, order and learner.
     switching_price: loss added to the regret for each switch of the action.
     actions: names of the actions, including an added null action.
-    amounts: budget of each resource; empty without a budget.
+    amounts: budget of each resource in cost units; empty without a budget.
     bounds: proved bounds on the expected regret, where they are known.
     target_regrets: with a loss target, the regret function by horizon, in units of cost; else empty.
     """
@@ -83,21 +88,23 @@ class Runs:
 
     @property
     def learners(self) -> list[str]:
-        """The names of the learners, in the order given."""
+        """The names of the learners, in the sequence in which `compare` got them."""
         return list(dict.fromkeys(s.learner for s in self.cells))
 
     @property
     def orders(self) -> list[str]:
-        """The names of the input models."""
+        """The names of the input models, in the sequence in which `compare` got them."""
         return list(dict.fromkeys(s.order for s in self.cells))
 
     @property
     def horizons(self) -> list[int]:
-        """The horizons, in increasing order."""
+        """The horizons, numbers of rows of the pools, in increasing order."""
         return sorted({s.horizon for s in self.cells})
 
     def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
         """Return the recorded sums of one learner, input model and horizon.
+
+        Unknown names and horizons raise ParameterError.
 
         learner: name of the learner.
         order, horizon: input model, and number of rows; by default the first and the largest one.
@@ -125,11 +132,12 @@ class Runs:
     ) -> tuple[Integers, Floats]:
         """Return the recorded rounds, and the regret after each of them.
 
-        Shapes are (marks,) and (repetitions, marks).
+        Shapes are (marks,) and (repetitions, marks); rounds count from 1. The regret is loss plus switching costs minus
+        the loss of the comparator; with a loss target it is a cost.
 
         learner: name of the learner.
         order, horizon: input model, and number of rows; by default the first and the largest one.
-        expected: use expected losses, over the learner's own randomness.
+        expected: use expected losses, over the learner's own randomness, instead of the losses of the actions drawn.
         """
         cell = self.cell(learner, order, horizon)
         sums = cell.sums
@@ -144,9 +152,12 @@ class Runs:
     ) -> Floats:
         """Return the regret of every repetition after the last round, (repetitions,).
 
+        The regret is loss plus switching costs minus the loss of the comparator; with a loss target it is a cost. The
+        array may be cached: do not change it.
+
         learner: name of the learner.
         order, horizon: input model, and number of rows; by default the first and the largest one.
-        expected: use expected losses, over the learner's own randomness.
+        expected: use expected losses, over the learner's own randomness, instead of the losses of the actions drawn.
         """
         if expected:
             return self.curve(learner, order, horizon, expected=True)[1][:, -1]
@@ -161,16 +172,18 @@ class Runs:
     ) -> Estimate:
         """Return the mean regret after the last round, with its 95 % interval.
 
+        The regret is loss plus switching costs minus the loss of the comparator; with a loss target it is a cost.
+
         learner: name of the learner.
         order, horizon: input model, and number of rows; by default the first and the largest one.
-        expected: use expected losses, over the learner's own randomness.
+        expected: use expected losses, over the learner's own randomness, instead of the losses of the actions drawn.
         """
         return _statistics.mean(self.regrets(learner, order, horizon, expected=expected))
 
     def difference(self, learner: str, other: str, order: str | None = None, horizon: int | None = None) -> Estimate:
         """Return the mean of regret(learner) - regret(other), with its 95 % interval.
 
-        Regrets are paired: both learners play the same orders.
+        Negative values mean that `learner` is better. Regrets are paired: both learners play the same orders.
 
         learner, other: names of the learners.
         order, horizon: input model, and number of rows; by default the first and the largest one.
@@ -179,6 +192,8 @@ class Runs:
 
     def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Integers, Floats]:
         """Return recorded rounds, and cumulative costs (repetitions, rounds, resources).
+
+        Rounds count from 1, shape (rounds,). Costs are in cost units; without a budget there are no resources.
 
         learner: name of the learner.
         order, horizon: input model, and number of rows; by default the first and the largest one.
@@ -204,9 +219,11 @@ class Runs:
     def slope(self, learner: str, order: str | None = None, *, expected: bool = False) -> Estimate:
         """Return the slope of log mean regret on log horizon, with its 95 % interval.
 
+        Raises ParameterError for fewer than three horizons, and if a mean regret is not positive.
+
         learner: name of the learner.
         order: input model; the first one if None.
-        expected: use expected losses, over the learner's own randomness.
+        expected: use expected losses, over the learner's own randomness, instead of the losses of the actions drawn.
         """
         regrets = [self.regrets(learner, order, T, expected=expected) for T in self.horizons]
         return _statistics.slope(np.array(self.horizons, dtype=np.float64), regrets)
@@ -221,8 +238,8 @@ class Runs:
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return all sums as columns: one line per cell, repetition and recorded round.
 
-        The columns are horizon, order, learner, repetition, round, loss, expected_loss, comparator_loss, switches and
-        regret, summed up to the round.
+        The columns are horizon, order, learner, repetition (from 0), round (from 1), and five totals up to the round:
+        loss, expected_loss, comparator_loss, switches and regret. Costs are not included.
         """
         parts: dict[str, list[Any]] = {name: [] for name in (*Entry._fields, "repetition", "round", *_SUMS, "regret")}
         for entry, cell in self.cells.items():
@@ -238,7 +255,11 @@ class Runs:
         return dict(parts)
 
     def to_frame(self) -> Any:
-        """Return `columns()` as a data frame: pandas if it is installed, else polars."""
+        """Return `columns()` as a data frame: pandas if it is installed, else polars.
+
+        It has one line per horizon, input model, learner, repetition and recorded round. Raises ParameterError if
+        neither library is installed.
+        """
         return to_frame("Runs", self.columns())
 
     def chart(
@@ -251,11 +272,11 @@ class Runs:
     ) -> "Chart":
         """Return a chart of mean regret with bands of 95 % intervals.
 
-        The x-axis has horizons if there are three or more, else rounds.
+        The x-axis has horizons if there are three or more, else rounds. `Runs.plot` draws it.
 
         order, orders: input model to draw, the first one if None; or several of them.
         learners: names of the learners to draw, in this sequence; all if None.
-        bound: add the proved bounds on the expected regret.
+        bound: add the proved bounds on the expected regret; warn for learners without one.
         """
         from tombola.report.chart import Chart
 
@@ -326,7 +347,7 @@ class Runs:
 
         order, orders: input model to draw, the first one if None; or several of them.
         learners: names of the learners to draw, in this sequence; all if None.
-        bound: add the proved bounds on the expected regret.
+        bound: add the proved bounds on the expected regret; warn for learners without one.
         ax: axes to draw into; None for a new figure.
         size: width and height of a new figure in inches; None for the default.
 

@@ -35,7 +35,7 @@ class Trace:
     learner, order_model: the learner and the input model.
     order: row of each round.
     actions, probabilities: action of each round and its probability; -1 and NaN if `mixed`.
-    losses, expected_losses: loss of each action, and its expectation over the learner's own randomness.
+    losses, expected_losses: loss of the action of each round, and its expectation over the learner's own randomness.
     plays: number of plays per action; an added null action is the last one.
     comparator: function that returns the loss of the comparator in each round: the best fixed action, under a budget
         the best fixed mix, for labels the best hypothesis.
@@ -70,7 +70,7 @@ class Trace:
 
     @property
     def horizon(self) -> int:
-        """The number of rounds."""
+        """The number of rounds of the play."""
         return int(self.actions.size)
 
     @property
@@ -85,12 +85,19 @@ class Trace:
 
     @property
     def regret(self) -> float:
-        """The loss plus the price of the switches, minus the loss of the comparator."""
+        """The loss plus the price of the switches, minus the loss of the comparator.
+
+        All are totals over the play. The comparator is the best fixed action, under a budget the best fixed mix, for
+        labels the best hypothesis.
+        """
         return self.loss + self.switching_price * self.switches - self.comparator_loss
 
     @property
     def expected_regret(self) -> float:
-        """The regret with `expected_loss` in place of `loss`."""
+        """The expected loss plus the price of the switches, minus the comparator's loss.
+
+        The loss is expected over the learner's own randomness; the switches are those that were made.
+        """
         return self.expected_loss + self.switching_price * self.switches - self.comparator_loss
 
     @cached_property
@@ -120,19 +127,25 @@ class Trace:
 
     @property
     def comparator_reward(self) -> float:
-        """The total reward of the comparator."""
+        """The total reward of the comparator, rounds minus its total loss.
+
+        It is the best fixed action, under a budget the best fixed mix, for labels the best hypothesis.
+        """
         return self.horizon - self.comparator_loss
 
     @property
     def spending(self) -> Floats:
-        """The cumulative costs, shape (rounds, resources)."""
+        """The total cost up to and including each round, shape (rounds, resources).
+
+        In the units of the pool's costs; no resources without a budget.
+        """
         return np.cumsum(self.costs, axis=0)
 
     @property
     def overspent(self) -> tuple[bool, ...]:
         """Per resource, whether the exact sum of costs exceeds the amount.
 
-        Always False, by construction.
+        Always False, by construction; a test can assert it. Empty without a budget.
         """
         amounts = self.balance.amounts
         totals = [sum(map(Fraction, self.costs[:, j].tolist())) for j in range(len(amounts))]
@@ -167,7 +180,11 @@ class Trace:
         }
 
     def to_frame(self) -> Any:
-        """Return `columns()` as a data frame: pandas if it is installed, else polars."""
+        """Return `columns()` as a data frame: pandas if it is installed, else polars.
+
+        It has one line per round, with columns round, row, action, loss and comparator_loss. Raises ParameterError if
+        neither library is installed.
+        """
         return to_frame("Trace", self.columns())
 
     def __repr__(self) -> str:
@@ -211,7 +228,7 @@ def best_action_losses(pool: Pool, order: Order) -> Floats:
 
     The best action is the one with the smallest mean loss over the whole pool.
 
-    pool, order: the pool, and the row of each round.
+    pool, order: the pool, and the index of the row of each round, from 0.
 
     >>> best_action_losses(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
     [1.0, 0.0, 0.0]
