@@ -144,16 +144,20 @@ class Comparison:
 
     @property
     def amounts(self) -> tuple[float, ...]:
-        """The budget of each resource, in cost units; empty without a budget."""
+        """The budget of each resource on the first pool, in cost units.
+
+        Empty without a budget.
+        """
         budget_run = self.budget_runs[0]
         return () if budget_run is None else tuple(budget_run.limits.amounts.tolist())
 
     def play(self, blocks: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
-        """Yield the runs of each block of repetitions when it is done.
+        """Yield one `Runs` per block of repetitions, in the order of `blocks`.
 
-        The results do not depend on the blocks or workers.
+        Each is yielded as soon as its repetitions, of all learners on all pools and orders, are done. A repetition has
+        the same results in every block and with any number of workers.
 
-        blocks: first repetition and number of repetitions of each block.
+        blocks: pairs of the first repetition, from 0, and the number of repetitions of each block.
         workers: number of threads.
         """
         seeds = repetition_seeds(self.seed, max((first + count for first, count in blocks), default=0))
@@ -214,11 +218,12 @@ def _repetition(
 def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price: float) -> float | None:
     """Return the proved bound on expected regret in random order, or None.
 
-    None means that no bound is proved for these arguments.
+    It is `learner.bound`. None means that no bound is proved for these arguments; with a price above 0, also that the
+    learner was not made for this price.
 
-    learner: one of losses without a budget.
+    learner: a learner of losses, not under a budget.
     actions, horizon: number of actions and of rounds.
-    delay: constant delay, in rounds.
+    delay: constant delay of the feedback, in rounds.
     price: cost of a switch, in losses; 0 without one.
 
     >>> from tombola import FollowTheLeader

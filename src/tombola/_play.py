@@ -47,7 +47,7 @@ def play(
 
     learner: a learner; on a labelled pool, a learner of labels.
     pool: a pool, an array of losses with one column per action, or a data frame, which needs `kind`.
-    order: "random", "iid", "given", or an array of row indices.
+    order: "random", "iid", "given", or an array with the row of each round, every row once, from 0.
     delay: rounds between a play and its feedback: one number, one per round, or `RowDelays`.
     switching_price: loss added to the regret for each change of the action.
     budget: amounts or target, for learners under a budget on a pool with costs. The worst cost of a play is reserved
@@ -101,10 +101,12 @@ def play(
 
 
 def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> tuple[str, ...]:
-    """Return the names of the actions, an added null action ("none of them") last.
+    """Return the names of the actions of a pool, and of an added null action.
 
-    pool: of losses with named actions, or of labels "0" and "1".
-    budget_run: resolved budget, which has the null action; None without one.
+    If the budget adds a null action, which costs nothing, it comes last with the name "none of them".
+
+    pool: a pool of losses; a labelled pool has the actions "0" and "1".
+    budget_run: resolved budget (`resolve_budget`), which may add a null action; None without a budget.
     """
     names = pool.actions if isinstance(pool, Pool) else ("0", "1")
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
@@ -115,10 +117,10 @@ def comparator_losses(learner: AnyLearner, pool: "Pool | LabelledPool", rows: Or
 
     It is the best fixed action, with a budget the best mix within it, for labels the best hypothesis.
 
-    learner: has the hypotheses, for labels; else ignored.
+    learner: on a labelled pool, its hypothesis class is used; else it is ignored.
     pool: the table that is played.
-    rows: row of each round.
-    budget: amounts or target; None without one.
+    rows: row of each round, from 0.
+    budget: amounts or target; None without one. With one, every round has the mean loss of the best mix.
     """
     if not isinstance(pool, Pool):
         return best_losses(cast(LabelLearner, learner), pool, rows)
@@ -141,14 +143,19 @@ def run_learner(
 ) -> tuple[Accumulators, Balance]:
     """Play a learner over rows; return the accumulators and the balance.
 
+    The accumulators have the totals of loss, comparator loss, switches, costs and plays, at the end and at the marks.
+    The balance has the amounts, spending and reservations of the budget; it is empty without one. Raises LearnerError
+    if learner and pool do not fit.
+
     learner, pool: the learner, and the pool it plays; a learner of labels for a labelled pool.
-    rows: row of each round.
-    labels: column of each action; None for the order of the table.
+    rows: row of each round, from 0.
+    labels: column of the pool that each action of the learner stands for, a permutation; None for the order of the
+        table.
     delay: rounds between a play and its feedback: one number, one per round, or `RowDelays`.
-    streams: random generators of this repetition.
-    budget_run: resolved budget; None without one.
-    marks: rounds, from 1, at which the accumulators store all totals.
-    per_round: whether to store every round.
+    streams: random generators of this repetition; that of the learner is used.
+    budget_run: resolved budget (`resolve_budget`); None without one.
+    marks: increasing rounds, from 1, at which the accumulators store all totals; may be empty.
+    per_round: whether to store action, probability, loss and costs of every round too.
     """
     arrivals = from_delays(round_delays(delay, rows))
     if not isinstance(pool, Pool):
@@ -184,11 +191,12 @@ def resolve_budget(
 
     Raises ParameterError if the budget does not fit the pool, and for fluid play without a budget.
 
-    pool: with costs.
+    pool: a pool with costs, if there is a budget.
     budget: amounts or target; None without one.
-    stop: rule that ends spending, see `Stop`.
+    stop: "fits" allows an action if its worst cost fits the budget left; "strict" allows only the null action once less
+        than one largest cost of a resource is left.
     mixed: fluid play, in which each action is played with its share of the mix.
-    best: whether to compute the loss of the best fixed mix too, for the regret.
+    best: whether to compute the mean loss of the best fixed mix too, for the regret; else it is NaN.
     """
     if budget is None:
         if mixed:
@@ -202,12 +210,13 @@ def resolve_budget(
 
 
 def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = None, repetitions: int = 1) -> Workload:
-    """Return the estimated work of one learner on all pools.
+    """Return the estimated time of one learner on all pools, in plain Python.
 
-    It decides whether kernels are compiled or interpreted.
+    Plays inside of `with workload_of(pools).active():` use it to decide whether kernels are compiled or interpreted.
 
+    pools: at least one pool.
     budget: with one a round takes longer; None without one.
-    repetitions: plays on each pool.
+    repetitions: number of plays on each pool.
     """
     actions = max(pool.k if isinstance(pool, Pool) else 2 for pool in pools)
     rounds = repetitions * sum(pool.rows for pool in pools)

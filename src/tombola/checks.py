@@ -48,9 +48,12 @@ _EASY_ROUNDS, _EASY_SHARE = 400, 0.75
 
 
 def check_learner(learner: AnyLearner) -> list[str]:
-    """Run every check on a learner and return their names.
+    """Run all checks of this module on a learner, and return the names of the checks.
 
-    Raises LearnerError at the first check that fails.
+    Raises LearnerError at the first check that fails; the message names the fix. It takes seconds, because the learner
+    is compiled.
+
+    learner: an instance, such as `UCB1()`.
 
     >>> from tombola import UCB1
     >>> len(check_learner(UCB1()))
@@ -64,7 +67,9 @@ def check_learner(learner: AnyLearner) -> list[str]:
 def check_frozen_dataclass(learner: Any) -> None:
     """Raise LearnerError unless the learner is a frozen dataclass.
 
-    Its attribute `feedback` must name a feedback model.
+    Its attribute `feedback` must be "full", "bandit", "budgeted", "budgeted-bandit", or a subclass of FeedbackModel.
+
+    learner: an instance, such as `UCB1()`.
     """
     feedback_type(learner)
     if not is_dataclass(learner):
@@ -83,7 +88,10 @@ def check_frozen_dataclass(learner: Any) -> None:
 
 
 def check_unknown_parameters(learner: Any) -> None:
-    """Raise LearnerError unless the learner's constructor rejects unknown parameters."""
+    """Raise LearnerError unless the learner's constructor rejects unknown parameters.
+
+    learner: an instance of a dataclass; its class is called with the same parameters and one more.
+    """
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
@@ -94,7 +102,10 @@ def check_unknown_parameters(learner: Any) -> None:
 
 
 def check_reproducible(learner: Any) -> None:
-    """Raise LearnerError unless the learner plays the same with the same seed."""
+    """Raise LearnerError unless the learner plays the same with the same seed.
+
+    learner: an instance; it plays one pool of 60 rows twice.
+    """
     pool = _pool(learner, 1)
     _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
@@ -102,7 +113,9 @@ def check_reproducible(learner: Any) -> None:
 def check_plain_python(learner: Any) -> None:
     """Raise LearnerError unless the learner plays alike compiled and interpreted.
 
-    Compiled code and plain Python must agree to the bit.
+    Actions and probabilities must agree to the bit. Nothing is checked if Numba is switched off.
+
+    learner: an instance; it plays one pool of 60 rows in both ways, without delay and with a delay of 4 rounds.
     """
     if not compiles():
         return
@@ -116,7 +129,12 @@ def check_plain_python(learner: Any) -> None:
 
 
 def check_session(learner: Any) -> None:
-    """Raise LearnerError unless the learner acts in a session as in `play`."""
+    """Raise LearnerError unless the learner acts in a session as in `play`.
+
+    Actions and probabilities must agree to the bit on the same rows, without and with delays.
+
+    learner: an instance, such as `UCB1()`.
+    """
     uneven = np.random.default_rng(5).integers(0, 9, _ROUNDS)
     for delay in (0, 3, uneven):
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
@@ -127,7 +145,10 @@ def check_session(learner: Any) -> None:
 
 
 def check_workers(learner: Any) -> None:
-    """Raise LearnerError unless the learner plays the same with 1 and 2 workers."""
+    """Raise LearnerError unless the learner plays the same with 1 and 2 workers.
+
+    learner: an instance; `compare` plays it with one and with two threads.
+    """
     pool = _pool(learner, 4)
     one, two = (
         compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
@@ -138,7 +159,12 @@ def check_workers(learner: Any) -> None:
 
 
 def check_unrevealed_feedback(learner: Any) -> None:
-    """Raise LearnerError unless the learner acts by revealed feedback only."""
+    """Raise LearnerError unless the learner acts by revealed feedback only.
+
+    Two pools that differ from row 30 on must give the same actions until feedback of that row arrives.
+
+    learner: an instance, such as `UCB1()`.
+    """
     change = 30
     pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
     for delay in (0, 5):
@@ -156,7 +182,9 @@ def check_probabilities(learner: Any) -> None:
     """Raise LearnerError unless reported probabilities match the frequencies.
 
     The frequency of each action in repeated draws of one round must agree with the probability that the learner
-    reports for it. NaN, for learners without a formula, is not checked.
+    reports for it. NaN, for learners without a formula, is not checked; learners that plan are not checked either.
+
+    learner: an instance, such as `Exp3()`.
     """
     if learner.plans:
         return
@@ -181,7 +209,10 @@ def check_probabilities(learner: Any) -> None:
 def check_late_feedback(learner: Any) -> None:
     """Raise LearnerError unless the learner uses late feedback correctly.
 
-    Feedback counts with the probability of the action in its own round, not in the last round.
+    An update must use the probability that the action had in its own round, not the one in the last round. Only bandit
+    learners with mixes are checked; others pass.
+
+    learner: an instance, such as `Exp3()`.
     """
     if feedback_type(learner) is not BanditFeedback or not learner.mixes or learner.plans:
         return
@@ -210,7 +241,10 @@ def check_late_feedback(learner: Any) -> None:
 def check_degenerate_pools(learner: Any) -> None:
     """Raise LearnerError unless the learner acts correctly on odd pools.
 
-    Odd pools have one action, one row, constant losses, or ties.
+    Odd pools have one action, one row, constant losses, or ties. Correct means actions in range and probabilities in
+    (0, 1] or NaN, the same compiled and in plain Python.
+
+    learner: an instance, such as `UCB1()`.
     """
     for pool in _degenerate_pools(learner):
         for delay in (0, 2, pool.rows):
@@ -226,7 +260,12 @@ def check_degenerate_pools(learner: Any) -> None:
 
 
 def check_mixes(learner: Any) -> None:
-    """Raise LearnerError unless the learner's mixes are >= 0 and sum to 1."""
+    """Raise LearnerError unless the learner's mixes are >= 0 and sum to 1.
+
+    A mix has the probability of each action in a round. Learners without mixes, and those of labels, pass.
+
+    learner: an instance, such as `Hedge()`.
+    """
     if isinstance(learner, LabelLearner):
         return
     _, mixes = _play_rounds(learner, rounds=_ROUNDS)
@@ -238,7 +277,10 @@ def check_mixes(learner: Any) -> None:
 def check_save_and_load(learner: Any) -> None:
     """Raise LearnerError unless the learner continues unchanged in a loaded session.
 
-    The session is saved and loaded in the middle of a play.
+    The session is saved to a temporary file and loaded in the middle of a play. Both copies must choose the same
+    actions with the same probabilities to the end.
+
+    learner: an instance, such as `UCB1()`.
     """
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
@@ -264,7 +306,9 @@ def check_beats_uniform(learner: Any) -> None:
     """Raise LearnerError unless the learner clearly beats uniform play.
 
     Clearly means: a loss of less than 75 % of the loss of uniform play, in 400 rounds of a pool with one action that
-    never loses. A learner that declares `learns = False` gets a warning instead of an error.
+    never loses. A learner that declares `learns = False` gets a TombolaWarning instead of an error.
+
+    learner: an instance, such as `UCB1()`.
     """
     pool, uniform = _easy_pool(learner)
     loss = float(np.mean(play(learner, pool, seed=1, **_budget_options(learner, pool, rate=1.0)).losses))

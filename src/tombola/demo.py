@@ -109,7 +109,8 @@ def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
 def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
     """Return a generated list of customers, with delays of their outcomes in rounds.
 
-    An action is one of three ways to reach a customer; the loss is 0 for a sale, else 1. Question: how to reach each
+    An action is one of three ways to reach a customer; the loss is 0 for a sale, else 1. The table has the losses in
+    `Table.pool`, and the number of rounds until each outcome is known in `Table.delays`. Question: how to reach each
     customer, if an outcome is known only some hundred customers later, or after the list is done?
 
     horizon, seed: number of customers, and seed of the random numbers.

@@ -55,9 +55,9 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
     column the ones are counted exactly (rounded to whole rows) and shuffled independently.
 
     horizon, actions, seed: number of rows and of actions, and seed of the shuffles.
-    gap: difference of the mean losses.
-    mean: mean loss of all actions but the best.
-    best: index of the best action; the last one by default.
+    gap: difference of the mean losses, from 0 to `mean`.
+    mean: mean loss of all actions but the best, in [0, 1].
+    best: index of the best action; -1 is the last one.
 
     >>> gap(100, 3, 0.2, seed=0).losses.sum(axis=0).tolist()
     [50.0, 50.0, 30.0]
@@ -91,7 +91,8 @@ def split(horizon: int, share: float = 0.55) -> Pool:
 def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
     """Return a pool of 0/1 losses with the same total for every action.
 
-    Nothing can be learned, and all regret is noise.
+    The total is half the number of rows, rounded down; each column is shuffled independently. Nothing can be learned,
+    and all regret is noise.
 
     horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
 
@@ -171,9 +172,11 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
 def mistake_tree(labels: list[int]) -> Floats:
     """Return the 0/1 losses of 2^n thresholds on the n points of a binary search.
 
-    The result has shape (n, 2^n). Point t is the middle of the interval that the labels before it leave.
+    The result has shape (n, 2^n): points, thresholds. Threshold h = 0 .. 2^n - 1 predicts label 1 on points above h,
+    else 0, and has loss 1 where it is wrong. Point t is the middle of the interval of the thresholds that predict all
+    labels before it; exactly one threshold predicts all n labels.
 
-    labels: label 0 or 1 of each point.
+    labels: label 0 or 1 of each of the n points.
 
     >>> mistake_tree([1, 0]).tolist()
     [[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0]]
@@ -221,10 +224,11 @@ def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
     """Return blocks of delay + 1 equal rows, (1, 0) or (0, 1) by a fair coin.
 
     After Weinberger and Ordentlich 2002. In the given order, with this delay, nothing is known of a block while it
-    lasts: every learner expects T/2 and a regret of about sqrt((d + 1) T / (2 pi)). Shuffled, the delay only adds d.
+    lasts: every learner has an expected loss of T/2 and a regret of about sqrt((d + 1) T / (2 pi)). In random order the
+    delay only adds about d to the regret.
 
     horizon, seed: number of rows T, and seed of the coins.
-    delay: d, of the feedback in rounds.
+    delay: d, delay of the feedback in rounds; the last block may be shorter than d + 1.
 
     >>> delay_trap(6, 2, seed=3).losses.tolist()
     [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]

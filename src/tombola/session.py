@@ -51,11 +51,13 @@ if hasattr(os, "register_at_fork"):
 class Session(ProcessBound):
     """Run a learner live: `act` issues tickets, `observe` takes their feedback.
 
+    A ticket is the record of one action: round, action and its probability. Feedback may come late and in any order.
+
     - `learner`: any learner.
-    - `actions`: the number of actions, or their names; not for learners of labels.
-    - `horizon`: the number of rounds.
+    - `actions`: the number of actions, or their names; None only for learners of labels, which have two.
+    - `horizon`: the number of rounds, at least 1; required.
     - `budget`: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last
-      one.
+      one. None without a budget.
     - `stop`: "fits" plays any action with a worst cost that fits the budget; "strict" plays only the null action once
       less than one largest cost of a resource is left.
     - `features`: for `policies.Routed` and learners of labels: the number of features per row (labels: 1 if None).
@@ -142,9 +144,11 @@ class Session(ProcessBound):
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round and return its ticket.
 
-        Raises SessionError after the last round.
+        The ticket has the fields round (from 1), action (index from 0) and probability (of the action; NaN if the
+        learner does not know it). Pass it to `observe` with the feedback. Raises SessionError after the last round.
 
-        features: of the row, for routers and learners of labels; None for others.
+        features: features of the row, a number or one number per feature, for routers (`policies.Routed`) and learners
+            of labels; None for others.
         """
         self._acquire()
         try:
@@ -182,9 +186,10 @@ class Session(ProcessBound):
     def decision_of(self, round: int) -> list[float] | None:
         """Return the record of the decision in a round, from 1; None without a router.
 
-        It has the stake (probability that the router acts), the actions of the router and of the safe learner (-1 for
-        the router: that of the safe learner), and the capital (rows that the guard may still risk). Further numbers are
-        the actions that models trained in this round choose for the rows in flight.
+        A router (`policies.Routed`) chooses actions by features, and a guard mixes it with a safe learner. The list has
+        the stake (probability that the router acts), the action of the router (-1 if it is that of the safe learner),
+        the action of the safe learner, and the capital (rows that the guard may still risk). Further numbers are the
+        actions that models trained in this round choose for the rows without feedback yet.
         """
         return None if self._live.decision is None else self._live.decision(self.ticket_table.cells, round)
 
@@ -242,17 +247,20 @@ class Session(ProcessBound):
 
     @property
     def round(self) -> int:
-        """The number of rounds played so far."""
+        """The number of rounds played so far, which is that of the tickets issued."""
         return len(self.ticket_table)
 
     @property
     def answered(self) -> int:
-        """The number of tickets with feedback."""
+        """The number of tickets (issued actions) with feedback."""
         return self.ticket_table.answered
 
     @property
     def tickets(self) -> tuple[Ticket, ...]:
-        """All tickets issued so far, in the order of rounds."""
+        """All tickets issued so far, in the order of rounds.
+
+        A ticket has the fields round (from 1), action (index from 0) and probability.
+        """
         return tuple(self.ticket_table.tickets)
 
     @property
@@ -267,12 +275,15 @@ class Session(ProcessBound):
 
     @property
     def pending(self) -> list[Ticket]:
-        """The tickets without feedback."""
+        """The tickets (issued actions) without feedback, in the order of rounds."""
         return self.ticket_table.pending
 
     @property
     def balance(self) -> Balance:
-        """Amounts spent, reserved and left of each resource; empty without a budget."""
+        """Amounts spent, reserved and left of each resource; empty without a budget.
+
+        In cost units, one number per resource. Reserved are the worst costs of the actions without feedback yet.
+        """
         return self.feedback_model.balance(self._live.runner.workspace) if self._live.runner else NO_BALANCE
 
     @property
@@ -285,17 +296,20 @@ class Session(ProcessBound):
 
     @property
     def mix(self) -> Floats | None:
-        """The mix of the last `act`; None for a learner without mixes."""
+        """The probability of each action in the last `act`, shape (actions,).
+
+        None for a learner without mixes. The array may be in use: do not change it.
+        """
         return self._live.runner.mix if self._live.runner else None
 
     @property
     def loss(self) -> float:
-        """The total loss of the answered rounds."""
+        """The total loss of the actions played, over the rounds with feedback."""
         return math.fsum(self._losses())
 
     @property
     def mistakes(self) -> int:
-        """The number of answered rounds with a positive loss.
+        """The number of rounds with feedback in which the action played lost above 0.
 
         For labels these are the wrong predictions.
         """
@@ -320,11 +334,13 @@ class Session(ProcessBound):
     ) -> "Figure":
         """Draw the share of each action, or the mean loss, over rounds; return the figure.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it.
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. Raises ParameterError before the first
+        action, and for losses before the first feedback.
 
-        curve: "shares" or "loss".
-        ax: axes to draw into; None for a new figure.
-        size: width and height in inches; None for the default.
+        curve: "shares" (fraction of the rounds so far in which each action was played) or "loss" (mean loss of the
+            rounds with feedback so far).
+        ax: Matplotlib axes to draw into; None for a new figure.
+        size: width and height of a new figure in inches; None for the default.
 
         >>> from tombola import UCB1
         >>> session = Session(UCB1(), ["call", "write"], horizon=10, seed=0)
@@ -361,9 +377,9 @@ class Session(ProcessBound):
         return html_block(f"Session of {short_learner(self.learner)}", facts, [HtmlTable(("action", "plays"), rows)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the configuration and all events to the file `path`, atomically.
+        """Write the configuration and all events to a JSON file, atomically.
 
-        `Session.load` restores the session.
+        An existing file is replaced. `Session.load` restores the session. Raises FileError if `path` cannot be written.
         """
         from tombola.persistence.session_json import save
 
@@ -374,7 +390,8 @@ class Session(ProcessBound):
     def load(cls, path: str | os.PathLike[str], learner: AnyLearner | None = None) -> "Session":
         """Return the session of the file `path`, restored by replaying its events.
 
-        Raises SessionError if the file is not a session, or the learner is another one.
+        The file is one that `Session.save` has written; it is only read. Raises SessionError if it is not a session, or
+        the learner is another one.
 
         learner: None for a learner of tombola, which is restored from the file; one of your own must be given, with the
             same parameters.
