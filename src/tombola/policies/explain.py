@@ -28,7 +28,8 @@ class Importance(NamedTuple):
     """A feature, and the loss per row that a router saves with it.
 
     name: of the feature.
-    gain: rise of the mean loss, on rows it was not trained on, when the feature is shuffled.
+    gain: rise of the router's mean loss, on rows it was not trained on, when the values of the feature are shuffled
+        among these rows; negative if the loss falls.
     """
 
     name: str
@@ -51,9 +52,10 @@ def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows:
 
     Extrapolates c(n) = c + C / sqrt(n), fitted to the blocks by least squares; a rising curve gives 0.
 
-    starts: training rows of each block.
-    curve: mean loss in each block, see `block_means`.
-    lengths: rows of each block, its weight.
+    starts: number of training rows of each block; a block is the rounds between two trainings.
+    curve: mean loss in each block, see `block_means`; same length as `starts`.
+    lengths: number of rows of each block, its weight; same length.
+    rows: number of training rows to start from.
 
     >>> starts = np.array([16.0, 64.0, 256.0])
     >>> round(gain_of_twice_the_rows(starts, 0.2 + 1 / np.sqrt(starts), starts, 400), 4)
@@ -68,8 +70,9 @@ def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows:
 def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tuple[Importance, ...]:
     """Return how much the loss of a router rises if a feature is shuffled.
 
-    The largest rise comes first. The router is trained on part of the rows and tested on others. Columns of one
-    category or one text are shuffled together. Empty if no model beats the best fixed action.
+    One entry (name, gain) per feature; the gain is a loss per row. The largest rise comes first. The router is trained
+    on part of the rows and tested on others. Columns of one category or one text are shuffled together. Empty if no
+    model beats the best fixed action.
 
     pool: with features.
     models: families to fit; the best by out-of-bag loss is used.
@@ -102,9 +105,10 @@ def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tu
 def tree_in_words(pool: Pool) -> tuple[str, ...]:
     """Return a decision tree of two levels as sentences, one per leaf.
 
-    A sentence has conditions on features, the best action there, and the number of rows.
+    A sentence has conditions on features, the action with the least mean loss there, and the number of rows. Needs
+    scikit-learn.
 
-    pool: with features.
+    pool: with features; missing values become the median of their column.
 
     >>> size = np.repeat([1000.0, 9000.0], 100)
     >>> losses = np.stack([size > 4000, size < 4000], axis=1)

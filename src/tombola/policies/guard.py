@@ -78,16 +78,19 @@ class Guard:
     def new_state(self) -> Floats:
         """Return the state of the guard before the first round: five numbers.
 
-        They are the capital, the sums of differences and of their squares, the second account, and the stakes of rows
-        without feedback; `CAPITAL`, `ACCOUNT` and `PENDING` are positions in it. This module changes it.
+        In this order: the capital (loss that the router may still cost on average, starts at `risk`), the sum of the
+        differences safe loss - router loss, the sum of their squares, the second account (the same for every order,
+        starts at `worst`, or infinite), and the sum of the stakes of rows without feedback. `CAPITAL`, `ACCOUNT` and
+        `PENDING` are positions in it. `settle` and `release` change it in place.
         """
         return np.array([self.risk, 0.0, 0.0, np.inf if self.worst is None else self.worst, 0.0])
 
     def stakes(self, settled: Floats, played: Floats, delay: int = 0) -> Stakes:
         """Return the probability of playing the router in every round, with the accounts.
 
-        A difference is the loss of the safe learner minus that of the router on the same row, in [-1, 1]. Both arrays
-        have shape (T,), one entry per round, and are equal without delay.
+        An account is the loss that the router may still have above that of the safe learner. A difference is the loss
+        of the safe learner minus that of the router on the same row, in [-1, 1]. Both arrays have shape (T,), one entry
+        per round, and are equal without delay.
 
         settled: differences of the policies that know all earlier rows.
         played: differences of the policies that were played, which know the rows up to `delay` rounds before.
@@ -109,8 +112,10 @@ class Guard:
 def stake_of(state: Floats, reserved: float) -> float:
     """Return the stake: the probability, in [0, 1], of playing the router now.
 
-    state: of the guard, as returned by `Guard.new_state`.
-    reserved: part of the capital that is at stake already, on rows with unknown losses.
+    At most half of the free capital, and at most the second account (limit `worst`) less its pending stakes.
+
+    state: of the guard, as returned by `Guard.new_state`; not changed.
+    reserved: part of the capital, in rows, that is at stake already, on rows with unknown losses; 0 for none.
     """
     rate = min(max((_PRIOR_GAIN + state[_GAIN]) / (_PRIOR_SQUARES + state[_SQUARES]), _MIN_RATE), _MAX_RATE)
     stake = min(1.0, rate * (state[CAPITAL] - reserved))
@@ -121,6 +126,9 @@ def stake_of(state: Floats, reserved: float) -> float:
 
 def settle(state: Floats, stake: float, difference: float) -> None:
     """Add stake * (safe loss - router loss) of a row to the capital; a kernel.
+
+    The capital is the loss that the router may still cost on average, the account of the limit `risk`. The sums of
+    differences and of their squares, for later stakes, are updated too.
 
     state: of the guard, as returned by `Guard.new_state`; changed in place.
     stake: probability of the router with which the row counts.
@@ -134,7 +142,8 @@ def settle(state: Floats, stake: float, difference: float) -> None:
 def release(state: Floats, stake: float, difference: float) -> None:
     """Free the stake of a row, and add stake * difference to the second account.
 
-    A kernel, for a row that was really played, once its losses are known. The second account is that of `worst`.
+    A kernel, for a row that was really played, once its losses are known. The second account is the loss that the
+    router may still cost on every order, for the limit `worst`; the stake is subtracted from the pending ones.
 
     state: of the guard, as returned by `Guard.new_state`; changed in place.
     stake: probability with which the router was played.

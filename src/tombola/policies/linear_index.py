@@ -119,8 +119,8 @@ class LinearIndex:
 
         pool: the list.
         features: shape (rows, features); None for those of the pool.
-        order: input model: "random", "iid" or "given".
-        delay: rounds until the loss is seen.
+        order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
+        delay: rounds until the loss of an action is seen; 0: before the next round.
         seed: of the order and of the safe learner.
         """
         streams = RngStreams(seed)
@@ -140,10 +140,11 @@ class LinearIndex:
 class IndexTrace:
     """Trace of one pass of `LinearIndex` over a list.
 
-    order: row number of each round.
+    order: row number of each round, from 0.
     losses: of all actions, in the order of play, rounds x actions.
-    actions: the action of each round.
-    own: marks the rounds that the index played; the others are of the safe learner.
+    actions: the action played in each round, from 0.
+    own: True in the rounds that the feature-based policy played, False in those of the safe learner; all True without
+        `risk`. Shape (rounds,).
     """
 
     order: Order
@@ -153,15 +154,17 @@ class IndexTrace:
 
     @property
     def loss(self) -> float:
-        """The total loss of the actions played."""
+        """The total loss of the actions played, by the index and by the safe learner."""
         return float(self.losses[np.arange(len(self.losses)), self.actions].sum())
 
     @property
     def excess(self) -> float:
-        """Loss of the index on its turns above that of the best fixed action.
+        """Excess loss of the feature-based policy over the best fixed action, in rows.
 
-        The fixed action counts with its mean loss over the list for each of these turns. The promise of `risk` is
-        about this number.
+        The policy is `LinearIndex`; only the rounds that it played itself count, not those of the safe learner: the sum
+        of its losses in n such rounds, minus n times the least mean loss of an action over the list. Negative if the
+        policy is better. With `LinearIndex(risk=r, level=p)` and a random order it is above r with probability at most
+        p.
         """
         own = self.losses[self.own, self.actions[self.own]]
         return float(own.sum() - own.size * self.losses.mean(axis=0).min())
@@ -186,7 +189,7 @@ class LiveIndex:
 
     index: the learner with its parameters.
     actions, horizon, n_features: numbers of actions, rounds and features.
-    rng: of the safe learner.
+    rng: random generator of the safe learner; the index itself draws nothing.
     """
 
     mix, workspace = None, None
@@ -217,15 +220,21 @@ class LiveIndex:
 
     @property
     def state(self) -> _IndexState:
-        """The guard: rows answered, turns of the index, their losses, and the lower bound."""
+        """The guard's numbers: fields answered, turns, loss and low.
+
+        answered: rows with a known loss. turns: rounds that the index played, not the safe learner. loss: total known
+        loss of these rounds. low: lower bound of the mean loss of the best fixed action, in [0, 1]; 0 without `risk`.
+        """
         return _IndexState(len(self.rows), self.turns, self.loss, self.low)
 
     def choose(self, features: Floats) -> tuple[int, float]:
-        """Return the action of the next round and its probability.
+        """Return the action of the next round, from 0, and its probability.
 
-        Whether the index or the safe learner plays is decided before the features are read.
+        The index (predictions from features) or the safe learner plays; the guard decides which before it reads the
+        features. The probability is 1.0 for the index, and that of the safe learner's draw otherwise. Each call starts
+        a round.
 
-        features: of the row, NaN where missing.
+        features: of the row, shape (features,), NaN where missing.
         """
         own = self._is_own_turn()
         self.own.append(own)
@@ -239,12 +248,13 @@ class LiveIndex:
         return int(self._choose(self.ridges, self.scores, float(self.index.bonus))), 1.0
 
     def learn(self, round: int, action: int, features: Floats, loss: float) -> None:
-        """Learn from the loss of a round.
+        """Learn from the loss of a round that `choose` started; call it once per round.
 
-        The safe learner and its bounds see the rows of their turns only.
+        The regressions use every round; the safe learner and the guard's bound only rounds that the safe learner
+        played.
 
-        round: from 1.
-        action, features, loss: of that round; the action played, from 0, the row, and the loss in [0, 1].
+        round: number of the round, from 1, in the order of the calls of `choose`.
+        action, features, loss: action played, from 0, features of the row, and the loss in [0, 1].
         """
         if self.own[round]:
             self.pending -= 1
@@ -263,10 +273,11 @@ class LiveIndex:
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
         """Choose an action and write its ticket; return round, action and probability.
 
-        The round is TABLE_FULL, and nothing is written, if the table has no free row.
+        Round and action count from 1 and from 0. The round is TABLE_FULL, and nothing is written, if the table has no
+        free row.
 
-        cells: of the ticket table, changed in place.
-        features: of the row.
+        cells: array of the ticket table, one row per round, changed in place.
+        features: of the row, shape (features,), NaN where missing.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0

@@ -80,11 +80,12 @@ class RouterState(NamedTuple):
 
 
 def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
-    """Return the seed of the safe learner, and the guard's generator.
+    """Return a seed for the safe learner, and a random generator for the guard.
 
-    rng: of the session; not changed.
+    The guard draws whether the router or the safe learner plays. No model and no learner sees its generator: otherwise
+    a router could lose without limit. The same `rng` gives the same pair.
 
-    No model and no learner sees the guard's generator: otherwise a router could lose without limit.
+    rng: random generator of the session; not changed.
     """
     safe, guard = np.random.SeedSequence([int(word) for word in rng]).spawn(2)
     return safe, new_rng(guard)
@@ -93,6 +94,8 @@ def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
     """Mixin of feedback models that show the features of a row before the decision.
+
+    Derive from it and from a feedback model such as `FullFeedback`, which has the fields actions and horizon.
 
     features: number of features.
     """
@@ -103,12 +106,14 @@ class FeatureRows:
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model for a learner with features; ParameterError with a budget.
+        """Return the feedback model for a learner that chooses by features.
 
-        learner: an instance of a learner.
+        Raises ParameterError with a budget, or if `features` is not an integer >= 1.
+
+        learner: an instance of a learner, named in error messages.
         horizon, actions: number of rounds and of actions.
         budget_run: must be None.
-        features: number of features of a row.
+        features: number of features of a row; None raises.
         """
         if budget_run is not None:
             raise ParameterError(
@@ -119,7 +124,7 @@ class FeatureRows:
 
     @property
     def n_features(self) -> int:
-        """The number of features that `act` takes."""
+        """The number of features of a row, which `Session.act` takes."""
         return self.features
 
     def encode_features(self, given: Any) -> Floats:
@@ -151,26 +156,36 @@ class RoutedFeedback(FeatureRows, FullFeedback):
 
     @property
     def n_decision(self) -> int:
-        """The number of cells of a ticket that record a decision of the router."""
+        """The number of cells of a ticket that record a decision of the router: 5.
+
+        They are stake, action of the router, action of the safe learner, capital of the guard before the round, and
+        the action of the router in use when the losses arrive.
+        """
         return DECISION_WIDTH
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return the kernels of a new `LiveRouter`, for one round at a time.
+        """Return the methods of a new `LiveRouter`, which play one round at a time.
 
-        learner, rng: a `Routed`, and its random generator.
+        They are act, observe_fast, observe, repeat and decision; a `Session` calls them.
+
+        learner: a `Routed`.
+        rng: random generator of the session; not changed.
         """
         router = LiveRouter(learner, self, rng)
         return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
 
 
 class LiveRouter:
-    """Play one router in a session; tickets and decisions go into its ticket table.
+    """Play a `Routed` in a session, one round at a time.
+
+    `act` chooses the action of a row and writes a ticket into the session's ticket table, an array that every method
+    gets as `cells`; `observe` takes the losses. `repeat` and `decision` are for event logs.
 
     Raises ParameterError if the safe learner does not see whole rows.
 
     routed: the policy.
     model: numbers of actions, features and rounds.
-    rng: of the safe learner and the guard.
+    rng: random generator from which those of the safe learner and the guard are derived.
     """
 
     mix, workspace = None, None
@@ -200,18 +215,22 @@ class LiveRouter:
 
     @property
     def state(self) -> RouterState:
-        """The capital of the guard, and the name of the model in use."""
+        """The capital of the guard, rows answered and trained on, and the model in use.
+
+        The capital is the loss, in rows, that the router may still cost. The model is its class name, or None.
+        """
         rows = self.starts[self.trained] if self.trained >= 0 else 0
         name = None if self.model is None else type(self.model).__name__
         return RouterState(float(self.account[CAPITAL]), len(self.answered), rows, name)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
-        """Decide on a row; return round, action and probability.
+        """Choose the action of a row, write its ticket; return round, action, probability.
 
-        It trains the models first at the start of a block. The round is TABLE_FULL if there is no free row.
+        Round and action count from 1 and from 0. Models are trained first if enough rows were answered since the last
+        training. The round is TABLE_FULL, and nothing is written, if the table has no free row.
 
-        cells: of the ticket table, changed in place.
-        features: of the row.
+        cells: array of the ticket table, one row per round, changed in place.
+        features: of the row, shape (features,), NaN where missing.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
@@ -225,10 +244,10 @@ class LiveRouter:
     def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
         """Repeat a recorded decision: as `act`, with the router's choices of the record.
 
-        No trained model is needed. A malformed record raises ValueError.
+        Returns round, action and probability. No trained model is needed. A malformed record raises ValueError.
 
-        cells: of the ticket table, changed in place.
-        features: of the row.
+        cells: array of the ticket table, one row per round, changed in place.
+        features: of the row, shape (features,), NaN where missing.
         decision: the record, as returned by the method `decision`.
         force: take stake, safe choice and capital from the record too, because an answer was amended since.
         """
@@ -249,11 +268,12 @@ class LiveRouter:
     def decision(self, cells: Floats, round: int) -> list[float]:
         """Return the record of the decision in a round, from 1, for the event log.
 
-        In this order: stake, action of the router (-1 without one), action of the safe learner, capital of the guard
-        before the round. With `delays="independent"`, if a block begins in this round, the actions of the new router
-        for the rows without feedback follow.
+        In this order: stake (probability of playing the router), action of the router (-1 without one), action of the
+        safe learner, capital of the guard before the round (loss that the router may still cost, in rows). With
+        `delays="independent"`, if a block begins in this round, the actions of the new router for the rows without
+        feedback follow.
 
-        cells: of the ticket table.
+        cells: array of the ticket table, one row per round.
         """
         logged: list[float] = cells[round, self.shown : self.shown + _LOGGED].tolist()
         return logged + self.choices.get(round, [])

@@ -31,9 +31,10 @@ _FOLDS = 5
 
 
 class Fitted(Protocol):
-    """A fitted model: predictions of centred losses, shape (rows, actions).
+    """A fitted model: any object with `predict(features)` and `out_of_bag`.
 
-    Centred losses are losses minus the mean of their row: only differences between actions count.
+    Both are predictions of centred losses, shape (rows, actions): of new rows, and of the training rows. Centred losses
+    are losses minus the mean of their row: only differences between actions count.
     """
 
     @property
@@ -51,7 +52,10 @@ class Fitted(Protocol):
 
 
 class Model(Protocol):
-    """A model family with its parameters; any object with this `fit` can be used."""
+    """A model family with its parameters: any object with the method `fit`.
+
+    `fit(features, centred, seed)` returns an object with `predict(features)` and `out_of_bag`, see `Fitted`.
+    """
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
         """Fit the model and return the fitted one.
@@ -79,9 +83,10 @@ class Trees:
     max_features: float = 1 / 3
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
-        """Fit the forest to `centred` losses, and return it with out-of-bag predictions.
+        """Fit the forest; return it with out-of-bag predictions.
 
-        features, centred: shapes (rows, features), NaN where missing, and (rows, actions).
+        features: shape (rows, features), NaN where missing.
+        centred: losses minus the mean of their row, shape (rows, actions).
         seed: of the bootstrap and the splits; the same versions and seed give the same bits.
         """
         try:
@@ -105,9 +110,11 @@ class Ridge:
     """
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
-        """Fit to `centred` losses; return the model with leave-one-out predictions.
+        """Fit the regression; return it with its leave-one-out predictions.
 
-        features, centred: shapes (rows, features), NaN where missing, and (rows, actions). seed: not used.
+        features: shape (rows, features), NaN where missing.
+        centred: losses minus the mean of their row, shape (rows, actions).
+        seed: not used.
         """
         filler = _medians(features)
         filled = _fill(features, filler)
@@ -150,7 +157,12 @@ class FittedRidge:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the centred losses for `features`, NaN where missing, (rows, actions)."""
+        """Return the predicted centred losses, shape (rows, actions).
+
+        Centred losses are losses minus the mean of their row. The result is linear in the standardised features.
+
+        features: shape (rows, features); NaN, for missing, becomes the median of the training rows.
+        """
         standard = (_fill(features, self.filler) - self.shift) / self.scale
         return np.asarray(standard @ self.weights + self.intercept)
 
@@ -174,9 +186,10 @@ class SklearnModel:
     regressor: Any
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
-        """Fit a copy of the regressor to `centred` losses, and return it.
+        """Fit a copy of the regressor; return it with its out-of-bag predictions.
 
-        features, centred: shapes (rows, features), NaN where missing, and (rows, actions).
+        features: shape (rows, features), NaN where missing.
+        centred: losses minus the mean of their row, shape (rows, actions).
         seed: of the cross-validation, and the random state of the copy unless it has one.
         """
         whole = self._copy(seed)
@@ -221,12 +234,19 @@ class FittedSklearn:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return predictions for `features`, NaN where missing, shape (rows, actions)."""
+        """Return the predictions of the regressor for new rows, shape (rows, actions).
+
+        They are of the quantity it was fitted to; `Routed` fits losses minus the mean of their row.
+
+        features: shape (rows, features); NaN, for missing, becomes the median of the training rows.
+        """
         return np.asarray(self.regressor.predict(_fill(features, self.filler)), np.float64)
 
 
 class FittedTrees(FittedSklearn):
-    """Flattened trees with the medians that replace missing features.
+    """A forest as `FlatTrees`, with the medians that replace missing features.
+
+    `predict(features)` returns the mean of the trees, shape (rows, actions).
 
     regressor: the trees, a `FlatTrees`.
     filler: median of each feature in the training rows, shape (features,).
@@ -261,10 +281,13 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def fit_models(models: Sequence[Model], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
-    """Fit all models to centred losses; return them, and their mean if several.
+    """Fit all models to centred losses; return them in their order.
+
+    With several models a further one follows, which predicts the mean of their predictions. Centred losses are losses
+    minus the mean of their row.
 
     models: families to fit.
-    features: shape (rows, features).
+    features: shape (rows, features), NaN where missing.
     losses: shape (rows, actions); centred here.
     seed: of every model.
     """
@@ -287,8 +310,8 @@ def with_mean(fitted: list[Fitted]) -> list[Fitted]:
 def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
     """Return the model with the least mean out-of-bag loss, and that loss.
 
-    The model is None, and the loss that of the best fixed action, if none beats it. Predictions that are not finite
-    count as the largest possible loss.
+    A model plays the action with its smallest out-of-bag prediction in each row. The model is None, and the loss that
+    of the best fixed action, if none beats it. Predictions that are not finite count as the largest possible loss.
 
     fitted: models fitted to the same rows.
     losses: of the training rows, shape (rows, actions).
@@ -352,7 +375,7 @@ def _fill(features: Floats, filler: Floats) -> Floats:
 
 
 def fill_missing(features: Floats) -> Floats:
-    """Return features with the median of their column in place of missing values.
+    """Return a copy of the features with column medians in place of missing values.
 
     features: shape (rows, features), NaN where missing.
     """

@@ -108,11 +108,11 @@ class Routed:
     def play(
         self, pool: Pool, features: Any = None, *, order: str = "random", delay: DelayLike | RowDelays = 0, seed: Seed
     ) -> "RoutedTrace":
-        """Play the whole list once; the safe learner plays the same order.
+        """Play the whole list once, and return the trace of router, safe learner and guard.
 
         pool: the list.
         features: shape (rows, features); None for those of the pool.
-        order: input model: "random", "iid" or "given".
+        order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
         delay: rounds until the losses of a row are seen. Delays that are not constant are played as in a session with
             `delays="any"`: the stake of every row in flight is reserved, and `risk` holds on every order.
         seed: of the order, the learners and the guard.
@@ -164,9 +164,9 @@ class Routed:
     def block_starts(self, rounds: int) -> list[int]:
         """Return the numbers of rows with known losses at which models are trained.
 
-        They start at `FIRST_BLOCK`, grow by the factor `growth`, and end below `rounds`.
+        They start at `FIRST_BLOCK` = 16, grow by the factor `growth` of this learner, and end below `rounds`.
 
-        rounds: number of rounds.
+        rounds: number of rounds of the play.
 
         >>> Routed().block_starts(60)
         [16, 24, 36, 54]
@@ -223,7 +223,7 @@ class RoutedTrace:
     limit the loss above that of the safe learner; the unguarded router is the router as if it played every round.
     `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
 
-    order: row number of each round.
+    order: row number of each round, from 0.
     losses: of all actions, in the order of play, rounds x actions.
     safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
     stakes: probability of playing the router in each round, and the rows that the guard could still risk.
@@ -251,7 +251,7 @@ class RoutedTrace:
 
     @property
     def safe_loss(self) -> float:
-        """The total loss of the safe learner over the list."""
+        """The total loss of the safe learner over the list, as if it played every round."""
         return float(self.safe_losses.sum())
 
     @property
@@ -261,7 +261,10 @@ class RoutedTrace:
 
     @property
     def expected_loss(self) -> float:
-        """The total loss, averaged over the guard's random draws."""
+        """The total loss, averaged over the guard's random draws.
+
+        The guard draws in each round whether the router or the safe learner plays. The guarantee `risk` is about this.
+        """
         p = self.stakes.probabilities
         return float((p * self.router_losses + (1.0 - p) * self.safe_losses).sum())
 
@@ -272,14 +275,15 @@ class RoutedTrace:
 
     @property
     def actions(self) -> Integers:
-        """The actions really played, shape (rounds,)."""
+        """The actions really played, from 0, shape (rounds,): of router or safe learner."""
         return np.asarray(np.where(self.routed, self.router_actions, self.safe_actions), np.int64)
 
     @property
     def share_of_gap(self) -> float:
         """The part of the gap that `expected_loss` closes; 1 is perfect, 0 without a gap.
 
-        The gap is between the best fixed action and the best action of every row.
+        (F - expected_loss) / (F - B), where F is the total loss of the best fixed action and B that of the best action
+        of every row. Negative if the best fixed action is better than this play.
         """
         fixed, oracle = float(self.losses.sum(axis=0).min()), float(self.losses.min(axis=1).sum())
         return (fixed - self.expected_loss) / (fixed - oracle) if fixed > oracle else 0.0
@@ -316,7 +320,8 @@ def as_features(owner: str, features: Any, pool: Pool) -> Floats:
     Raises ParameterError if there are none, or not as many rows as in the pool.
 
     owner: named in the error message.
-    features: None for those of the pool; a single column may be given flat.
+    features: numbers, NaN where missing, shape (rows, features), or (rows,) for one feature; None for `pool.features`.
+    pool: gives the number of rows, and the features if none are given.
     """
     given, rows = pool.features if features is None else features, pool.rows
     if given is None:

@@ -102,7 +102,7 @@ class RoutedLP:
         pool: with costs.
         features: shape (rows, features); None for those of the pool.
         budget: amount of the resource, with or without a target.
-        order: input model: "random", "iid" or "given".
+        order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
         seed: of the order and of the learner.
         """
         if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
@@ -300,11 +300,11 @@ def _play_columns(
 class BudgetedRoutedTrace:
     """Trace of one pass of `RoutedLP` over a list under a budget.
 
-    order: row number of each round.
+    order: row number of each round, from 0.
     losses, costs: of all actions, in the order of play, rounds x actions. With an added null action, the last column of
         `losses` is 1 and of `costs` 0.
     actions: the action of each round.
-    balance: the budget at the end.
+    balance: the budget at the end: amounts spent and left.
     """
 
     order: Order
@@ -320,7 +320,7 @@ class BudgetedRoutedTrace:
 
     @property
     def spent(self) -> float:
-        """The total cost of the actions played."""
+        """The total cost of the actions played, in the unit of the pool's costs."""
         return float(self.costs[np.arange(len(self.costs)), self.actions].sum())
 
     def __repr__(self) -> str:

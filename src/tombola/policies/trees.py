@@ -43,9 +43,9 @@ class FlatTrees:
     nodes: _Nodes
 
     def predict(self, features: Floats) -> Floats:
-        """Return the predictions, shape (rows, outputs).
+        """Return the mean prediction of all trees for each row, shape (rows, outputs).
 
-        Features are compared as float32, as scikit-learn does.
+        Outputs are the targets the forest was fitted to. Features are compared as float32, as scikit-learn does.
 
         features: shape (rows, features), without missing values.
         """
