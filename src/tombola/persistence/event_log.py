@@ -183,16 +183,20 @@ class EventLog:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read a consistent snapshot; a context manager for calls of `unread` and `ids`."""
+        """Read a consistent snapshot; a context manager for calls of `unread` and `ids`.
+
+        Inside the block, events that other processes append are not visible. SessionError if the file cannot be read.
+        """
         with self._transaction("DEFERRED"):
             self._read_end()
             yield
 
     @contextmanager
     def malformed_data_as_error(self) -> Iterator[None]:
-        """Raise SessionError for malformed data; a context manager.
+        """Convert errors of malformed data to SessionError; a context manager.
 
-        Inside the block, errors such as KeyError and ValueError mean that the file is damaged.
+        Put code into the block that decodes content of the file: a KeyError, TypeError or ValueError there is raised as
+        the SessionError for a damaged file. Errors of tombola itself are raised unchanged.
         """
         try:
             yield
@@ -235,7 +239,7 @@ class EventLog:
 
     @property
     def position(self) -> int:
-        """Number of events that this object has read or appended."""
+        """Number of the last event that this object has read or appended; 0 for none."""
         return self._position.number
 
     @property
@@ -244,7 +248,10 @@ class EventLog:
         return self._end.number - self._position.number
 
     def rewind(self) -> None:
-        """Mark all events as unread, so that `unread` starts at the first one."""
+        """Mark all events as unread: the next `unread` starts at the first one.
+
+        The file is not changed. Call it after the state built from the events was dropped.
+        """
         self._position = self._start
 
     def append(self, kind: str, key: int, value: Any) -> None:
@@ -339,7 +346,7 @@ class EventLog:
         return place
 
     def close(self) -> None:
-        """Close the connection to the file; the object cannot be used afterwards."""
+        """Close the SQLite connection to the file; the object cannot be used afterwards."""
         self._connection.close()
 
     def damage_error(self, reason: str) -> SessionError:

@@ -41,7 +41,10 @@ class Lease(NamedTuple):
     tickets: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as a dict of JSON data: the value of a lease event."""
+        """Return the fields as a dict of JSON data: the value of a lease event.
+
+        Keys: request (idempotency key), worker (name), time (Unix seconds), tickets (list of ticket numbers).
+        """
         return {**self._asdict(), "tickets": list(self.tickets)}
 
 
@@ -98,7 +101,10 @@ class LeaseTable:
         return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
 
     def add(self, lease: Lease) -> None:
-        """Store a lease from `new`; it replaces earlier leases of the same tickets."""
+        """Add a lease from `new` to this table, in memory only.
+
+        From then on it is the last lease of its tickets, instead of an earlier one; `find` returns it by its key.
+        """
         self.by_request[lease.request] = lease
         self.by_ticket.update(dict.fromkeys(lease.tickets, lease))
         self._latest = lease.time
@@ -127,7 +133,7 @@ class LeaseTable:
 
         pending: numbers of the tickets without an outcome.
         now: present time in Unix seconds.
-        after: duration of a lease in seconds.
+        after: smallest age, in seconds, of the last lease of a returned ticket.
         """
         return [
             ticket
@@ -155,11 +161,12 @@ def check_request(owner: str, request: Any, worker: Any) -> None:
 
 
 class LeasedFile(ProcessBound, Generic[_State]):
-    """Base class of `SessionFile` and `RaceFile`: an event log, and a state rebuilt from it.
+    """Base class of `SessionFile` and `RaceFile`: an event log, and a state from it.
 
-    It is a context manager that closes the file.
+    It is a context manager that closes the file. A subclass defines `_current`, which applies unread events and returns
+    the state, and `_forget`, which drops the state.
 
-    path: the file.
+    path: path of the file.
     log: the open event log of the file.
     """
 
@@ -185,7 +192,10 @@ class LeasedFile(ProcessBound, Generic[_State]):
             return dict(self._leases.by_ticket)
 
     def close(self) -> None:
-        """Close the file; everything recorded is on the disk already."""
+        """Close the file; the object cannot be used afterwards.
+
+        Everything recorded is on the disk already.
+        """
         self._log.close()
 
     def __enter__(self) -> Self:

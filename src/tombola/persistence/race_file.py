@@ -49,11 +49,12 @@ class RaceFile(LeasedFile[None]):
     Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. The function
     `tombola.race` uses it as its event log.
 
-    path: the file.
+    log: the open event log of the file.
+    path: path of the file.
     settings: settings of the race, with the present limits.
     rows: names of the rows, in the order of the list.
     evaluator_config: how calls are made, as JSON data (`SubprocessEvaluator.to_json`); empty if unknown.
-    side: answers on file and history.
+    side: losses known before the race (answers on file), and other numbers known of each row (history).
     strata: groups of the rows; None without groups.
     earlier_limits: limits before each time they were raised, oldest first, as (max_calls, max_cost).
     columns, id_column, delimiter: names of the columns of the user's list, name of its column of row ids, and
@@ -113,7 +114,7 @@ class RaceFile(LeasedFile[None]):
         settings: settings of the race; a missing seed is drawn and stored.
         rows: names of the rows, all different.
         evaluator_config: how calls are made, as JSON data (`SubprocessEvaluator.to_json`); None if unknown.
-        side: answers on file and history; None without.
+        side: losses known before the race, and other numbers known of each row; None without.
         strata: groups of the rows; None without.
         row_list: the user's list with its columns, which tables of calls show; None: only the names of the rows.
         """
@@ -169,7 +170,7 @@ class RaceFile(LeasedFile[None]):
         settings: settings of the race.
         rows: names of the rows, all different.
         evaluator_config: how calls are made, as JSON data; None if unknown.
-        side: answers on file and history; None without.
+        side: losses known before the race, and other numbers known of each row; None without.
         strata: groups of the rows; None without.
         """
         if not Path(path).exists():
@@ -205,14 +206,18 @@ class RaceFile(LeasedFile[None]):
 
     @property
     def race(self) -> Race:
-        """The race after all events in the file. Do not change it: use `calls` and `record`."""
+        """The `Race` after all events in the file, also of other processes.
+
+        Only read it: `calls` and `record` of the file change the race and store the change.
+        """
         with self._reading():
             return self._current_race()
 
     def calls(self, count: int | None = None) -> list[Call]:
         """Issue the next calls and store them; no call is issued twice.
 
-        Returns an empty list if no call is possible now: the race is over, or a limit is reached.
+        A call is a candidate to evaluate on a row. Returns an empty list if no call is possible now: the race is over,
+        a limit is reached, or answers to pending calls must come first.
 
         count: largest number of calls; None: all that the next row needs.
         """
@@ -233,7 +238,8 @@ class RaceFile(LeasedFile[None]):
     ) -> list[Call]:
         """Issue calls for a request; the same request again returns the same calls.
 
-        ConflictError if the key belongs to another request.
+        A call is a candidate to evaluate on a row. ConflictError if the key belongs to a request of another worker, or
+        for more calls.
 
         - `request`: the idempotency key, stored with the calls; it survives a kill.
         - `count`: the number of calls; None: all that the next row needs. Fewer if fewer are possible now, none at
@@ -269,19 +275,20 @@ class RaceFile(LeasedFile[None]):
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record the answer to a call; it is on the disk on return.
 
-        Returns True, or False if the same answer was recorded before; ConflictError if another one was.
+        Returns True, or False if the same answer was recorded before; ConflictError if another one was, FeedbackError
+        if the call was not issued or the answer is not valid.
 
-        ticket: number of the call.
+        ticket: number of the call, `Call.ticket`.
         loss: in [0, 1]; None if the call failed.
-        cost: of the call, at least 0.
-        failed: whether the call failed.
+        cost: of the call, at least 0, in the unit of the limit `max_cost`.
+        failed: whether the call failed; the setting `on_failure` of the race decides how it counts.
         """
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     def record_all(self, answers: Iterable[Event]) -> int:
         """Record many answers, all or none, and return how many are new.
 
-        ConflictError if a call has another answer already.
+        The new ones are on the disk on return. ConflictError if a call has another answer already.
 
         answers: events of kind "answer", each with ticket, loss, cost and failed.
         """
@@ -295,7 +302,7 @@ class RaceFile(LeasedFile[None]):
         return count
 
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        """Raise the limits of the race, which then goes on; ParameterError for a lower one.
+        """Raise the limits of the race, which goes on; ParameterError for a lower one.
 
         The log keeps the earlier limits.
 
@@ -444,7 +451,8 @@ def _to_event(stored: LogEvent) -> Event | None:
 def is_race_file(path: Path) -> bool:
     """Return whether a file may be a race file: whether it is an SQLite database.
 
-    It tells race files from lists of rows; `RaceFile.open` checks the content.
+    Only the first bytes are read, to distinguish race files from lists of rows; `RaceFile.open` checks the content.
+    False if there is no file at the path.
     """
     if not path.is_file():
         return False
@@ -461,10 +469,11 @@ def open_log(
 ) -> tuple[RaceSettings, EventSink]:
     """Return the settings with a seed, and the event log of a race.
 
-    log: an event log is returned as it is, a path opens or starts a race file, None stands for a log in memory.
+    log: an event log is returned as it is, a path opens or starts a race file (see `RaceFile.at`), None stands for a
+        log in memory.
     settings: settings of the race; a missing seed is that of the race file, or drawn.
     rows: names of the rows.
-    side: answers on file and history; None without.
+    side: losses known before the race, and other numbers known of each row; None without.
     strata: groups of the rows; None without.
     """
     if isinstance(log, str | PathLike):

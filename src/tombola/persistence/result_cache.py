@@ -56,7 +56,10 @@ class ResultCache(NamedTuple):
     folder: Path
 
     def read(self, key: str) -> bytes | None:
-        """Return the bytes stored by `write` under a key; None if missing or damaged."""
+        """Return the bytes stored by `write` under a key; None if missing or damaged.
+
+        key: path of the file below the folder, without suffix, such as "claim/hash".
+        """
         try:
             content = read_bytes(self.path(key))
         except OSError:
@@ -76,7 +79,12 @@ class ResultCache(NamedTuple):
             write_atomic(path, _checksum(key, payload) + payload)
 
     def read_json(self, key: str) -> Any:
-        """Return the value stored by `write_json` under a key; None if missing or damaged."""
+        """Return the value stored by `write_json` under a key; None if missing or damaged.
+
+        A stored None is not distinguishable from a missing value.
+
+        key: path of the file below the folder, without suffix, such as "claim/hash".
+        """
         payload = self.read(key)
         try:
             return None if payload is None else json.loads(payload)
@@ -84,7 +92,13 @@ class ResultCache(NamedTuple):
             return None
 
     def write_json(self, key: str, value: Any) -> Any:
-        """Store a JSON value under a key; return it as `read_json` will (tuples as lists)."""
+        """Store a JSON value under a key; return it as `read_json` will (tuples as lists).
+
+        An error of the disk is ignored; a value that is not JSON raises TypeError.
+
+        key: path of the file below the folder, without suffix, such as "claim/hash".
+        value: dicts with text keys, lists, tuples, texts, numbers, booleans and None.
+        """
         payload = json.dumps(value).encode()
         self.write(key, payload)
         return json.loads(payload)
@@ -100,7 +114,7 @@ class ResultCache(NamedTuple):
 def result_key(*parts: Any) -> str:
     """Hash arrays and JSON values to a key of 32 hexadecimal digits.
 
-    parts: everything that the result depends on, in a fixed order.
+    parts: everything that the result depends on, in a fixed order: NumPy arrays and JSON values.
 
     >>> result_key({"a": 1, "b": 2}, np.zeros(2)) == result_key({"b": 2, "a": 1}, np.zeros(2))
     True
@@ -132,10 +146,11 @@ def default_cache_dir(name: str) -> Path:
 
 
 def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
-    """Play the repetitions that are not cached; return all runs and the number cached.
+    """Play the repetitions that are not cached; return all runs and a number.
 
-    Repetitions are played and stored in blocks. Every block is stored as soon as it is played, so that an interrupted
-    comparison continues, and one with more repetitions plays only the new ones.
+    The number is that of repetitions read from the cache. Repetitions are played and stored in blocks. Every block is
+    stored as soon as it is played, so that an interrupted comparison continues, and one with more repetitions plays
+    only the new ones.
 
     play: function that takes a list of blocks (first repetition, number of repetitions), and yields the `Runs` of each.
     repetitions: number of repetitions in all.

@@ -65,7 +65,7 @@ def read_outcomes(
     id_column: str = "id",
     own_columns: Sequence[str] = (),
 ) -> list[Outcome]:
-    """Read the outcomes of tickets from a table; rows with a blank outcome are skipped.
+    """Read the outcomes of tickets from a table; skip rows with a blank outcome.
 
     TableError or FeedbackError names the line of a malformed row.
 
@@ -155,9 +155,10 @@ def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[
 
 
 def write_daily_list(file: _ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
-    """Write tickets with their rows to a table with a blank column `outcome`.
+    """Write tickets with their rows to a table for a person to fill in.
 
-    A person fills it in, and `read_outcomes` reads it. A CSV file has the delimiter of the user's list.
+    Columns: those of the user's list, ticket, action, and a blank column `outcome` (with full feedback, a blank one per
+    action). `read_outcomes` reads the filled table. A CSV file has the delimiter of the user's list.
 
     file: a `SessionFile`, or a session at a server; it has the columns of the user's list.
     assignments: the tickets, one line each.

@@ -272,7 +272,7 @@ class SessionFile(LeasedFile[Session]):
     def next(self, count: int = 1) -> list[Assignment]:
         """Issue the next tickets and return them; they are on the disk on return.
 
-        ExhaustedError if no row is left.
+        A ticket is a row of the list with the action to play. ExhaustedError if no row is left.
 
         count: number of tickets; fewer are issued if fewer rows are left.
         """
@@ -292,7 +292,8 @@ class SessionFile(LeasedFile[Session]):
         """Issue tickets for a request; the same request again returns the same tickets.
 
         A reissued ticket stays one ticket: the learner counts it as pending, and its cost is reserved once.
-        ConflictError if the key belongs to another request, ExhaustedError if no row is left.
+        ConflictError if the key belongs to a request of another worker, or for more tickets; ExhaustedError if no row
+        is left.
 
         - `request`: the idempotency key, stored with the tickets; it survives a kill.
         - `count`: the number of tickets; fewer if fewer rows are left.
@@ -320,7 +321,10 @@ class SessionFile(LeasedFile[Session]):
 
     @property
     def leases(self) -> list[Lease]:
-        """All leases of the file in order; a lease has the tickets of one `lease` request."""
+        """All leases of the file, the oldest first.
+
+        A `Lease` has the tickets of one call of `lease`, with its request, worker and time.
+        """
         with self._reading():
             return list(self._leases.by_request.values())
 
@@ -422,13 +426,18 @@ class SessionFile(LeasedFile[Session]):
         return place
 
     def assignment(self, round: int) -> Assignment:
-        """Return the ticket with this number; FeedbackError if it was not issued."""
+        """Return the ticket with this number: row id, action and probability.
+
+        round: number of the ticket, from 1; FeedbackError if it was not issued.
+        """
         with self._reading() as session:
             number = self._issued(session, "SessionFile.assignment", round)
             return self._assignments([session.ticket_table.ticket(number)])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the row of each ticket: its cells in the user's list, in order of `columns`.
+        """Return the row of each ticket: its cells in the user's list.
+
+        Cells are texts in the order of `columns`.
 
         assignments: the tickets.
         """
@@ -440,7 +449,9 @@ class SessionFile(LeasedFile[Session]):
         ]
 
     def status(self, level: float = 0.05) -> "Status":
-        """Return progress, estimates of the actions and pending tickets.
+        """Return progress, pending tickets, and the mean loss of each action.
+
+        Means have confidence intervals. `Status` lists all fields.
 
         level: all confidence intervals hold simultaneously with probability 1 - level.
         """
@@ -452,18 +463,21 @@ class SessionFile(LeasedFile[Session]):
             return replace(status, router=_router_text(session, level), units=self.units)
 
     def view(self) -> "TicketView":
-        """Return a read-only snapshot of all tickets and outcomes."""
+        """Return a read-only snapshot of all tickets and outcomes, as arrays.
+
+        Later changes of the file do not appear in it.
+        """
         with self._reading() as session:
             return self._view(session)
 
     def ids(self) -> list[str]:
-        """Return the row ids in the order of play."""
+        """Return all row ids in the order of play: ticket n is for the n-th id."""
         return list(self.each_id())
 
     def each_id(self) -> Generator[str, None, None]:
         """Yield the row ids in the order of play, without a list of all in memory.
 
-        The file is locked until the last id.
+        The file is locked for writers until the last id was read or the generator is closed.
         """
         with self._locked(), self._log.reading():
             yield from self._log.ids()

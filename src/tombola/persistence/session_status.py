@@ -62,7 +62,7 @@ class TicketView:
 
     @property
     def actions(self) -> Integers:
-        """The actions of all tickets as indices, shape (tickets,)."""
+        """The actions of all tickets as indices from 0, shape (tickets,)."""
         return self._cells[:, ACTION].astype(np.int64)
 
     @property
@@ -77,9 +77,9 @@ class TicketView:
 
     @property
     def outcomes(self) -> list[Any]:
-        """Loss of each ticket, in order; None without an outcome.
+        """Loss in [0, 1] of each ticket, in order; None without an outcome.
 
-        With full feedback, a tuple of the losses of all actions.
+        With full feedback a loss is a tuple: the losses of all actions.
         """
         rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
         found = map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
@@ -87,16 +87,19 @@ class TicketView:
 
     @property
     def answered_rounds(self) -> Integers:
-        """The numbers of the tickets with an outcome, ascending."""
+        """The numbers, from 1, of the tickets with an outcome, ascending."""
         return np.flatnonzero(self._answered) + 1
 
     @property
     def losses(self) -> Floats:
-        """Losses of the tickets with an outcome, in order of ticket numbers."""
+        """Losses in [0, 1] of the actions played, one per ticket with an outcome.
+
+        In order of ticket numbers, which are `answered_rounds`.
+        """
         return self.losses_of(self.answered_rounds)
 
     def losses_of(self, rounds: Integers) -> Floats:
-        """Return the losses of the given tickets, in their order, shape (tickets,).
+        """Return the losses of the actions played on given tickets, shape (tickets,).
 
         rounds: numbers of tickets that have an outcome, from 1.
         """
@@ -106,7 +109,10 @@ class TicketView:
 
     @property
     def costs(self) -> Floats:
-        """Costs of the tickets with an outcome, shape (resources, tickets with outcome)."""
+        """Costs of the actions played, shape (resources, tickets with an outcome).
+
+        In cost units, in order of ticket numbers; no resources without a budget.
+        """
         return self._per_action(self.answered_rounds, self.feedback_model.costs)
 
     @property
@@ -195,7 +201,8 @@ class Status:
     level: probability that an interval or bound fails.
     best: name of the best action so far.
     within: upper bound on the mean loss of `best` minus the smallest mean loss of any action.
-    regret: upper bound on the total loss of the answered tickets minus that of the best action at its mean.
+    regret: upper bound on the total loss of the n answered tickets minus n times the mean loss of the best action, the
+        mean being over all rows.
     worst_regret: the same bound over all tickets, if those without an outcome have loss 1.
     balance: amounts of the budget, spent and reserved; empty without a budget.
     mix: under a budget, (action, share of the rows) of the current plan, largest share first; else empty.
@@ -253,9 +260,9 @@ class Status:
 
     @property
     def estimate(self) -> str:
-        """Sentence on the best action so far, with the numbers `within` and `regret`.
+        """Sentence on the best action so far, with bounds on its mean and the regret.
 
-        If tickets are pending, `worst_regret` too. All are in the unit of the outcomes.
+        The numbers are `within`, `regret` and, if tickets are pending, `worst_regret`, in the unit of the outcomes.
         """
         open_, units = " and cancelled" if self.cancelled else "", self.units
         within, regret, worst = (units.gap(number) for number in (self.within, self.regret, self.worst_regret))
@@ -294,10 +301,13 @@ class Status:
         return f"{'; '.join(parts)}; {record}if an action failed, record the worst outcome, do not cancel"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, in the unit of the outcomes; None for NaN.
+        """Return the fields of `Status` as JSON data, in the unit of the outcomes.
 
-        The total of the answered tickets has the key "loss", "score" or the unit, which is also the value of
-        "quantity". `within`, `regret` and `worst_regret` are differences in the same unit.
+        Keys are the names of the fields, except `loss` and `units`: the total of the answered tickets has the key
+        "loss", "score" or the unit, which is also the value of "quantity". `within`, `regret` and `worst_regret` are
+        differences in the same unit. "actions" is a list of dicts with the fields of `ActionStatus` (None for NaN),
+        "pending" one of dicts with ticket, id, action and probability, "balance" a dict with amounts, spent, reserved
+        and left, "mix" a dict of shares by action. Further keys: "estimate" and "advice", sentences.
         """
         units, fields = self.units, dict(vars(self))
         total = fields.pop("loss")

@@ -108,7 +108,7 @@ class Routed:
     def play(
         self, pool: Pool, features: Any = None, *, order: str = "random", delay: DelayLike | RowDelays = 0, seed: Seed
     ) -> "RoutedTrace":
-        """Play the whole list once, and return the trace of router, safe learner and guard.
+        """Play the list once; return the trace of router, safe learner and guard.
 
         pool: the list.
         features: shape (rows, features); None for those of the pool.

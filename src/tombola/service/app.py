@@ -88,11 +88,17 @@ class Service:
         return [*self.sessions.values(), *self.races.values()]
 
     def session(self, request: Request) -> HostedFile[SessionFile]:
-        """Return the session named in the path of a request; ProblemError 404 if unknown."""
+        """Return the session named in the path of a request; ProblemError 404 if unknown.
+
+        The result has the open `SessionFile` as attribute `file`.
+        """
         return _named(self.sessions, request, "session")
 
     def race(self, request: Request) -> HostedFile[RaceFile]:
-        """Return the race named in the path of a request; ProblemError 404 if unknown."""
+        """Return the race named in the path of a request; ProblemError 404 if unknown.
+
+        The result has the open `RaceFile` as attribute `file`.
+        """
         return _named(self.races, request, "race")
 
     def file_at(self, request: Request) -> HostedFile[Any]:
@@ -102,7 +108,7 @@ class Service:
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function on a thread, to keep the event loop free; return its result.
 
-        A TombolaError becomes a ProblemError, which is sent as the reply.
+        A coroutine. A TombolaError becomes a ProblemError, which is sent as the reply.
 
         function, arguments: called as function(*arguments).
         """
@@ -116,6 +122,7 @@ class Service:
 
         Raises ProblemError 401 if the token is missing or unknown, 429 after too many wrong ones from the same address.
 
+        request: gives the token, and the address of the caller.
         token: None for that of the request, from its bearer header or its cookie.
         """
         try:

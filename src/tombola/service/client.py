@@ -419,6 +419,8 @@ class Client(_SyncConnection):
     def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
         """Issue the next tickets and return them; ExhaustedError if no row is left.
 
+        A ticket is a row of the list with the action to play: fields round (its number), id, action, probability.
+
         count: number of tickets; fewer are issued if fewer rows are left.
         reissue_after: first offer tickets without an outcome issued at least this many seconds ago, to any
             worker; None for never.
@@ -432,7 +434,7 @@ class Client(_SyncConnection):
         ticket raises ConflictError.
 
         round: number of the ticket.
-        loss, reward: one of them, in [0, 1]; a list with one per action with full feedback.
+        loss, reward: one of them (reward = 1 - loss), in [0, 1]; with full feedback a list with one number per action.
         cost: under a budget, one number per resource; None if the budget states its price, or without a budget.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
@@ -449,13 +451,18 @@ class Client(_SyncConnection):
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
         """Replace a wrong outcome and return its old loss, or list of losses.
 
+        FeedbackError under a budget, ConflictError if the ticket has no outcome yet.
+
         round: number of the ticket.
-        loss, reward: the right outcome, one of them, in [0, 1]; a list with full feedback.
+        loss, reward: the right outcome, one of them (reward = 1 - loss), in [0, 1]; with full feedback a list with one
+            number per action.
         """
         return self._run(_amend(round, loss, reward))
 
     def cancel(self, round: int) -> bool:
         """Cancel a ticket that will never be answered; return whether that is new.
+
+        False if it was cancelled before; ConflictError if it has an outcome.
 
         round: number of the ticket.
         """
@@ -469,17 +476,23 @@ class Client(_SyncConnection):
     def ranking(self) -> dict[str, Any]:
         """Return the actions, the best first, with intervals of their mean losses.
 
-        Keys: actions (each with name, plays, known losses, their mean, and the ends low and high of its interval), best
-        (name), within (bound on its distance from the best mean), level (error probability), estimate (a sentence).
+        Keys: actions (list of dicts with name, plays, known, the number of known losses, mean, and low and high, the
+        ends of the interval), best (name), within (bound on its distance from the best mean), level (error
+        probability), estimate (a sentence). Numbers are in the unit of the session.
         """
         return self._run(_RANKING)
 
     def assignment(self, round: int) -> Assignment:
-        """Return the issued ticket with this number: row id, action and probability."""
+        """Return the issued ticket with this number: row id, action and probability.
+
+        FeedbackError if it was not issued.
+        """
         return self._run(_ticket(round))
 
     def columns(self, round: int) -> dict[str, str]:
-        """Return the cells of the row of a ticket by column, except blank ones and the id.
+        """Return the cells of a ticket's row in the user's list, by column name.
+
+        Without blank cells and the id.
 
         round: number of the ticket.
         """
@@ -489,6 +502,8 @@ class Client(_SyncConnection):
 @_documented_as(Client)
 class AsyncClient(_AsyncConnection):
     """A session behind `tombola serve`; `Client` for async functions.
+
+    Methods are coroutines with the parameters and results of those of `Client`; `pending` and `name()` are awaited too.
 
     url: address of the server. token: token of a worker, or "".
     name: name of the session; may be empty if the server has only one.
@@ -560,8 +575,11 @@ class RaceClient(_SyncConnection):
     def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
         """Issue the next calls; return them, and whether the race is done.
 
+        A call is a candidate to evaluate on a row. No calls and not done: the race waits for answers.
+
         count: number of calls; None for all that the next row needs.
-        reissue_after: first offer calls without an answer after this many seconds; None for never.
+        reissue_after: first offer calls without an answer issued at least this many seconds ago; None for
+            never.
         """
         return self._run(_next_calls(count, reissue_after))
 
@@ -581,7 +599,9 @@ class RaceClient(_SyncConnection):
     def record_all(self, answers: Iterable[Event]) -> int:
         """Record many answers, all or none; return how many are new.
 
-        answers: events of the kind "answer".
+        A different answer to an answered call raises ConflictError.
+
+        answers: events of the kind "answer", each with ticket, loss (None if failed), cost and failed.
         """
         return self._run(_record_answers(answers))
 
@@ -600,7 +620,8 @@ class RaceClient(_SyncConnection):
 
         Keys: verdict and progress (sentences), proved (True, False if refuted, None while undecided), answer (names of
         the candidates that are possible answers), done (whether the race has ended), active (candidates left), leader
-        (name), calls and calls_saved (their numbers).
+        (name), calls (number of calls made) and calls_saved (number of pairs of a row and a candidate that were neither
+        evaluated nor known before).
         """
         return self._run(_VERDICT)
 
@@ -608,6 +629,9 @@ class RaceClient(_SyncConnection):
 @_documented_as(RaceClient)
 class AsyncRaceClient(_AsyncConnection):
     """A race behind `tombola serve`; `RaceClient` for async functions.
+
+    Methods are coroutines with the parameters and results of those of `RaceClient`; `pending`, `settings` and `name()`
+    are awaited too.
 
     url: address of the server. token: token of a worker, or "".
     name: name of the race; may be empty if the server has only one.

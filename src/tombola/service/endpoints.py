@@ -76,7 +76,9 @@ async def ready(service: "Service", request: Request, identity: Identity) -> Res
 async def overview(service: "Service", request: Request, identity: Identity) -> Response:
     """Return name and role of the caller, and the sessions and races with settings.
 
-    Reply: a JSON object with the keys you (the caller), sessions and races. Callers: role reader or above.
+    Reply: a JSON object with the keys you (name and role of the caller), sessions (each with name, rows, actions,
+    learner and further settings) and races (each with name, rows, candidates and evaluator). Callers: role reader or
+    above.
     """
     sessions = [
         {
@@ -121,8 +123,9 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
     """Issue tickets; the same Idempotency-Key gives the same tickets.
 
     A ticket is a row of the list with the action to play. Body: count (default 1) and reissue_after, both optional.
-    Tickets without an outcome that were issued at least reissue_after seconds ago are offered first. Reply: tickets and
-    key. Callers: role worker or above.
+    Tickets without an outcome that were issued at least reissue_after seconds ago are offered first. Reply: tickets,
+    each with ticket (number), id, action, probability and columns (cells of its row), and key. Callers: role worker or
+    above.
     """
     hosted = service.session(request)
     count, reissue_after, key = await read_issue_request(request, default=1)
@@ -161,7 +164,7 @@ def _tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str
 
 
 def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
-    """Return the cells of a row by column, without its id and blank ones.
+    """Return the cells of a row by column name, without its id and blank cells.
 
     file: the session file of the row.
     row: cells in the order of the columns of the file.
@@ -186,8 +189,8 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 async def amend(service: "Service", request: Request, identity: Identity) -> Response:
     """Replace a wrong outcome of a ticket.
 
-    Body: ticket, and the right loss or reward. Reply: ticket, and loss_before, the old losses. Callers: role worker or
-    above.
+    Body: ticket, and the right loss or reward. Reply: ticket, and loss_before, the old loss, or the list of old losses
+    with full feedback. Callers: role worker or above.
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"], optional=["loss", "reward"])
@@ -221,7 +224,8 @@ async def status(service: "Service", request: Request, identity: Identity) -> Re
 async def ranking(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the actions by mean loss, the best first, with confidence intervals.
 
-    Actions without an outcome come last. Reply: actions, best (name), within (bound on its distance from the best
+    Actions without an outcome come last. Reply: actions (each with name, plays, known, the number of known losses,
+    mean, and low and high, the ends of the interval), best (name), within (bound on its distance from the best
     mean), level (error probability) and estimate (a sentence). Callers: role reader or above.
     """
     hosted = service.session(request)
@@ -235,7 +239,8 @@ async def ranking(service: "Service", request: Request, identity: Identity) -> R
 async def ticket(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the ticket numbered in the path: row id, action, probability, cells.
 
-    Reply: a JSON object. Callers: role reader or above.
+    Reply: ticket (number), id, action, probability and columns (cells of its row by column). Callers: role reader or
+    above.
     """
     hosted = service.session(request)
     try:
@@ -308,8 +313,9 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 def event_reply(service: "Service", hosted: HostedFile[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
     """Return a stream of the counts of a file: server-sent events, one per change.
 
-    Raises ProblemError 503 if 200 are open already.
+    Each event has the counts as a JSON object. Raises ProblemError 503 if 200 streams are open already.
 
+    service: counts the open streams.
     hosted: the session or race.
     counts: returns the numbers to stream, from the open file.
     """
@@ -356,8 +362,8 @@ def _session_counts(file: SessionFile) -> dict[str, int]:
 async def pause(service: "Service", request: Request, identity: Identity) -> Response:
     """Pause a session or race, or resume it.
 
-    While it is paused, nothing is issued or recorded: 423. A pause ends with the server. Body: paused. Reply: name and
-    paused. Callers: role admin.
+    While it is paused, nothing is issued or recorded: 423. A pause ends with the server. Body: paused (true or false).
+    Reply: name and paused. Callers: role admin.
     """
     hosted = service.file_at(request)
     fields = await parsing.read_json(request, required=["paused"])

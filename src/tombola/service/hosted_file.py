@@ -44,13 +44,13 @@ class HostedFile(Generic[_File]):
 
     @property
     def path(self) -> Path:
-        """The path of the file."""
+        """The path of the session or race file on the server."""
         return self.file.path
 
     async def read(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call a function on the thread of the file and return its result.
 
-        A TombolaError becomes a ProblemError, which is sent as the reply.
+        A coroutine. A TombolaError becomes a ProblemError, which is sent as the reply.
 
         function, arguments: called as function(*arguments).
         """
@@ -62,7 +62,8 @@ class HostedFile(Generic[_File]):
     async def write(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call a function that changes the file, on its thread; return its result.
 
-        Wakes those who wait in `next_change`. Raises ProblemError 423 while the file is paused, and errors as `read`.
+        A coroutine. Wakes those who wait in `next_change`. Raises ProblemError 423 while the file is paused, and errors
+        as `read`.
 
         function, arguments: called as function(*arguments).
         """
@@ -78,14 +79,14 @@ class HostedFile(Generic[_File]):
     def pause(self, *, paused: bool) -> None:
         """Stop issuing and recording (True), or resume (False).
 
-        A pause is not stored: it ends with the server.
+        While paused, `write` raises ProblemError 423. A pause is not stored: it ends with the server.
         """
         self.paused = paused
 
     async def read_cached(self, key: str, function: Callable[[], _T]) -> _T:
         """Return the cached result of `key`; if it is outdated, compute it by `read`.
 
-        A result is outdated one second after it was computed, and after every `write`.
+        A coroutine. A result is outdated one second after it was computed, and after every `write`.
 
         key: identifies the result, such as "status"; always with the same function.
         function: computes the result from the file, on the thread of the file. No arguments.
@@ -100,7 +101,10 @@ class HostedFile(Generic[_File]):
         return fresh
 
     async def next_change(self, timeout: float) -> bool:
-        """Wait for the next `write`; return whether there was one within `timeout` seconds."""
+        """Wait for the next `write`; return False if none came in `timeout` seconds.
+
+        A coroutine. Only calls of `write` of this object count, not changes by other processes.
+        """
         if self._changed is None:
             self._changed = asyncio.Event()
         try:
@@ -110,7 +114,10 @@ class HostedFile(Generic[_File]):
         return True
 
     def close(self) -> None:
-        """Finish the requests under way, then close the file."""
+        """Wait for the functions under way on the thread, then close the file.
+
+        Then `on_close` is called.
+        """
         self._writer.shutdown(wait=True)
         self.file.close()
         if self._on_close is not None:

@@ -103,7 +103,7 @@ def parse_integer(owner: str, value: Any, least: int, most: int) -> int:
 
 
 def parse_seconds(owner: str, value: Any) -> float:
-    """Return a JSON value if it is a number of seconds up to a year.
+    """Return a JSON value if it is a number of seconds from 0 to a year.
 
     Raises ProblemError 422 otherwise.
 

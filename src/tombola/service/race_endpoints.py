@@ -22,8 +22,8 @@ async def next_calls(service: "Service", request: Request, identity: Identity) -
     """Issue calls of a race; the same Idempotency-Key gives the same calls.
 
     A call is a candidate to evaluate on a row. Body: count (default: all that the next row needs) and reissue_after,
-    both optional. Reply: calls, key and done. No calls and not done: the race waits for answers. Callers: role worker
-    or above.
+    both optional. Reply: calls (each with ticket, candidate, row and row_index, from 0), key, and done (true or false).
+    No calls and not done: the race waits for answers. Callers: role worker or above.
     """
     hosted = service.race(request)
     count, reissue_after, key = await read_issue_request(request, default=None)
@@ -89,8 +89,9 @@ async def export_table(service: "Service", request: Request, identity: Identity)
 async def events(service: "Service", request: Request, identity: Identity) -> Response:
     """Stream the counts of a race as server-sent events, one at each change.
 
-    Counts: rows, rows_counted, calls, answered, saved, active (candidates left) and done. Callers: role reader or
-    above.
+    Counts: rows, rows_counted (rows that the race has used), calls (made), answered, saved (pairs of a row and a
+        candidate neither evaluated nor known before), active
+    (number of candidates left) and done (true or false). Callers: role reader or above.
     """
     return event_reply(service, service.race(request), _race_counts)
 
@@ -98,7 +99,10 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 def race_status(file: RaceFile) -> dict[str, Any]:
     """Return the report of a race as plain data, with pending calls and progress.
 
-    Keys beside those of `RaceReport.to_json`: pending (calls), active (candidates left), leader, progress (a line).
+    Keys beside those of `RaceReport.to_json`: pending (issued calls without an answer, dicts with ticket, candidate,
+    row and row_index), active (names of the candidates left), leader (name), progress (a line of text).
+
+    file: an open race file.
     """
     race = file.race
     return {

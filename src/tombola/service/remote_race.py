@@ -31,9 +31,9 @@ async def run_remote_race(
 ) -> dict[str, Any]:
     """Run commands until the race is done, here or elsewhere, and return its verdict.
 
-    The verdict has the keys of `AsyncRaceClient.verdict`. Raises ParameterError if the commands are not those of the
-    race, SessionError if all first calls fail, and OutOfRangeError if a command prints a number outside of the range of
-    the race.
+    A coroutine. The verdict has the keys of `AsyncRaceClient.verdict`. Raises ParameterError if the commands are not
+    those of the race, SessionError if all first calls fail, and OutOfRangeError if a command prints a number outside of
+    the range of the race.
 
     - `client`: the race.
     - `evaluator`: the commands, one for each candidate of the race; they print numbers in the unit of the race.

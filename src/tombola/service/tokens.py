@@ -110,7 +110,7 @@ class TokenStore:
     def remove(self, name: str) -> bool:
         """Remove the token of a name; return whether there was one.
 
-        Raises ParameterError for the last admin.
+        The file is rewritten. Raises ParameterError if it is the last token of an admin.
         """
         with self._lock:
             self._reload()
@@ -126,7 +126,10 @@ class TokenStore:
             return True
 
     def find(self, token: str) -> Identity | None:
-        """Return the owner of a token, None if it is unknown."""
+        """Return name and role of the owner of a token, None if it is unknown.
+
+        token: the text that `add` returned.
+        """
         if len(token) > _MAX_TOKEN_LENGTH:
             return None
         with self._lock:
