@@ -14,8 +14,8 @@ CALLS: dict[str, Callable[[Path], Any]] = {
     "pool ids": lambda _: Pool([[0.0], [1.0]], ids="ab"),
     "session": lambda _: Session(UCB1(), "ab", horizon=9, seed=0),
     "race rows": lambda _: Race(["a", "b"], rows="ab", seed=0),
-    "race function": lambda _: race("ab", range(9), lambda candidate, row: 0.0, seed=0),
-    "race function rows": lambda _: race(["a", "b"], "ab", lambda candidate, row: 0.0, seed=0),
+    "race function": lambda _: race("ab", range(9), lambda candidate, row: 0.0, kind="losses", seed=0),
+    "race function rows": lambda _: race(["a", "b"], "ab", lambda candidate, row: 0.0, kind="losses", seed=0),
     "file actions": lambda path: SessionFile.start(path / "x.run", ["x", "y"], "ab", UCB1(), seed=0),
     "file ids": lambda path: SessionFile.start(path / "x.run", "ab", ["x", "y"], UCB1(), seed=0),
 }

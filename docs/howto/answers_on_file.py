@@ -24,7 +24,7 @@ def ask(model: str, question: str) -> float:
 
 
 history = np.delete(old, incumbent, axis=1)
-settings = {"seed": 1, "workers": 1, "progress": False}
+settings = {"kind": "losses", "seed": 1, "workers": 1, "progress": False}
 for title, side in (
     ("nothing on file", {}),
     ("incumbent on file", {"known": {"incumbent": losses["incumbent"]}}),

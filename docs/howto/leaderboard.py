@@ -13,6 +13,12 @@ print(f"\n{ranking.compare(second, third, 'beyond this list')}")
 
 models = {name: column for column, name in enumerate(pool.actions)}
 order = race(
-    models, range(pool.rows), lambda model, row: float(pool.losses[row, model]), seed=1, workers=1, question="ranks"
+    models,
+    range(pool.rows),
+    lambda model, row: float(pool.losses[row, model]),
+    kind="losses",
+    seed=1,
+    workers=1,
+    question="ranks",
 )
 print(f"\nWhile the table fills:\n{order.verdict}")

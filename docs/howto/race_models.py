@@ -15,12 +15,12 @@ def evaluate(model, question):
     return float(pool.losses[question, model]), 0.002
 
 
-best = race(models, range(pool.rows), evaluate, seed=1, workers=1)
+best = race(models, range(pool.rows), evaluate, kind="losses", seed=1, workers=1)
 print(best.verdict)
 for drop in best.dropped:
     print(f"  {drop.candidate} was dropped after {drop.row} questions, against {drop.against}")
 
-near = race(models, range(pool.rows), evaluate, seed=1, workers=1, within=0.02)
+near = race(models, range(pool.rows), evaluate, kind="losses", seed=1, workers=1, within=0.02)
 print(f"\nWithin 2 points of the best:\n{near.verdict}")
 
 print("\nNumber of calls over 100 shuffles of this table:")

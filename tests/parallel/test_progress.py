@@ -57,13 +57,13 @@ def test_quick_work_shows_nothing(shown: list[tuple[str, str]]) -> None:
 
 
 def test_race_shows_one_line(shown: list[tuple[str, str]]) -> None:
-    race(["a", "b"], range(30), lambda name, row: float(name == "b"), seed=1)
+    race(["a", "b"], range(30), lambda name, row: float(name == "b"), kind="losses", seed=1)
     kinds = [kind for kind, _ in shown]
     assert kinds.count("display") == 1
     assert "in the race" in shown[0][1]
     assert shown[-1] == ("update", "")
     shown.clear()
-    race(["a", "b"], range(30), lambda name, row: float(name == "b"), seed=1, progress=False)
+    race(["a", "b"], range(30), lambda name, row: float(name == "b"), kind="losses", seed=1, progress=False)
     assert shown == []
 
 

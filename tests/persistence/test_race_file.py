@@ -201,7 +201,7 @@ def test_raised_limit_continues_race(tmp_path: Path) -> None:
         report = RaceReport.from_file(again).to_json()
     assert report["settings"]["max_calls"] == 500
     assert report["earlier_limits"] == [{"max_calls": 6, "max_cost": None}]
-    straight = race(("a", "b"), rows, lambda name, _: float(name == "b"), seed=1, workers=1)
+    straight = race(("a", "b"), rows, lambda name, _: float(name == "b"), kind="losses", seed=1, workers=1)
     assert all(np.array_equal(one, two) for one, two in zip(state, straight.rule.state, strict=True))
 
 
@@ -212,7 +212,7 @@ def test_race_with_a_higher_limit_goes_on(tmp_path: Path) -> None:
         asked.append((name, row))
         return float(name == "b"), 0.5
 
-    options: Any = {"seed": 1, "workers": 1, "log": path, "max_call_cost": 0.5}
+    options: Any = {"kind": "losses", "seed": 1, "workers": 1, "log": path, "max_call_cost": 0.5}
     rows = [f"row {number}" for number in range(80)]
     assert race(("a", "b"), rows, evaluate, max_cost=3, **options).proved is None
     for wrong in (2, None):

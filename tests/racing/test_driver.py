@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 import pytest
 
 from race_cases import LOSSES, NAMES, ROWS, start_file
-from tombola.errors import FeedbackError, SessionError, TombolaError
+from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError, TombolaWarning
 from tombola.persistence.event_log import EventLog
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Event, Interrupted, MemoryLog, RaceSettings, SubprocessEvaluator, race
+from tombola.racing import Event, Interrupted, MemoryLog, Race, RaceSettings, SubprocessEvaluator, race
 from tombola.racing.driver import run_race_file
 from tombola.racing.report import RaceReport
 from tombola.racing.rules.elimination import Elimination
@@ -30,17 +31,17 @@ def test_race_continues_from_file(tmp_path: Path) -> None:
         return float(LOSSES[int(row.split()[1]), NAMES.index(name)])
 
     with pytest.raises(KeyboardInterrupt):
-        race(NAMES, ROWS, evaluate, seed=3, workers=1, log=tmp_path / "my.race", progress=False)
+        race(NAMES, ROWS, evaluate, kind="losses", seed=3, workers=1, log=tmp_path / "my.race", progress=False)
     with RaceFile.open(tmp_path / "my.race") as file:
         assert file.race.calls_answered == 20
     first, asked, stop = asked, [], []
-    found = race(NAMES, ROWS, evaluate, seed=3, workers=1, log=str(tmp_path / "my.race"), progress=False)
+    found = race(NAMES, ROWS, evaluate, kind="losses", seed=3, workers=1, log=str(tmp_path / "my.race"), progress=False)
     assert not set(first) & set(asked)
-    assert found.dropped == race(NAMES, ROWS, evaluate, seed=3, workers=1, progress=False).dropped
+    assert found.dropped == race(NAMES, ROWS, evaluate, kind="losses", seed=3, workers=1, progress=False).dropped
     with pytest.raises(SessionError, match="different seed"):
-        race(NAMES, ROWS, evaluate, seed=4, log=tmp_path / "my.race")
+        race(NAMES, ROWS, evaluate, kind="losses", seed=4, log=tmp_path / "my.race")
     with pytest.raises(SessionError, match="different rows"):
-        race(NAMES, ROWS[1:], evaluate, seed=3, log=tmp_path / "my.race")
+        race(NAMES, ROWS[1:], evaluate, kind="losses", seed=3, log=tmp_path / "my.race")
 
 
 def test_second_run_is_rejected(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_workers_and_asyncio_agree() -> None:
     ways = [
         race(CANDIDATES, range(400), loss, seed=3, workers=1),
         race(CANDIDATES, range(400), loss, seed=3, workers=6),
-        race(CANDIDATES, range(400), later, seed=3, workers=6),
+        race(CANDIDATES, range(400), later, kind="losses", seed=3, workers=6),
     ]
     assert {way.answer for way in ways} == {("low",)}
     assert len({tuple(way.dropped) for way in ways}) == 1
@@ -103,18 +104,20 @@ def test_await_runs_calls_on_the_running_loop() -> None:
 
     async def notebook() -> Any:
         loops.append(asyncio.get_running_loop())
-        return await race({"low": 0.1, "high": 0.9}, range(200), later, seed=1)
+        return await race({"low": 0.1, "high": 0.9}, range(200), later, kind="losses", seed=1)
 
     found = asyncio.run(notebook())
     assert found.answer == ("low",)
     assert len(loops) > 10
     assert len(set(map(id, loops))) == 1
-    assert found.dropped == race({"low": 0.1, "high": 0.9}, range(200), later, seed=1).dropped
+    assert found.dropped == race({"low": 0.1, "high": 0.9}, range(200), later, kind="losses", seed=1).dropped
 
 
 def test_plain_evaluate_can_be_awaited() -> None:
     async def notebook() -> Any:
-        return await race({"low": 0.1, "high": 0.9}, range(200), lambda candidate, row: candidate, seed=1)
+        return await race(
+            {"low": 0.1, "high": 0.9}, range(200), lambda candidate, row: candidate, kind="losses", seed=1
+        )
 
     assert asyncio.run(notebook()).answer == ("low",)
 
@@ -127,7 +130,7 @@ def test_race_without_await_in_running_loop_names_the_fix() -> None:
         return 0.5
 
     async def notebook() -> Any:
-        pending = race(["a", "b"], range(20), later, seed=1)
+        pending = race(["a", "b"], range(20), later, kind="losses", seed=1)
         assert "write await race(...)" in repr(pending)
         assert not hasattr(pending, "_repr_html_")
         return pending.answer
@@ -144,7 +147,7 @@ def test_cancelled_await_stays_cancelled() -> None:
         return 0.5
 
     async def notebook() -> None:
-        await asyncio.wait_for(race(["a", "b"], range(20), stuck, seed=1), 0.05)
+        await asyncio.wait_for(race(["a", "b"], range(20), stuck, kind="losses", seed=1), 0.05)
 
     with pytest.raises(TimeoutError):
         asyncio.run(notebook())
@@ -164,7 +167,7 @@ def test_rows_of_a_frame_keep_their_index(library: str) -> None:
         asked.append((row["question"], int(row["answer"])))
         return float(candidate != 1)
 
-    found = race({"zero": 0, "one": 1}, frame, evaluate, seed=1, workers=1)
+    found = race({"zero": 0, "one": 1}, frame, evaluate, kind="losses", seed=1, workers=1)
     assert list(found.rows) == ids
     assert set(asked) <= set(zip(columns["question"], columns["answer"], strict=True))
     assert found.answer == ("one",)
@@ -173,7 +176,9 @@ def test_rows_of_a_frame_keep_their_index(library: str) -> None:
 def test_rows_of_a_series_keep_their_index() -> None:
     pandas: Any = import_module("pandas")
     series = pandas.Series(["what?", "why?", "who?"] * 20, index=[f"row {i}" for i in range(60)])
-    found = race({"zero": 0.0, "one": 1.0}, series, lambda candidate, row: candidate * row.endswith("?"), seed=1)
+    found = race(
+        {"zero": 0.0, "one": 1.0}, series, lambda candidate, row: candidate * row.endswith("?"), kind="losses", seed=1
+    )
     assert list(found.rows) == list(series.index)
     assert found.answer == ("zero",)
 
@@ -185,7 +190,7 @@ def test_costs_and_failures() -> None:
         return (0.4 if candidate == "shy" else 0.45), 0.5
 
     rows = [f"question {i}" for i in range(100)]
-    found = race(["shy", "sound"], rows, fragile, seed=1, workers=3)
+    found = race(["shy", "sound"], rows, fragile, kind="losses", seed=1, workers=3)
     assert found.failures > 0
     assert found.cost == 0.5 * (found.calls_answered - found.failures)
     assert found.answer == ("sound",)  # 0.9 * 0.4 + 0.1 * 1 = 0.46
@@ -196,7 +201,7 @@ def test_broken_setup_raises(one_sentence: Any) -> None:
         raise KeyError("model")
 
     with pytest.raises(SessionError, match="KeyError") as error:
-        race(["a", "b"], range(100), broken, seed=1)
+        race(["a", "b"], range(100), broken, kind="losses", seed=1)
     one_sentence(error.value)
 
 
@@ -204,7 +209,7 @@ def test_broken_setup_raises(one_sentence: Any) -> None:
 def test_invalid_result_is_rejected(wrong: Any, one_sentence: Any) -> None:
 
     with pytest.raises(TombolaError) as error:
-        race(["a", "b"], range(100), lambda candidate, row: wrong, seed=1)
+        race(["a", "b"], range(100), lambda candidate, row: wrong, kind="losses", seed=1)
     assert isinstance(error.value, FeedbackError) or "cost" in one_sentence(error.value)
 
 
@@ -219,8 +224,8 @@ def test_interrupted_race_continues() -> None:
 
     whole = race(CANDIDATES, range(400), loss, seed=3, workers=1)
     with pytest.raises(Interrupted) as stopped:
-        race(CANDIDATES, range(400), interrupted, seed=3, workers=1)
-    found = race(CANDIDATES, range(400), interrupted, seed=3, workers=1, log=stopped.value.log)
+        race(CANDIDATES, range(400), interrupted, kind="losses", seed=3, workers=1)
+    found = race(CANDIDATES, range(400), interrupted, kind="losses", seed=3, workers=1, log=stopped.value.log)
     assert found.verdict == whole.verdict
     assert len(asked) == whole.calls_made + 1  # the call that was cut short
     assert len(set(asked)) == whole.calls_made
@@ -246,7 +251,7 @@ def test_calls_in_flight() -> None:
             now[0] -= 1
         return value
 
-    race(CANDIDATES, range(400), counted, seed=3, workers=4)
+    race(CANDIDATES, range(400), counted, kind="losses", seed=3, workers=4)
     assert 1 <= most[0] <= 4
 
 
@@ -261,7 +266,7 @@ def test_pandas_series_rows() -> None:
         return 0.5
 
     numbered: Any = {1: 10, 2: 20}
-    found = race(numbered, rows, evaluate, seed=1, workers=1, log=notes, progress=False)
+    found = race(numbered, rows, evaluate, kind="losses", seed=1, workers=1, log=notes, progress=False)
     calls = [found.call(event.ticket) for event in notes.replay()]
     assert asked == [(10 * int(call.candidate), call.row) for call in calls]
     assert len(asked) == 8
@@ -286,7 +291,9 @@ def test_max_cost_holds_with_concurrent_workers(asynchronous: bool) -> None:
     for seed in range(5):
         spent[0] = 0.0
         evaluate = pay_later if asynchronous else pay
-        finished = race(["a", "b", "c"], range(400), evaluate, seed=seed, workers=8, max_cost=5.0, max_call_cost=0.1)
+        finished = race(
+            ["a", "b", "c"], range(400), evaluate, kind="losses", seed=seed, workers=8, max_cost=5.0, max_call_cost=0.1
+        )
         assert finished.proved is None
         assert spent[0] <= 5.0 + 1e-9
         assert finished.cost <= 5.0
@@ -296,7 +303,9 @@ def test_max_cost_holds_with_concurrent_workers(asynchronous: bool) -> None:
 @pytest.mark.usefixtures("plainly")
 def test_max_cost_holds_for_equal_costs_without_a_bound() -> None:
     """8 workers spent 25.10 before calls in flight were reserved."""
-    finished = race(["a", "b"], range(400), lambda candidate, row: (0.5, 0.1), seed=1, workers=8, max_cost=25)
+    finished = race(
+        ["a", "b"], range(400), lambda candidate, row: (0.5, 0.1), kind="losses", seed=1, workers=8, max_cost=25
+    )
     assert finished.cost <= 25.0
     assert finished.calls_made == 250
 
@@ -329,8 +338,8 @@ def test_race_file_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("plainly")
 def test_race_file_keeps_its_drawn_seed(tmp_path: Path) -> None:
-    first = race(["a", "b"], range(30), lambda candidate, row: 0.5, log=tmp_path / "r", max_calls=10)
-    again = race(["a", "b"], range(30), lambda candidate, row: 0.5, log=tmp_path / "r", max_calls=10)
+    first = race(["a", "b"], range(30), lambda candidate, row: 0.5, kind="losses", log=tmp_path / "r", max_calls=10)
+    again = race(["a", "b"], range(30), lambda candidate, row: 0.5, kind="losses", log=tmp_path / "r", max_calls=10)
     assert first.settings.seed == again.settings.seed
     assert again.calls_made == 10
 
@@ -358,17 +367,23 @@ def test_failing_baseline_does_not_pass_the_gate(delay: float) -> None:
         return 0.4
 
     with pytest.raises(SessionError, match="expected a baseline that answers, but the first 3 calls of old"):
-        race(["old", "new"], range(60), evaluate, baseline="old", seed=0)
+        race(["old", "new"], range(60), evaluate, baseline="old", kind="losses", seed=0)
 
 
 def test_cap_without_costs() -> None:
     """A call that reports no cost counts as the largest one; without a largest cost it is rejected."""
     capped = race(
-        ["a", "b"], range(60), lambda candidate, row: float(candidate == "b"), max_cost=3.0, max_call_cost=0.5, seed=0
+        ["a", "b"],
+        range(60),
+        lambda candidate, row: float(candidate == "b"),
+        max_cost=3.0,
+        max_call_cost=0.5,
+        seed=0,
+        kind="losses",
     )
     assert capped.cost == pytest.approx(3.0)
     with pytest.raises(FeedbackError, match="expected a cost with each answer"):
-        race(["a", "b"], range(60), lambda candidate, row: 0.5, max_cost=3.0, seed=0)
+        race(["a", "b"], range(60), lambda candidate, row: 0.5, max_cost=3.0, kind="losses", seed=0)
 
 
 def test_calls_in_flight_at_the_end_count_in_the_file(tmp_path: Path) -> None:
@@ -385,3 +400,56 @@ def test_calls_in_flight_at_the_end_count_in_the_file(tmp_path: Path) -> None:
     with RaceFile.open(tmp_path / "r") as again:
         assert again.race.verdict == ran.verdict
         assert again.race.calls_made == ran.calls_made
+
+
+def _named(name: str) -> Any:
+    def evaluate(candidate: str, row: int) -> float:
+        return float(candidate == "one")
+
+    evaluate.__name__ = name
+    return evaluate
+
+
+@pytest.mark.parametrize(
+    ("name", "best"),
+    [
+        ("loss", "zero"),
+        ("error_rate", "zero"),
+        ("cost", "zero"),
+        ("score", "one"),
+        ("accuracy", "one"),
+        ("reward", "one"),
+    ],
+)
+def test_direction_from_the_name_of_the_function(name: str, best: str) -> None:
+    found = race(["zero", "one"], range(60), _named(name), seed=1, progress=False)
+    assert found.answer == (best,)
+    kind, way = ("scores", "higher") if best == "one" else ("losses", "lower")
+    assert found.verdict.endswith(f"read as {kind}: {way} is better")
+    assert f"{way} is better" in found._repr_html_()
+    assert kind in str(found)
+
+
+@pytest.mark.parametrize("name", ["evaluate", "<lambda>", "no_errors", "error_free", "time_saved", "accuracy_loss"])
+def test_direction_is_never_guessed(name: str) -> None:
+    with pytest.raises(ParameterError, match='kind="scores" if higher is better, kind="losses" if lower') as caught:
+        race(["zero", "one"], range(60), partial(_named(name)), seed=1, progress=False)
+    assert f"a function called {name}" in str(caught.value)
+    found = race(["zero", "one"], range(60), _named(name), kind="scores", seed=1, progress=False)
+    assert found.answer == ("one",)
+
+
+def test_direction_is_never_guessed_with_await() -> None:
+    async def ask(candidate: str, row: int) -> float:
+        return 1.0
+
+    async def later() -> Race:
+        return await race(["a", "b"], range(9), ask, seed=1)
+
+    with pytest.raises(ParameterError, match="a function called ask"):
+        asyncio.run(later())
+
+
+def test_kind_against_the_name_of_the_function_warns() -> None:
+    with pytest.warns(TombolaWarning, match="accuracy states scores, but kind='losses' was given"):
+        race(["zero", "one"], range(60), _named("accuracy"), kind="losses", seed=1, progress=False)

@@ -214,9 +214,19 @@ def test_race_asks_only_unknown_cells() -> None:
 
 def test_evidence_equals_race_without_file() -> None:
     """Known answers save calls; the wealth after each row is the same, until certainty ends the race."""
-    plain = race(NAMES, ROWS, lambda name, row: LOSSES[ROWS.index(row), NAMES.index(name)], seed=3, workers=1)
+    plain = race(
+        NAMES, ROWS, lambda name, row: LOSSES[ROWS.index(row), NAMES.index(name)], kind="losses", seed=3, workers=1
+    )
     known = {"middle": LOSSES[:, 1]}
-    other = race(NAMES, ROWS, lambda n, row: LOSSES[ROWS.index(row), NAMES.index(n)], seed=3, workers=1, known=known)
+    other = race(
+        NAMES,
+        ROWS,
+        lambda n, row: LOSSES[ROWS.index(row), NAMES.index(n)],
+        kind="losses",
+        seed=3,
+        workers=1,
+        known=known,
+    )
     rows = other.rows_counted
     assert np.array_equal(other.wealth, plain.wealth[:rows], equal_nan=True)
     assert other.calls_made < plain.calls_made

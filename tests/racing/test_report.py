@@ -82,8 +82,8 @@ LETTERS = """[...document.querySelectorAll("figure svg text")]
 def test_page_fits_phone(browser: Any, tmp_path: Path, count: int) -> None:
     names = [f"vendor/some-long-name-{number:03d}-instruct" for number in range(count)]
     place = tmp_path / "race.html"
-    found = race(names, range(60), lambda name, row: float(name > names[1] or (name, row % 3) == (names[1], 0)), seed=1,
-                 workers=1)  # fmt: skip
+    found = race(names, range(60), lambda name, row: float(name > names[1] or (name, row % 3) == (names[1], 0)),
+                 kind="losses", seed=1, workers=1)  # fmt: skip
     place.write_text(RaceReport.from_race(found).to_html(), encoding="utf-8")
     page = browser.new_page(viewport={"width": 400, "height": 900})
     page.goto(place.as_uri())
@@ -101,7 +101,7 @@ def test_page_escapes_names(count: int) -> None:
     names = [f"<script>alert({number})</script>" for number in range(count)]
     found = race(
         names, [f"r{i}" for i in range(30)], lambda name, row: min(1.0, names.index(name) / 9 + 0.05),
-        seed=1, progress=False, workers=1,
+        kind="losses", seed=1, progress=False, workers=1,
     )  # fmt: skip
     page = replace(RaceReport.from_race(found), name="<b>.race").to_html()
     assert "<script>alert" not in page

@@ -183,8 +183,8 @@ def test_gate_fails_in_one_group() -> None:
     """A gate that is passed on the list and refuted in a group is refuted."""
     labels = ["x"] * 200 + ["y"] * 40
     loss = {("new", "x"): 0.0, ("old", "x"): 1.0, ("new", "y"): 1.0, ("old", "y"): 0.0}
-    one = race(["old", "new"], range(240), lambda name, row: loss[name, labels[row]], strata=labels, seed=1,
-               baseline="old", progress=False)  # fmt: skip
+    one = race(["old", "new"], range(240), lambda name, row: loss[name, labels[row]], strata=labels, kind="losses",
+               seed=1, baseline="old", progress=False)  # fmt: skip
     assert one.whole.proved is True
     assert {name: result.text for name, result in one.by_group.items()} == {"x": "new passes", "y": "new fails"}
     assert one.proved is False

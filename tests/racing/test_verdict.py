@@ -218,3 +218,13 @@ def test_verdict_without_proof_has_no_probability() -> None:
     answer_all(race, {"a": 0.0, "b": 1.0})
     assert race.verdict.startswith("undecided: nothing is proved, each of 2 candidates")
     assert "where a leads by 1 in mean loss" in race.verdict
+
+
+def test_undecided_race_at_its_limit_saves_no_calls() -> None:
+    race = Race(["a", "b"], rows=100, max_calls=6, seed=1)
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=0.5)
+    assert race.proved is None
+    assert "6 of 200 calls" in race.verdict
+    assert "saved" not in race.verdict

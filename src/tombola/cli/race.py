@@ -405,6 +405,7 @@ def run(
     from tombola.racing.driver import run_race_file
     from tombola.racing.report import RaceReport
     from tombola.racing.subprocess_evaluator import CallCounts
+    from tombola.racing.verdict import verdict_of
     from tombola.readers.cells import read_row_list
 
     commands = _commands(candidate or [])
@@ -461,7 +462,8 @@ def run(
         typer.echo(json.dumps(found.to_json(), allow_nan=False))
     else:
         show(f"{file}: {_direction(now.settings)}", soft=True)
-        show(f"{now.verdict}; seed {now.settings.seed}")
+        # The first line states the direction.
+        show(f"{verdict_of(now)}; seed {now.settings.seed}")
         if out is not None:
             show(f"written: {out}", soft=True)
         if hint := evaluator.hint(now):
@@ -742,10 +744,11 @@ def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str
 
 def _show_report(report: "RaceReport", file: Path) -> None:
     from tombola.racing.report import MEANS_NOTE, limit_history
+    from tombola.racing.verdict import verdict_of
 
     race = report.race
     show(f"{file}: {_direction(race.settings)}", soft=True)
-    show(f"{race.verdict}; seed {race.settings.seed}")
+    show(f"{verdict_of(race)}; seed {race.settings.seed}")
     show(_rank_table(report) if race.rank_sets else _standings_table(report))
     if race.calls_on_file:
         show(MEANS_NOTE)

@@ -30,6 +30,7 @@ from tombola.racing.known import SideInformation, check_frame_kind
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import Result, rows_remaining, verdict_of
+from tombola.readers.to_pool import direction_text
 from tombola.rng import RngStreams
 
 if TYPE_CHECKING:
@@ -431,8 +432,8 @@ class Race(ProcessBound):
 
     @property
     def verdict(self) -> str:
-        """The answer as a sentence, with its confidence and the number of calls."""
-        return verdict_of(self)
+        """The answer as a sentence: its confidence, the number of calls, and the direction of the answers."""
+        return f"{verdict_of(self)}; {direction_text(self.settings.kind, self.settings.unit)}"
 
     @property
     def rows_remaining(self) -> int | None:
@@ -485,7 +486,7 @@ class Race(ProcessBound):
         state = f"answer {', '.join(self.answer)}" if self.proved else "finished" if self.done else "in progress"
         return short_repr(
             f"Race({len(self.active)} of {len(self.candidates)} candidates, "
-            f"{self.rule.rows_seen} of {len(self.rows)} rows, {state})"
+            f"{self.rule.rows_seen} of {len(self.rows)} rows, {self.settings.kind}, {state})"
         )
 
     def _repr_html_(self) -> str:

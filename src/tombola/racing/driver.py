@@ -7,9 +7,11 @@ log on disk is written once per answer and read once per run.
 import asyncio
 import contextlib
 import fcntl
+import functools
 import inspect
 import os
 import time
+import warnings
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
 from tombola._formatting import plural
-from tombola.errors import FeedbackError, SessionError, TombolaError
+from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError, TombolaWarning
 from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
 from tombola.pool import frame_index, is_frame
 from tombola.racing._race import Race
@@ -30,6 +32,7 @@ from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_optio
 from tombola.racing.strata import Strata
 from tombola.racing.subprocess_evaluator import OutOfRangeError
 from tombola.racing.verdict import calls_text
+from tombola.readers.names import Kind, direction_of
 from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
@@ -76,8 +79,10 @@ def race(
 
     candidates   the objects passed to `evaluate`, or a mapping from names to them
     rows         the objects passed to `evaluate` as rows: a list, or a data frame or series, whose index names the rows
-    evaluate     evaluate(candidate, row), plain or async; returns a loss in [0, 1], or (loss, cost); with kind="scores"
-                 and range=(0, 10) a score from 0 to 10. If it raises, the call has failed
+    evaluate     evaluate(candidate, row), plain or async; returns a number in `range`, or (number, cost). `kind` states
+                 whether lower or higher is better. Left out, the name of the function states it: loss and error_rate
+                 are losses, score and accuracy are scores. ParameterError for other names. If it raises, the call has
+                 failed
     workers      calls in flight at a time
     log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
                  answers to are not made again. None: in memory
@@ -92,7 +97,7 @@ def race(
     then run on that loop, which its clients and connections belong to.
 
     >>> table = {"low": 0.2, "high": 0.7}
-    >>> finished = race(table, range(500), lambda p, row: float(hash((p, row)) % 10 < 10 * p), seed=1)
+    >>> finished = race(table, range(500), lambda p, row: float(hash((p, row)) % 10 < 10 * p), kind="losses", seed=1)
     >>> finished.answer
     ('low',)
     """
@@ -106,6 +111,7 @@ def race(
     names = distinct_names("candidates", list(candidates))
     ids, row_at = _rows_by_position(rows)
     check_frame_kind("race", known, options)
+    options["kind"] = _direction(evaluate, options.get("kind"))
     given = RaceSettings(names, **options)
     side = SideInformation.of(names, ids, known, history, given.units)
     groups = None if strata is None else Strata.of(strata, len(ids))
@@ -164,6 +170,30 @@ def run_race_file(
         with contextlib.suppress(TimeoutError):
             asyncio.run(asyncio.wait_for(driver.drive(ask, workers), max_seconds))
     return driver.race
+
+
+def _direction(evaluate: _Evaluate, kind: Kind | None) -> Kind:
+    """Return the direction of the answers: the given one, else the one by the name of `evaluate`.
+
+    Raises ParameterError if there is neither; warns if they contradict each other.
+    """
+    function = evaluate
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", type(function).__name__)
+    stated, _ = direction_of([name])
+    if kind is None and stated is None:
+        raise ParameterError(
+            f"race: expected losses (lower is better) or scores (higher is better), got a function called {name}, "
+            'which can be either; write kind="scores" if higher is better, kind="losses" if lower is.'
+        )
+    if kind is not None and stated not in (None, kind):
+        warnings.warn(
+            f"race: the name of the function {name} states {stated}, but kind={kind!r} was given; it is used.",
+            TombolaWarning,
+            stacklevel=3,
+        )
+    return kind or cast("Kind", stated)
 
 
 class _PendingRace:

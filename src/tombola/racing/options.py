@@ -82,7 +82,8 @@ class RaceSettings:
     blocks          with question="ranks": prove only the order between groups of candidates with similar losses, which
                     takes fewer calls if the groups are far apart
     kind            "losses" (lower is better) or "scores" (higher is better): the values that `race` gets from
-                    `evaluate` and from answers on file, and the numbers in texts
+                    `evaluate` and from answers on file, and the numbers in texts. Left out, `race` takes it from the
+                    name of `evaluate`
     range           the smallest and the largest possible value; they become losses 0 and 1, or 1 and 0
     unit            the word for the values in texts, such as seconds; default: loss or score
     """
@@ -258,6 +259,9 @@ def accepts_race_options(function: _Function) -> _Function:
     """
     known = signature(RaceSettings).parameters
     options = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__]
+    if "evaluate" in signature(function).parameters:
+        # Its name states the direction by default.
+        options = [one.replace(default=None) if one.name == "kind" else one for one in options]
     own = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
     function.__signature__ = signature(function).replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     return function

@@ -96,7 +96,8 @@ class RaceReport:
         """Return the report of a race in memory, finished or not.
 
         >>> from tombola.racing import race
-        >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), seed=1)
+        >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), kind="losses",
+        ...                 seed=1)
         >>> report = RaceReport.from_race(finished)
         >>> report.survivors.tolist(), report.standings[0].name
         ([2.0, 2.0, 1.0], 'a')

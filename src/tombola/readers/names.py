@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 # Role that the name of a column suggests; "plain" suggests none, so that it may be an action.
@@ -57,6 +58,10 @@ _LABEL = _GROUP | {
     "label", "labels", "target", "weight", "seed", "gold", "answer", "y_true", "ground_truth", "time", "day", "month",
     "year",
 }  # fmt: skip
+# Words that reverse the one after them, as in no_errors: such names state no direction.
+_NEGATIONS = frozenset({"no", "not", "non", "without", "negative", "neg", "inverse", "inverted", "minus"})
+# Words that reverse the one before them, as in error_free and time_saved.
+_REVERSALS = frozenset({"free", "saved", "saving", "savings", "reduction", "reduced", "avoided", "left"})
 # "brier score" is a loss although "score" alone is not.
 _LOSS_ALTHOUGH_SCORE = frozenset({"brier"})
 
@@ -91,6 +96,8 @@ def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
     (('scores', 'accuracy'), (None, ''))
     >>> direction_of(["error_score"]), direction_of(["minisat seconds", "glucose seconds"])
     ((None, ''), ('losses', 'seconds'))
+    >>> direction_of(["no_errors"]), direction_of(["time_saved"]), direction_of(["no_rag_loss"])
+    ((None, ''), (None, ''), ('losses', 'loss'))
     """
     kinds = {_direction(name) for name in names}
     kind = kinds.pop() if len(kinds) == 1 else None
@@ -166,6 +173,13 @@ def wildcard_match(pattern: str, name: str) -> str:
 
 def _direction(name: str) -> Kind | None:
     ends = _end_words(name)
+    words = _words(name)
+    known = _LOSS | _SCORE | _COST
+    if any(
+        (before in _NEGATIONS and word in known) or (before in known and word in _REVERSALS)
+        for before, word in pairwise(words)
+    ):
+        return None
     lower, higher = bool(ends & (_LOSS | _COST)), bool(ends & _SCORE)
     if lower and higher and not ends & _LOSS_ALTHOUGH_SCORE:
         return None
