@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tombola import UCB1, Pool, Race, Session, SessionFile, race, read_table
-from tombola.errors import TombolaError
+from tombola.errors import ParameterError, TombolaError
 
 CALLS: dict[str, Callable[[Path], Any]] = {
     "pool actions": lambda _: Pool([[0.0, 1.0]], actions="ab"),
@@ -33,3 +33,10 @@ def test_text_is_one_pattern_of_columns(tmp_path: Path) -> None:
     path.write_text("prompt_a,prompt_b,note_c,note_d\n0,1,1,0\n1,1,0,0\n")
     assert read_table(path, kind="losses", actions="prompt_*").pool.actions == ("prompt_a", "prompt_b")
     assert read_table(path, kind="losses", ignore="prompt_*").pool.actions == ("note_c", "note_d")
+
+
+def test_level_in_percent_gets_a_good_example() -> None:
+    with pytest.raises(ParameterError, match=r"write for example level=0\.05\."):
+        Race(["a", "b"], rows=9, level=95)
+    with pytest.raises(ParameterError, match=r"write for example within=0\.5\."):
+        Race(["a", "b"], rows=9, within=20, range=(0, 10))

@@ -10,6 +10,9 @@ from tombola._formatting import assignment_text, option_text
 from tombola._types import Integers, Seed
 from tombola.errors import ParameterError
 
+# Values that messages suggest: the middle of the limits would be bad advice.
+_EXAMPLES = {"level": 0.05}
+
 
 def integer(owner: str, name: str, value: Any, *, least: int) -> int:
     """Return `value` as an int of at least `least`; raise ParameterError otherwise.
@@ -38,12 +41,14 @@ def real(
     least: float = -math.inf,
     most: float = math.inf,
     below: float = math.inf,
+    example: float | None = None,
 ) -> float:
     """Return `value` as a finite float within limits; raise ParameterError otherwise.
 
     owner, name: function or class of the user, and its parameter, both named in the message.
     above, least: exclusive and inclusive lower limit.
     most, below: inclusive and exclusive upper limit.
+    example: value that the message suggests; None: one inside of the limits.
 
     >>> real("Hedge", "rate", 0.5, above=0)
     0.5
@@ -56,7 +61,8 @@ def real(
             if math.isfinite(limit)
         ]
         wanted = " and ".join(limits) or "finite"
-        example = _inside(above, least, most, below)
+        if example is None:
+            example = _EXAMPLES.get(name, _inside(above, least, most, below))
         raise ParameterError(
             f"{owner}: {option_text(name)} must be a number, {wanted}, got {value!r}; write for example "
             f"{assignment_text(name, f'{example:g}')}."

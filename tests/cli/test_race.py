@@ -716,3 +716,21 @@ def test_failures_that_are_answers(loss: list[str], bad: str, notes: int, run_ma
         "race", "run", "rows.txt", "--losses", *good, *loss, "--quiet", "--seed", "1", "--file", "r"
     )
     assert (code, err.count("note: ")) == (1, notes)
+
+
+def test_known_answers_note_typos_and_direction(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("id,a_score,b_score\n" + "".join(f"{row},1,0\n" for row in ROWS))
+    options = ("rows.txt", "--known", "old.csv")
+    output = command("start", *options, "--losses", "--candidates", "a,z", "--file", "one")[1]
+    assert "Note: no answers on file for z; check the spelling" in output
+    assert "Note: columns of old.csv that are not used: b_score." in output
+    assert "Note: the names say higher is better (a_score), but" in output
+    assert "Note" not in command("start", *options, "--scores", "--candidates", "a,b", "--file", "two")[1]
+
+
+def test_record_prints_the_value_in_the_unit_of_the_race(command: Command) -> None:
+    command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
+    calls = json.loads(command("next", "r", "--json")[1])
+    assert "1 recorded (score 7);" in command("record", "r", str(calls[0]["ticket"]), "--loss", "3")[1]
+    assert "0 recorded;" in command("record", "r", str(calls[0]["ticket"]), "--loss", "3")[1]
+    assert "1 recorded;" in command("record", "r", str(calls[1]["ticket"]), "--failed")[1]

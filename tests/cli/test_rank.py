@@ -233,3 +233,31 @@ def test_percent_column_beside_scores_is_refused(command: list[str], limits: lis
     assert "in line 2, column 'prompt_c', got '60%'; write " in str(found.exception)
     assert "leave out the columns in percent: --actions prompt_a,prompt_b." in str(found.exception)
     assert "tombola" not in found.output
+
+
+def test_flag_against_the_names_is_noted_below_the_direction(tmp_path: Path) -> None:
+    path = tmp_path / "acc.csv"
+    path.write_text("id,a_accuracy,b_accuracy\n" + "".join(f"q{i},1,{i % 2}\n" for i in range(20)))
+    with cli_style():
+        output = " ".join(run(path, "--losses", "--this-list").split())
+    assert output.startswith(
+        "Read as losses (accuracy): lower is better. Note: the names say higher is better (a_accuracy, b_accuracy), "
+        "but --losses was given."
+    )
+    assert "Note" not in run(path, "--scores", "--this-list")
+
+
+def test_name_of_the_file_is_named_as_the_reason(tmp_path: Path) -> None:
+    text = "id,a,b\n" + "".join(f"q{i},1,{i % 2}\n" for i in range(20))
+    (tmp_path / "losses.csv").write_text(text)
+    assert run(tmp_path / "losses.csv").startswith("Read as losses by the name of the file: lower is better.")
+    (tmp_path / "error_analysis.csv").write_text(text)
+    with pytest.raises(TableError, match="which can be either"):
+        run(tmp_path / "error_analysis.csv")
+
+
+def test_missing_cells_that_count_as_worst_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,a,b\n" + "".join(f"q{i},{i % 10},{'' if i % 2 else 3}\n" for i in range(20)))
+    output = run(path, "--scores", "--range", "0,10", "--missing", "worst")
+    assert "10 of 40 cells (25%) are missing and count as score 0: the answer depends" in " ".join(output.split())

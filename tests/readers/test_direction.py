@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.errors import TableError
+from tombola.errors import TableError, TombolaWarning
 from tombola.readers import read_table
-from tombola.readers.names import direction_of
+from tombola.readers.names import direction_of, direction_of_file
 
 # Model "good" has the higher score in every row.
 SPELLINGS: dict[str, str] = {
@@ -84,3 +84,48 @@ def test_table_converts_to_its_unit() -> None:
     table = read_table(np.array([[80.0, 60.0], [100.0, 40.0]]), kind="scores", range=(0, 100))
     assert [table.units.number(mean) for mean in table.pool.means] == pytest.approx([90.0, 50.0])
     assert table.units.gap(0.05) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    ("stem", "expected"),
+    [
+        ("losses", "losses"), ("my loss", "losses"), ("prompts_scores", "scores"), ("rewards", "scores"),
+        ("model-accuracy", "scores"), ("error_analysis", None), ("no_errors", None), ("no_losses", None),
+        ("cost", None), ("run_time", None), ("prices", None), ("losses_old", None), ("lossless", None),
+        ("brier_score", None), ("error_score", None), ("", None), ("__", None),
+    ],
+)  # fmt: skip
+def test_direction_of_file_names(stem: str, expected: str | None, tmp_path: Path) -> None:
+    assert direction_of_file(stem) == expected
+    path = tmp_path / f"{stem}.csv"
+    path.write_text("id,good,bad\nx,1,0\ny,1,1\n")
+    if expected is None:
+        with pytest.raises(TableError, match="which can be either"):
+            read_table(path)
+    else:
+        assert read_table(path).direction.startswith(f"read as {expected} by the name of the file: ")
+
+
+def test_kind_against_column_names_warns(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,good_accuracy,bad_accuracy\nx,1,0\ny,1,1\n")
+    with pytest.warns(TombolaWarning, match=r"higher is better \(good_accuracy, bad_accuracy\), but kind='losses'"):
+        read_table(tmp_path / "t.csv", kind="losses")
+    assert read_table(tmp_path / "t.csv", kind="scores").remarks == ()
+
+
+def test_missing_cells_count_as_the_worst_value_of_the_table() -> None:
+    values = np.array([[8.0, np.nan], [np.nan, 2.0]])
+    table = read_table(values, kind="scores", range=(0, 10), missing="worst")
+    assert "counted 2 missing cells as score 0" in table.notes
+    assert table.remarks[0].startswith("2 of 4 cells (50%) are missing and count as score 0: the answer depends")
+    one = read_table(np.array([[8.0, np.nan], [1.0, 2.0]]), kind="losses", range=(0, 10), missing="worst")
+    assert one.remarks[0].startswith("1 of 4 cells (25%) is missing and counts as loss 10")
+
+
+@pytest.mark.parametrize(
+    ("limits", "noted"), [((0, 100), True), ((0, 10), True), ((0, 5), False), ((0, 1), False), (None, False)]
+)
+def test_range_far_wider_than_the_values(limits: Any, noted: bool) -> None:
+    table = read_table(np.array([[1.0, 0.0], [0.5, 0.25]]), kind="scores", range=limits)
+    assert any("all values lie between 0 and 1, the range is 0 to" in one for one in table.remarks) == noted
+    assert read_table(np.zeros((2, 2)), kind="scores", range=(0, 100)).remarks == ()

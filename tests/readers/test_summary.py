@@ -106,7 +106,7 @@ def test_describe_prints_next_command_alone(tmp_path: Path, run_python: Callable
 def test_file_name_states_direction(name: str, tmp_path: Path) -> None:
     summary = summary_of("a,b\n0,1\n1,1\n", tmp_path, name)
     assert summary.parsed.kind == "losses"
-    assert "losses by the name of the file" in summary.parsed.notes
+    assert summary.parsed.by_file
 
 
 def test_timeouts_are_missing_cells(tmp_path: Path) -> None:
@@ -129,3 +129,21 @@ def test_column_on_another_scale_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"'hardness' from 0 to 0\.9 beside columns up to 9; write ignore='hardness'"):
         summarise_table(path, ReadOptions())
     assert summarise_table(path, ReadOptions(ignore=("hardness",))).parsed.names == ("a", "b", "c")
+
+
+def test_timeouts_offer_par10(tmp_path: Path) -> None:
+    """Run times are losses; with ten limits as the range, the mean is PAR10."""
+    path = tmp_path / "runtimes.csv"
+    path.write_text("instance,a,b\ni1,30,TO\ni2,30,1\ni3,30,1\ni4,30,1\ni5,30,1\n")
+    summary = summarise_table(path, ReadOptions())
+    with cli_style():
+        steps = summary.next_steps("tombola compare runtimes.csv", "runtimes.csv")
+    assert [command for _, command in steps] == [
+        "tombola compare runtimes.csv --losses --range 0,LIMIT --missing worst",
+        "tombola compare runtimes.csv --losses --range 0,10*LIMIT --missing worst",
+    ]
+    by_limit = read_table(path, kind="losses", range=(0, 60), missing="worst").pool
+    by_par10 = read_table(path, kind="losses", range=(0, 600), missing="worst")
+    assert by_limit.actions[by_limit.best] == "b"
+    assert by_par10.pool.actions[by_par10.pool.best] == "a"
+    assert by_par10.units.number(by_par10.pool.means[1]) == pytest.approx((600 + 4) / 5)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 # With fewer rows per action a warning is shown: too few to try all actions and still gain.
 _MIN_ROWS_PER_ACTION = 10
-# Characters of the list of actions in the command to copy; further actions become "...", so that it stays readable.
-_MAX_ACTIONS_LENGTH = 160
 # Losses per row by which two solutions of the same linear program may differ by rounding.
 _LP_TOLERANCE = 1e-9
 # Smaller shares of a mix are not printed: they would read 0 %.
@@ -178,10 +176,18 @@ def _session_command(report: "CompareReport") -> str:
     if advice.fixed_action or report.runs.amounts or ".py:" in advice.learner:
         return ""
     names = [f'"{name}"' if "," in name else name for name in report.pool.actions]
-    fitting = [name for at, name in enumerate(names) if len(",".join(names[: at + 1])) <= _MAX_ACTIONS_LENGTH]
-    actions = ",".join([*(fitting or names[:1]), *["..."] * (len(fitting or names[:1]) < len(names))])
     learner = _learner_text(report.request.learners_by_name[advice.learner])
-    words = ["--actions", actions, *_outcome_options(report), "--learner", learner, "--seed", "1", "--file", "my.run"]
+    words = [
+        "--actions",
+        ",".join(names),
+        *_outcome_options(report),
+        "--learner",
+        learner,
+        "--seed",
+        "1",
+        "--file",
+        "my.run",
+    ]
     return f"tombola session start ids.csv {shlex.join(words)}"
 
 

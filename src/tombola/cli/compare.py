@@ -121,7 +121,8 @@ def _show_report(report: "CompareReport", by: str = "") -> None:
     by: name of the column of groups, whose best actions are printed too; "" for none.
     """
     summary = report.summary
-    show(f"{summary.table}\n\n{summary.best}\n\n{summary.advice}\n{summary.gain}\n{summary.precision}\n")
+    first = "\n".join([summary.table, *report.table.remarks])
+    show(f"{first}\n\n{summary.best}\n\n{summary.advice}\n{summary.gain}\n{summary.precision}\n")
     if summary.command:
         show("Start a live session:")
         show(f"  {summary.command}", soft=True)

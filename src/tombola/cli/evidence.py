@@ -103,7 +103,7 @@ def certify(
     names = [source.header[place] for place in places]
     if not names:
         raise ParameterError(f"certify: expected a column for each action, got only ids in {source.source}; add one.")
-    kind = require_kind(source.source, names, losses=losses, scores=scores)
+    kind, remarks = require_kind(source.source, names, losses=losses, scores=scores)
     units = Units(*parse_range(span), scores=kind == "scores")
     max_distance = within / units.gap(1.0)
 
@@ -136,7 +136,7 @@ def certify(
     if as_json:
         typer.echo(json.dumps(facts, allow_nan=False))
     else:
-        _show_certificate(facts, more, ids)
+        _show_certificate(facts, more, ids, remarks)
         _show_notes(source)
     sample.raise_error()
     raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
@@ -438,8 +438,10 @@ def _certificate_sentence(facts: dict[str, Any]) -> str:
     )
 
 
-def _show_certificate(facts: dict[str, Any], more: int | None, ids: list[str]) -> None:
+def _show_certificate(facts: dict[str, Any], more: int | None, ids: list[str], remarks: list[str]) -> None:
     show(_certificate_sentence(facts))
+    for remark in remarks:
+        show(remark)
     if facts["outcome"] == "undecided":
         rest = f"about {plural(more, 'more row')}" if more is not None else "more rows than the list has"
         show(f"Forecast for {facts['requested_within']:g}: {rest}.")

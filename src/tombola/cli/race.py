@@ -160,7 +160,7 @@ def plan_(
         }  # fmt: skip
         typer.echo(json.dumps({**facts, "shuffles": shuffles, "seed": seed, "races": [one.to_json() for one in plans]}))
     else:
-        _show_plans(f"{name}: {read.direction}", plans)
+        _show_plans("\n".join([f"{name}: {read.direction}", *read.remarks]), plans)
         for one, other in zip(plans if exact else [], exact, strict=True):
             show(_within_text(within, one, other))
         for note in notes[1:]:
@@ -217,6 +217,7 @@ def start(
         {"file": str(file), "rows": count, "race": chosen.to_json()},
         f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
+        *_known_remarks(known, chosen),
         "The next calls to make:" if calls else "All answers are on file. The result:",
         f"  tombola race {'next' if calls else 'status'} {file}",
         as_json=as_json,
@@ -309,7 +310,10 @@ def record(
         new = opened.record_all(answers)
         done, line = _summary(opened)
     facts = {"recorded": new, "already_recorded": len(answers) - new, "done": done}
-    show_result(facts, f"{new} recorded; {line}", as_json=as_json)
+    value = ""
+    if csv is None and new and answers[0].loss is not None:
+        value = f" ({settings.units.quantity} {settings.units.text(answers[0].loss)})"
+    show_result(facts, f"{new} recorded{value}; {line}", as_json=as_json)
 
 
 @app.command()
@@ -625,6 +629,27 @@ def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | Non
     chosen = set(candidates)
     names = tuple(name for name in read_cells(known).names if name in chosen or without_kind_word(name) in chosen)
     return table_header(str(known), names).kind
+
+
+def _known_remarks(known: Path | None, settings: "RaceSettings") -> list[str]:
+    """Return notes on answers on file: direction, candidates without a column, columns not used."""
+    from tombola.readers.cells import read_cells
+    from tombola.readers.names import is_group_name, is_id_name, without_kind_word
+
+    if known is None:
+        return []
+    chosen, columns = set(settings.candidates), read_cells(known).names
+    used = tuple(name for name in columns if name in chosen or without_kind_word(name) in chosen)
+    on_file = {*used, *map(without_kind_word, used)}
+    absent = [name for name in settings.candidates if name not in on_file]
+    unused = [name for name in columns if name not in used and not is_id_name(name) and not is_group_name(name)]
+    contradiction = table_header(str(known), used, settings.kind).contradiction
+    notes = [f"Note: {contradiction}"] if contradiction else []
+    if absent:
+        notes.append(f"Note: no answers on file for {join_names(absent)}; check the spelling if there should be some.")
+    if unused:
+        notes.append(f"Note: columns of {known} that are not used: {join_names(unused)}.")
+    return notes
 
 
 def _direction(settings: "RaceSettings") -> str:

@@ -75,6 +75,8 @@ def rank(
     check_page(out, *(files.values() if files else tables))
     settings: dict[str, Any] = {"reading": _READINGS[this_list, beyond_this_list], "level": level, "in_order": in_order}
     settings["missing"] = missing
+    # Direction and remarks on a table; a ranking of several metrics has its own.
+    first_lines: list[str] = []
     if files or len(parse_names(metric)) > 1:
         read = (
             _read_metric_tables(files, table_options, clusters)
@@ -93,14 +95,17 @@ def rank(
         ranking = rank_table(_read_logs(tables, metric, clusters), **settings)
         name = "an evaluation log" if len(tables) == 1 else f"{len(tables)} evaluation logs"
     else:
-        ranking = rank_table(**_read_table(tables[0], table_options, clusters), **settings)
+        arguments = _read_table(tables[0], table_options, clusters, missing)
+        first_lines = arguments.pop("first_lines")
+        ranking = rank_table(**arguments, **settings)
         name = "standard input" if tables[0] == "-" else Path(tables[0]).name
     if out is not None:
         write_atomic(out, ranking_page(ranking, f"Ranks: {name}"), *(files.values() if files else tables))
     if as_json:
         sys.stdout.write(json.dumps(ranking.to_json(), allow_nan=False) + "\n")
         return
-    for line in str(ranking).splitlines():
+    lines = str(ranking).splitlines()
+    for line in [*first_lines, *lines[1:]] if first_lines else lines:
         show(line, soft=line.startswith(" "))
     if pair:
         show(_compare_pair(ranking, pair))
@@ -108,11 +113,12 @@ def rank(
         show(f"Page: {out}", soft=True)
 
 
-def _read_table(table: str, table_options: TableOptions, clusters: str) -> dict[str, Any]:
-    """Return the arguments of `rank` for one table."""
+def _read_table(table: str, table_options: TableOptions, clusters: str, missing: str = "keep") -> dict[str, Any]:
+    """Return the arguments of `rank` for one table, and the first lines of the output."""
     from tombola.readers.costs import AS_REQUESTED
     from tombola.readers.options import ReadOptions
     from tombola.readers.table import parse_table
+    from tombola.readers.to_pool import direction_text, reading_remarks
     from tombola.readers.wide import NOT_SELECTED
 
     options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
@@ -125,9 +131,12 @@ def _read_table(table: str, table_options: TableOptions, clusters: str) -> dict[
     if left_out:
         # A column that is not ranked must not go unnoticed; standard output may be JSON.
         print_error(f"note: not ranked: {', '.join(left_out)}; name the candidates with --actions")
+    kind, limits = parsed.require_direction(), table_options.get("range")
+    direction = direction_text(kind, parsed.unit, by_file=parsed.by_file)
     return {
+        "first_lines": [f"R{direction[1:]}.", *reading_remarks(parsed, missing=missing, limits=limits)],
         "table": parsed.values,
-        "kind": parsed.require_direction(),
+        "kind": kind,
         "names": parsed.names,
         "range": table_options.get("range"),
         "clusters": _labels(table, clusters) if clusters else None,
@@ -156,6 +165,7 @@ def _read_metric_tables(files: dict[str, str], table_options: TableOptions, clus
     for name, file in files.items():
         # The first table decides which columns are candidates: the range of a metric may look like another quantity.
         read[name] = one = _read_table(file, options, clusters)
+        one.pop("first_lines")
         options["actions"] = list(one["names"])
         first = next(iter(read.values()))
         if sorted(one["names"]) != sorted(first["names"]) or len(one["table"]) != len(first["table"]):

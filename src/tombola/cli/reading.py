@@ -133,8 +133,10 @@ def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | N
     return "losses" if losses else "scores" if scores else None
 
 
-def require_kind(source: str, names: Sequence[str], *, losses: bool, scores: bool) -> Literal["losses", "scores"]:
-    """Return the direction of a table: "losses" (lower is better) or "scores".
+def require_kind(
+    source: str, names: Sequence[str], *, losses: bool, scores: bool
+) -> tuple[Literal["losses", "scores"], list[str]]:
+    """Return the direction of a table, "losses" or "scores", and remarks on it to print.
 
     It is taken from the options, else from the column names, else from the file name; TableError if none has it.
 
@@ -142,7 +144,10 @@ def require_kind(source: str, names: Sequence[str], *, losses: bool, scores: boo
     names: the names of its columns.
     losses, scores: whether --losses and --scores are given.
     """
-    return table_header(source, names, parse_kind(losses=losses, scores=scores)).require_direction()
+    header = table_header(source, names, parse_kind(losses=losses, scores=scores))
+    kind = header.require_direction()
+    remarks = [f"Note: {header.contradiction}"] if header.contradiction else []
+    return kind, [*remarks, *([f"Read as {kind} by the name of the file."] if header.by_file else [])]
 
 
 def table_header(source: str, names: Sequence[str], kind: Literal["losses", "scores"] | None = None) -> "ParsedTable":
@@ -158,7 +163,9 @@ def table_header(source: str, names: Sequence[str], kind: Literal["losses", "sco
     from tombola.readers.options import ParsedTable
 
     kind = kind or direction_of(names)[0]
-    return ParsedTable(source, kind, np.empty((0, len(names))), tuple(names), None, None, None, []).with_direction()
+    return ParsedTable(
+        source, kind, np.empty((0, len(names))), tuple(names), None, None, None, [], value_columns=tuple(names)
+    ).with_direction()
 
 
 def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:

@@ -111,7 +111,9 @@ class RaceSettings:
         object.__setattr__(self, "candidates", distinct_names("candidates", self.candidates))
         plain: dict[str, float] = {
             "level": _validate.real("Race", "level", self.level, above=0, below=1),
-            "within": _validate.real("Race", "within", self.within, least=0, below=self.units.gap(1.0)),
+            "within": _validate.real(
+                "Race", "within", self.within, least=0, below=self.units.gap(1.0), example=self.units.gap(0.05)
+            ),
             "top": _validate.integer("Race", "top", self.top, least=1),
         }
         if self.seed is not None:

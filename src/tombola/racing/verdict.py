@@ -522,7 +522,7 @@ def _effort(race: "Race") -> str:
     all_calls = calls + saved
     # Calls that are not made yet are saved only once the race is over.
     made, rest = plural(calls, "call"), f", {saved:,} saved ({saved / max(all_calls, 1):.0%})"
-    if not race.done or race.proved is None:
+    if not race.done or not all(part.rule.done for part in (race.whole, *race.by_group.values())):
         # Nor are those that a limit has stopped: the question is open.
         made, rest = calls_text(race), ""
     elif calls > race.calls_answered:

@@ -87,6 +87,7 @@ def read_long(
         source=table.source,
         kind=options.kind or kind,
         values=values,
+        value_columns=(value.name,),
         actions=tuple(names),
         ids=tuple(row_names),
         costs=costs,

@@ -106,6 +106,21 @@ def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
     return kind, next(iter(words)) if len(words) == 1 else ""
 
 
+def direction_of_file(stem: str) -> Kind | None:
+    """Return the direction that the name of a file states; None if it states none.
+
+    Its last word must be loss, score, reward or accuracy: other words, as in error_analysis, are often a subject.
+
+    stem: name of the file without its ending.
+
+    >>> [direction_of_file(stem) for stem in ("losses", "my-scores", "error_analysis", "no_losses", "brier_score")]
+    ['losses', 'scores', None, None, None]
+    """
+    last = (_words(stem) or [""])[-1]
+    kind: Kind | None = "losses" if last in LOSSES else "scores" if last in (*SCORES, "accuracy") else None
+    return kind if _direction(stem) == kind else None
+
+
 def is_id_name(name: str) -> bool:
     """Return whether the name is usual for a column of ids, such as id or name."""
     return name.strip().lower() in (*IDS, *_WEAK_IDS, "") or has_id_word(name)

@@ -12,7 +12,7 @@ from tombola._formatting import command_text, join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import TIMEOUT_NOTE
-from tombola.readers.names import Kind, direction_of
+from tombola.readers.names import Kind, direction_of, direction_of_file
 
 
 class ReadOptions(NamedTuple):
@@ -76,6 +76,8 @@ class ParsedTable(NamedTuple):
     possible_features: ignored numeric columns that could be features
     strata: the group of each row, from the column of the option `by`; None without it
     id_column: name of the column of ids of a wide table; "" without one
+    value_columns: names of the columns of values in the file
+    by_file: whether the name of the file states the direction
     """
 
     source: str
@@ -95,6 +97,18 @@ class ParsedTable(NamedTuple):
     possible_features: tuple[str, ...] = ()
     strata: tuple[str, ...] | None = None
     id_column: str = ""
+    value_columns: tuple[str, ...] = ()
+    by_file: bool = False
+
+    @property
+    def contradiction(self) -> str:
+        """A sentence on a given direction against the one that column names state; "" if there is none."""
+        stated, _ = direction_of(self.value_columns)
+        if self.kind is None or stated in (None, self.kind):
+            return ""
+        better = "higher" if stated == "scores" else "lower"
+        listed = join_names(self.value_columns, limit=3)
+        return f"the names say {better} is better ({listed}), but {option_text('kind', self.kind)} was given."
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,10 +127,10 @@ class ParsedTable(NamedTuple):
         """
         if self.kind is not None:
             return self
-        kind, _ = direction_of([Path(self.source.partition("::")[0]).name.split(".")[0]])
+        kind = direction_of_file(Path(self.source.partition("::")[0]).name.split(".")[0])
         if kind is None or not {direction_of([name])[0] for name in self.names} <= {kind, None}:
             return self
-        return self._replace(kind=kind, notes=[*self.notes, f"{kind} by the name of the file"])
+        return self._replace(kind=kind, by_file=True)
 
     def select_actions(self, actions: Sequence[str] | None) -> "ParsedTable":
         """Return the table with the named actions only, in this order.

@@ -182,7 +182,13 @@ class TableSummary(NamedTuple):
         purposes = directions or ["compare the learners"]
         words = command.split()
         needed = [[one for one in self.needed_options(kind) if one.split()[0] not in words] for kind in kinds]
-        return [(text, " ".join([command, *options])) for text, options in zip(purposes, needed, strict=True)]
+        steps = [(text, " ".join([command, *options])) for text, options in zip(purposes, needed, strict=True)]
+        limit = option_text("range", (0.0, TIME_LIMIT))
+        if self.parsed.has_timeouts and limit in steps[0][1]:
+            tenfold = option_text("range", (0.0, f"10*{TIME_LIMIT}"))
+            purpose = "the same by PAR10, where each timeout counts as ten time limits"
+            steps.append((purpose, steps[0][1].replace(limit, tenfold)))
+        return steps
 
     def race_steps(self, source: str, limits: tuple[float, float] | None = None) -> list[tuple[str, str]]:
         """Return (purpose, command) of a race that starts from the cells of a table.
@@ -204,6 +210,9 @@ class TableSummary(NamedTuple):
         """Return the possible directions, and the condition of each if none is stated."""
         if self.parsed.kind:
             return (self.parsed.kind,), []
+        if self.parsed.has_timeouts:
+            # Run times: lower is better.
+            return ("losses",), []
         return KINDS, ["if higher is better", "if lower is better"]
 
     def _race_command(self, source: str, kind: Kind, limits: tuple[float, float] | None) -> str:
@@ -240,7 +249,12 @@ class TableSummary(NamedTuple):
     def _values_text(self) -> str:
         low, high = self._value_range()
         kind = self.parsed.kind
-        direction = direction_text(kind, self.parsed.unit) if kind else "the names do not state whether lower is better"
+        by_file = self.parsed.by_file
+        direction = (
+            direction_text(kind, self.parsed.unit, by_file=by_file)
+            if kind
+            else "the names do not state whether lower is better"
+        )
         return f"{low:g} to {high:g}, {direction}"
 
     def _missing_text(self) -> str:

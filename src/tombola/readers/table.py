@@ -1,5 +1,6 @@
 """`read_table`: read a table in any supported format as a pool."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola import _validate
-from tombola._formatting import is_encodable, join_names, option_text, truncate
-from tombola.errors import ParameterError, TableError
+from tombola._formatting import in_cli_style, is_encodable, join_names, option_text, truncate
+from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.pool import Pool
 from tombola.readers.columns import Column, Columns, check_unique
 from tombola.readers.features import encode_features, feature_columns, one_per_row
@@ -99,7 +100,10 @@ def read_table(
         kind, [actions] if isinstance(actions, str) else actions, costs, delay, ids, action, value, _patterns(ignore),
         sheet, decimal, header, _patterns(features), _patterns(text), by, limits,
     )  # fmt: skip
-    return to_pool(parse_table(source, options), missing=missing, limits=limits, rescale=rescale)
+    parsed = parse_table(source, options)
+    if parsed.contradiction and not in_cli_style():
+        warnings.warn(f"{parsed.source}: {parsed.contradiction}", TombolaWarning, stacklevel=2)
+    return to_pool(parsed, missing=missing, limits=limits, rescale=rescale)
 
 
 def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
@@ -113,9 +117,16 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):
         _check_encodable(parsed.source, name, labels or ())
-    check_unique(parsed.source, "ids must be different", parsed.ids or (), "leave out the duplicates")
+    check_unique(parsed.source, "ids must be different", parsed.ids or (), _duplicates_fix(parsed))
     parsed = _add_costs(parsed, options.costs)
     return parsed.with_direction() if isinstance(source, str | Path) else parsed
+
+
+def _duplicates_fix(parsed: ParsedTable) -> str:
+    """Return the fix for ids that occur twice."""
+    if not parsed.id_column:
+        return "leave out the duplicates"
+    return f"leave out the duplicates, or write {option_text('ignore', parsed.id_column)} to number the rows"
 
 
 def _patterns(given: Sequence[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import join_names, option_text, plural
+from tombola._formatting import in_cli_style, join_names, option_text, plural
 from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
@@ -26,6 +26,10 @@ _CHUNK_SIZE = 1 << 20
 MAX_DROPPED_SHARE = 0.5
 
 
+# A range this many times as wide as the values is probably in another unit.
+_MIN_RANGE_RATIO = 10
+
+
 class Table(NamedTuple):
     """A table as read: pool, delays, notes, and the meaning of its numbers.
 
@@ -36,6 +40,8 @@ class Table(NamedTuple):
     unit: the word that the column names use for the numbers ("accuracy", "seconds"), or "".
     range: the two table values that were mapped to losses 0 and 1, the smaller one first.
     strata: the group of each row, if the option `by` names their column.
+    by_file: whether the name of the file states the direction.
+    remarks: sentences that belong directly below the direction, such as the number of cells that count as worst.
 
     >>> table = Table(Pool([[0.2, 0.5]]), None, [], "scores", "accuracy", (0.0, 100.0))
     >>> table.direction, table.units.number(0.2), table.units.gap(0.05)
@@ -49,11 +55,13 @@ class Table(NamedTuple):
     unit: str = ""
     range: tuple[float, float] = (0.0, 1.0)
     strata: tuple[str, ...] | None = None
+    by_file: bool = False
+    remarks: tuple[str, ...] = ()
 
     @property
     def direction(self) -> str:
         """The direction of the numbers as a phrase, for the first line of an answer."""
-        return direction_text(self.kind, self.unit)
+        return direction_text(self.kind, self.unit, by_file=self.by_file)
 
     @property
     def units(self) -> Units:
@@ -62,17 +70,59 @@ class Table(NamedTuple):
         return Units(*self.range, scores=self.kind == "scores", unit="" if plain else self.unit)
 
 
-def direction_text(kind: Kind, unit: str = "") -> str:
+def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
     """Return the direction of numbers as a phrase.
 
     kind: "losses" or "scores".
     unit: word for the numbers, such as "seconds"; "" for none.
+    by_file: whether the name of the file states the direction.
 
     >>> direction_text("losses")
     'read as losses: lower is better'
     """
     named = f" ({unit})" if unit and unit not in (kind, kind[:-1], "loss") else ""
-    return f"read as {kind}{named}: {'higher' if kind == 'scores' else 'lower'} is better"
+    reason = " by the name of the file" if by_file else ""
+    return f"read as {kind}{named}{reason}: {'higher' if kind == 'scores' else 'lower'} is better"
+
+
+def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None) -> tuple[str, ...]:
+    """Return the sentences that belong directly below the direction of a table.
+
+    They are about a direction against the column names, many cells that count as worst, and a range far too wide.
+
+    parsed: a table as read, with a direction.
+    missing: treatment of missing cells; "worst" counts them.
+    limits: the smallest and the largest possible value that the user gave; None: (0, 1).
+    """
+    remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
+    values = parsed.values
+    count = int(np.isnan(values).sum()) if missing == "worst" and values.dtype.kind == "f" else 0
+    if count:
+        units = Units(*(limits or (0.0, 1.0)), scores=parsed.kind == "scores", unit=parsed.unit)
+        verbs = ("is", "counts") if count == 1 else ("are", "count")
+        worst = f"{units.quantity} {units.number(1.0):g}"
+        text = f"{count:,} of {plural(values.size, 'cell')} ({count / values.size:.0%}) {verbs[0]} missing and "
+        advice = (
+            ""
+            if parsed.has_timeouts
+            else ": the answer depends on which cells are filled; "
+            + (
+                "a race starts from the filled ones: tombola race start ... --known TABLE"
+                if in_cli_style()
+                else "a race starts from the filled ones: race(..., known=table)"
+            )
+        )
+        remarks.append(f"{text}{verbs[1]} as {worst}{advice}.")
+    if limits is not None and not parsed.has_timeouts:
+        low, high = suggested_range(*value_range(parsed))
+        # Ten times is the step between the usual scales: 0 to 1, 0 to 10, 0 to 100.
+        if 0 < _MIN_RANGE_RATIO * (high - low) <= limits[1] - limits[0]:
+            meant = option_text("range", (low, high))
+            remarks.append(
+                f"Note: all values lie between {low:g} and {high:g}, the range is {limits[0]:g} to {limits[1]:g}: is "
+                f"{meant} meant?"
+            )
+    return tuple(remarks)
 
 
 def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool) -> Table:
@@ -87,20 +137,24 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
     """
     needed: dict[Kind, str] = {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
     kind = parsed.require_direction(needed)
+    original = parsed
     parsed = _handle_missing(parsed, missing)
     low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
     losses = _losses(parsed, kind, low, high)
     if missing == "worst":
-        losses, filled = _fill_losses(losses)
+        losses, filled = _fill_losses(losses, Units(low, high, scores=kind == "scores", unit=parsed.unit))
         notes += filled
     pool = Pool(
         losses, parsed.actions, parsed.ids, parsed.costs, features=parsed.features,
         feature_names=parsed.feature_names or None,
     )  # fmt: skip
-    table = Table(pool, _delays(parsed), [], kind, parsed.unit, (low, high), parsed.strata)
+    remarks = reading_remarks(original, missing=missing, limits=(low, high) if rescale else limits)
+    table = Table(
+        pool, _delays(parsed), [], kind, parsed.unit, (low, high), parsed.strata, parsed.by_file, remarks
+    )  # fmt: skip
     mean = f"mean {table.units.quantity} {table.units.number(float(pool.means[pool.best])):.4g}"
     best = f"best fixed action: {pool.actions[pool.best]}, {mean}"
-    return table._replace(notes=[direction_text(kind, parsed.unit), *parsed.notes, *notes, best])
+    return table._replace(notes=[table.direction, *parsed.notes, *notes, best])
 
 
 def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -207,12 +261,12 @@ def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
     return parsed._replace(costs=costs, delays=delays, notes=notes)
 
 
-def _fill_losses(losses: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+def _fill_losses(losses: NDArray[Any], units: Units) -> tuple[NDArray[Any], list[str]]:
     if losses.dtype.kind != "f" or not np.isnan(losses).any():
         return losses, []
     count = int(np.isnan(losses).sum())
     return np.where(np.isnan(losses), losses.dtype.type(1), losses), [
-        f"counted {plural(count, 'missing cell')} as loss 1"
+        f"counted {plural(count, 'missing cell')} as {units.quantity} {units.number(1.0):g}"
     ]
 
 

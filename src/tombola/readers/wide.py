@@ -87,6 +87,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         ignored=ignored,
         groups=_groups(table, ignored),
         id_column="" if ids is None else ids.name,
+        value_columns=tuple(action.name for action in actions),
         possible_features=possible_features(table, [name for name in ignored if ignored[name] != AS_REQUESTED]),
     )
 
@@ -172,6 +173,13 @@ def _detect_actions(table: Columns, candidates: Sequence[Column], ignored: dict[
     for name, reason in ignored.items():
         if reason == "text" and len(table.columns) > 1:
             table.numeric(table.by_name[name])
+    kinds = {classes[column.name] for column in candidates}
+    if len(candidates) > 1 and len(kinds) > 1:
+        listing = join_names([column.name for column in candidates])
+        raise TableError(
+            f"{table.source}: expected at least two columns of one kind, all losses or all scores, got {listing}; name "
+            f"the actions with {option_text('actions', ['NAME', 'NAME'])}, all in one direction."
+        )
     raise TableError(
         f"{table.source}: expected a column for each of at least two actions, got {len(candidates)} "
         f"({join_names([column.name for column in table.columns])}); check what separates the columns, or name them "

@@ -65,6 +65,9 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
         action,
         average=True,
     )
+    if options.kind is None:
+        # The description of the scenario states the direction, not the name of the measure.
+        parsed = parsed._replace(value_columns=())
     parsed = parsed._replace(source=str(folder), notes=[*notes, *parsed.notes])
     return _add_features(parsed, folder / _FEATURES, options) if options.features or options.text else parsed
 
