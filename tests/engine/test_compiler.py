@@ -473,8 +473,21 @@ def test_compile_error_names_the_fix() -> None:
     def act(state: Total, rng: RngState) -> tuple[int, float]:
         return int(f"{state.total[0]:.0f}") % 3, 1.0
 
-    with pytest.raises(LearnerError, match=r"(?s)expected kernels that Numba can compile.*NUMBA_DISABLE_JIT=1"):
+    with pytest.raises(
+        LearnerError, match=r"(?s)expected kernels that Numba can compile.*NUMBA_DISABLE_JIT=1"
+    ) as caught:
         play(learner_of(act), Pool(np.zeros((5, 3))), seed=0)
+    assert "test_compiler.py" in str(caught.value), "the place in the learner is shown"
+
+
+def test_compile_error_shows_only_the_line_of_the_learner() -> None:
+    def act(state: Total, rng: RngState) -> tuple[int, float]:
+        return state.nothing, 1.0  # type: ignore[attr-defined]
+
+    with pytest.raises(LearnerError, match=r"state\.nothing") as caught:
+        play(learner_of(act), Pool(np.zeros((5, 3))), seed=0)
+    assert "choose_plain" not in str(caught.value), "a function of tombola"
+    assert len(str(caught.value).splitlines()) < 12
 
 
 def test_opaque_kernel_is_compiled_not_cached() -> None:

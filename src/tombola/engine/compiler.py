@@ -221,11 +221,27 @@ def _compile(
         try:
             return _ready(nrt, arguments)
         except Exception as error:
-            names = ", ".join(f"{name} = {kernel.__qualname__}" for name, kernel in kernels.items())
             raise LearnerError(
-                f"{function.__name__} ({names}): expected kernels that Numba can compile, got this from Numba; "
-                f"change the kernel, or run with NUMBA_DISABLE_JIT=1 to debug it in plain Python: {error}"
+                "learner: expected kernels that Numba can compile, got the error below; change the kernel, or run with "
+                f"NUMBA_DISABLE_JIT=1 to debug it in plain Python.\n{_innermost_error(str(error))}"
             ) from None
+
+
+def _innermost_error(text: str) -> str:
+    r"""Return the part of an error of Numba about the innermost function and its line.
+
+    Numba repeats it for every caller, and most callers are functions of tombola.
+
+    >>> _innermost_error("Failed in nopython mode pipeline (step: x)\nNo f\nFile a, line 1\nDuring: b\nFile c")
+    'No f\nFile a, line 1'
+    """
+    lines = text.strip().splitlines()
+    own = [line for line in lines if not line.startswith("Failed in nopython mode pipeline")]
+    end = next((at for at, line in enumerate(own) if line.startswith("During:")), len(own))
+    found = "\n".join(own[:end]).strip() or text.strip()
+    if "Unknown attribute" in found and "Module(" in found:
+        found += "\nImport the function by name, such as: from tombola.rng import uniform"
+    return found
 
 
 def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:
