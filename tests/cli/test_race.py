@@ -16,7 +16,7 @@ from conftest import Run
 from race_cases import ROWS, loss_of
 from tombola._formatting import cli_style, csv_text
 from tombola.cli.race import app
-from tombola.errors import ParameterError, SessionError, TableError, TombolaError
+from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call
 from tombola.readers.cells import read_cells
@@ -734,3 +734,19 @@ def test_record_prints_the_value_in_the_unit_of_the_race(command: Command) -> No
     assert "1 recorded (score 7);" in command("record", "r", str(calls[0]["ticket"]), "--loss", "3")[1]
     assert "0 recorded;" in command("record", "r", str(calls[0]["ticket"]), "--loss", "3")[1]
     assert "1 recorded;" in command("record", "r", str(calls[1]["ticket"]), "--failed")[1]
+
+
+def test_ticket_that_was_not_issued_names_the_command(command: Command) -> None:
+    command("start", "rows.txt", "--losses", "--candidates", "a,b", "--file", "r", "--seed", "1")
+    with pytest.raises(FeedbackError, match="got 9; list the next calls with tombola race next r") as caught:
+        command("record", "r", "9", "--loss", "0.5")
+    assert "calls()" not in str(caught.value)
+
+
+def test_plan_with_answers_on_file_states_their_number(command: Command, tmp_path: Path) -> None:
+    lines = "".join(f"q{i},0,{i % 2}\n" for i in range(30))
+    (tmp_path / "losses.csv").write_text(f"id,a,b\n{lines}")
+    (tmp_path / "known.csv").write_text("id,a\n" + "".join(f"q{i},0\n" for i in range(30)))
+    output = command("plan", "losses.csv", "--known", "known.csv", "--shuffles", "5", "--workers", "1")[1]
+    assert "30 answers on file cost no call" in output
+    assert "on file" not in command("plan", "losses.csv", "--shuffles", "5", "--workers", "1")[1]

@@ -161,6 +161,9 @@ def plan_(
         typer.echo(json.dumps({**facts, "shuffles": shuffles, "seed": seed, "races": [one.to_json() for one in plans]}))
     else:
         _show_plans("\n".join([f"{name}: {read.direction}", *read.remarks]), plans)
+        if options["known"] is not None:
+            on_file = int(options["known"].sum())
+            show(f"{plural(on_file, 'answer')} on file cost no call; the column of all counts them in the whole table.")
         for one, other in zip(plans if exact else [], exact, strict=True):
             show(_within_text(within, one, other))
         for note in notes[1:]:
@@ -307,6 +310,8 @@ def record(
         else:
             paid = _cost(cost, settings, failed=failed)
             answers = [Event("answer", ticket or 0, _loss(loss, score, settings.range), paid, failed)]
+            if ticket is not None and not url:
+                _check_issued(opened, ticket, file)
         new = opened.record_all(answers)
         done, line = _summary(opened)
     facts = {"recorded": new, "already_recorded": len(answers) - new, "done": done}
@@ -724,6 +729,16 @@ def _commands(texts: list[str]) -> dict[str, str]:
             )
         commands[name.strip()] = command.strip()
     return commands
+
+
+def _check_issued(opened: "RaceFile | RaceClient", ticket: int, file: Path) -> None:
+    """Raise FeedbackError if a ticket of the race was not issued yet."""
+    issued = _issued_calls(opened)[0].values()
+    if ticket not in issued and ticket > 0:
+        raise FeedbackError(
+            f"race record: expected a ticket that has been issued, got {ticket}; list the next calls with tombola race "
+            f"next {file}."
+        )
 
 
 def _waiting_text(count: int) -> str:

@@ -219,6 +219,9 @@ def _missing_error(
         )
     else:
         advice = "fill them in, or finish the table with a race, which needs few of its cells"
+        if count < rows:
+            drop = option_text("missing", "drop")
+            advice += f", or write {drop} for an answer about the {plural(rows - count, 'complete row')} only"
     return TableError(
         f"{parsed.source}: expected a {'number' if without_value.any() else 'cost or delay'} in {place}, and cells are "
         f"missing in {count} of {plural(rows, 'row')}; {advice}."
@@ -343,7 +346,8 @@ def suggested_range(low: float, high: float) -> tuple[float, float]:
 
 def _round_up(number: float) -> float:
     power = 10.0 ** np.floor(np.log10(number))
-    return float(next(step * power for step in (1, 2, 5, 10, 20) if step * power >= number))
+    # The power of the smallest floats is 0, and no step reaches them.
+    return float(next((step * power for step in (1, 2, 5, 10, 20) if step * power >= number), number))
 
 
 def _columns_outside(parsed: ParsedTable, bounds: tuple[float, float]) -> list[str]:
