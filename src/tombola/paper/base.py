@@ -97,6 +97,11 @@ def docstring_fields(docstring: str | None) -> dict[str, str]:
 class Claim(ABC):
     """Base class of claims: one statement as an executable check.
 
+    A subclass must define the methods `units`, `run`, `verdict` and `chart`, which are documented here; it may override
+    `faults`, `source_faults` and `sample_size`. It is a frozen dataclass; its fields are the components under test,
+    such as learners and bounds (`component`). It is declared as `class Birthday(Claim, name="birthday",
+    expected="holds", alpha=1e-4)`.
+
     Class attributes:
         name: identifier for `tombola reproduce --claims`.
         expected: outcome of a correct program.
@@ -129,8 +134,8 @@ class Claim(ABC):
     def units(self, *, full: bool) -> list[Unit]:
         """Return the units of this claim: the settings of its measurements.
 
-        A unit is a mapping such as {"T": 1024, "pool": "gap"}. Units are independent; they are run and cached one by
-        one.
+        A unit is a mapping such as {"T": 1024, "pool": "gap"}, with JSON values; `run` of the same claim takes it.
+        Units are independent; they are run and cached one by one.
 
         full: False for few and small units; True for the sizes of a publication.
         """
@@ -139,8 +144,8 @@ class Claim(ABC):
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         """Measure one unit, and return its rows.
 
-        A row is a mapping such as {"T": 1024, "play": 0, "regret": 12.5}. Rows depend on the fields of the claim, the
-        unit and the seed only.
+        A row is a mapping such as {"T": 1024, "play": 0, "regret": 12.5}; the keys are those that `verdict` and `chart`
+        of the same claim read. Rows depend on the fields of the claim, the unit and the seed only.
 
         unit: settings, one of the mappings that `units` returns.
         seed: source of all randomness of this unit.
@@ -150,7 +155,8 @@ class Claim(ABC):
     def verdict(self, rows: Rows) -> Verdict:
         """Return the verdict: outcome, measured values as a sentence, and formulas.
 
-        It depends on the rows and the fields of the claim only.
+        The outcome follows from the rows by the pass criterion in `limits`, the text of the page. It depends on the
+        rows and the fields of the claim only.
 
         rows: those that `run` returned for all units, in any order.
         """
@@ -158,6 +164,8 @@ class Claim(ABC):
     @abstractmethod
     def chart(self, rows: Rows) -> Chart:
         """Return the chart of the measurements for the page of `tombola reproduce`.
+
+        It is data: nothing is drawn or written yet.
 
         rows: those that `run` returned for all units, in any order.
         """
@@ -172,10 +180,11 @@ class Claim(ABC):
         return ()
 
     def faults(self) -> dict[str, Overrides]:
-        """Return the faults of this claim: name -> fields with wrong values.
+        """Return the faults of this claim: name -> mapping of fields to wrong values.
 
-        They test the power of the verdict: the claim with a fault, such as an order that is not shuffled, must have
-        another outcome than `expected`. Empty unless a claim has faults.
+        They test the power of the verdict: the claim with a fault, such as {"order": "given"} for an order that is not
+        shuffled, must have another outcome than `expected`. `with_fault` applies one. A claim without faults returns an
+        empty dict.
         """
         return {}
 
@@ -183,7 +192,8 @@ class Claim(ABC):
         """Return the source faults of this claim: name -> `SourceFault`.
 
         A source fault replaces a text in the source of a function of the package, in memory and for one run, for errors
-        that no field of the claim can hold. Like a fault, it must change the outcome. Empty unless a claim has some.
+        that no field of the claim can hold. The outcome with it must differ from `expected`. A claim without source
+        faults returns an empty dict.
         """
         return {}
 
@@ -219,15 +229,16 @@ class Claim(ABC):
 
         pvalues: of all checks of the statement; see `any_rejected`.
         measured: the measured values as a sentence.
-        texts: up to two, the printed and the corrected formula.
-        outcome: used if no check is rejected.
+        texts: none, one or two: the printed formula, then the corrected one.
+        outcome: outcome of the verdict if no check is rejected.
         """
         return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 
     def any_rejected(self, pvalues: Iterable[float]) -> bool:
         """Return whether some check is rejected, at `alpha` for all checks together.
 
-        The Bonferroni correction divides `alpha` by the number of checks. With alpha 0 only a p-value of 0 rejects.
+        `alpha` is the class attribute of the claim. True if the smallest p-value times the number of checks is at most
+        `alpha` (Bonferroni). With alpha 0 only a p-value of 0 rejects.
 
         pvalues: of all checks; see `tombola.paper.pvalues`.
         """
@@ -236,7 +247,11 @@ class Claim(ABC):
 
 @dataclass(frozen=True)
 class Extension(Claim):
-    """Base class of claims that are not in the paper; their proofs are in docs/theory."""
+    """Base class of claims that are not in the paper; their proofs are in docs/theory.
+
+    It differs from `Claim` in the section of the page only. A subclass defines the same methods: `units`, `run`,
+    `verdict` and `chart`.
+    """
 
     section: ClassVar[str] = "Beyond the paper"
 

@@ -28,8 +28,8 @@ class ClaimResult(NamedTuple):
     """Hold a claim with its rows and verdict, and the results of its faults.
 
     claim, verdict: the claim, and its outcome with texts.
-    rows: measurements of all units of the claim.
-    faults: empty if no faults were injected.
+    rows: measurements of all units of the claim, without a fault.
+    faults: one result for each fault of the claim; empty if no faults were injected.
     """
 
     claim: Claim
@@ -39,18 +39,26 @@ class ClaimResult(NamedTuple):
 
     @property
     def as_expected(self) -> bool:
-        """Whether the outcome is the one that the claim expects of a correct program."""
+        """Whether the outcome of the verdict equals `claim.expected`.
+
+        The latter is the outcome of a correct program.
+        """
         return self.verdict.outcome == self.claim.expected
 
     @property
     def all_caught(self) -> bool:
-        """Whether every injected fault changed the verdict."""
+        """Whether the outcome with each injected fault differs from the expected one.
+
+        True if no faults were injected.
+        """
         return all(fault.caught for fault in self.faults)
 
     def data(self) -> dict[str, Any]:
         """Return the result as JSON values, without rows.
 
-        Keys are claim, source, statement, expected, the fields of `Verdict`, as_expected, and faults.
+        Keys are claim (its name), source, statement and expected (outcome) of the claim; outcome, measured, printed and
+        corrected of the verdict; as_expected (bool); and faults, a list of dicts with the keys claim, fault (names),
+        outcome, expected, measured and caught (bool).
         """
         claim = self.claim
         about = {"claim": claim.name, "source": claim.source, "statement": claim.statement, "expected": claim.expected}
@@ -76,10 +84,10 @@ def reproduce(
     claims: instances, such as `Birthday()`; `tombola.paper.CLAIMS` has all classes.
     out: folder, created if missing.
     full: use the large sizes of a publication.
-    seed: of all units; rows depend on it and not on the number of workers.
+    seed: seed of all units; rows depend on it and not on the number of workers.
     workers: number of threads.
-    inject_faults: run every fault too, and list it on the page and in faults.json.
-    on_done: called with the name of each finished claim.
+    inject_faults: run each claim with each of its faults too, and list the results on the page and in faults.json.
+    on_done: called with the name of each finished claim, such as "birthday"; None for no call.
     """
     options, cache = RunOptions(full, seed, workers, on_done), ResultCache(out / "units")
     make_folder(out)

@@ -28,7 +28,8 @@ class RunOptions(NamedTuple):
     full: use the large sizes of a publication instead of the quick ones.
     seed: seed of all units; a unit is one independent measurement of a claim (`Claim.units`).
     workers: number of threads.
-    on_done: called with the name of each finished claim, and of its fault if any; None for no call.
+    on_done: called with one text for each finished claim: its name, followed by the name of its fault if any; None for
+        no call.
     """
 
     full: bool
@@ -38,9 +39,9 @@ class RunOptions(NamedTuple):
 
 
 class FaultResult(NamedTuple):
-    """Verdict of a claim with one fault injected.
+    """Verdict of a claim with one fault injected, a component replaced by a wrong one.
 
-    claim, fault: their names.
+    claim, fault: name of the claim, and of the fault.
     outcome, measured: outcome of the claim with the fault, and its measured values as a sentence.
     expected: outcome of the claim without a fault.
     """
@@ -53,7 +54,10 @@ class FaultResult(NamedTuple):
 
     @property
     def caught(self) -> bool:
-        """Whether the fault changed the verdict."""
+        """Whether the outcome with the fault differs from the expected one.
+
+        It must: a fault that is not caught shows that the verdict is too weak.
+        """
         return self.outcome != self.expected
 
 

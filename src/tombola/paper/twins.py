@@ -27,7 +27,9 @@ _BISECTIONS = 60
 class Twin(ABC):
     """Base class of second implementations of deterministic bandit learners.
 
-    A twin follows a play by `act` and `observe`, and returns the actions that the formula of the learner allows.
+    A twin follows a play round by round: `allowed()` returns the actions that the formula of the learner allows,
+    `act(action)` records the action played, and `observe(action, loss)` its feedback. A subclass must define `allowed`;
+    the other two are defined here.
 
     k, T: number of actions and of rounds.
     """
@@ -42,12 +44,15 @@ class Twin(ABC):
     def allowed(self) -> set[int]:
         """Return the indices of the actions that the learner may play in this round.
 
-        There are several at ties. They follow from the recorded plays and feedback by the rule of the class. Call it
-        once per round.
+        There are several at ties. They follow from the plays and the feedback recorded so far, by the formula of the
+        learner. Call it once per round, before `act`: the call may change the state of the twin.
         """
 
     def act(self, action: int) -> None:
-        """Record the action that the learner played in this round."""
+        """Record the action that the learner played in this round.
+
+        action: index of the action, from 0.
+        """
         self.plays.append(action)
 
     def observe(self, action: int, loss: float) -> None:
@@ -121,7 +126,11 @@ class SerflingEliminationTwin(Twin):
         self.stage = [a for a in self.active for _ in range(self.count)]
 
     def radius(self, n: int) -> float:
-        """Return r, the confidence radius of the mean of n losses."""
+        """Return r, the confidence radius of the mean of n losses of an action.
+
+        r = sqrt(f ln(k S / delta) / (2 n)), at most 1, with f = min(1 - (n-1)/T, (1 - n/T)(1 + 1/n)), and S the number
+        of times at which actions may be dropped.
+        """
         factor = min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
         return min(1.0, math.sqrt(max(0.0, factor) * self.depth / (2 * n)))
 
@@ -163,7 +172,8 @@ class FrugalUCBTwin(Twin):
     """Naive FrugalUCB: smallest index plus price of a switch, growing blocks.
 
     The index of an action with n losses of mean m is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)),
-    R the rounds left; a switch adds 2 price / R; blocks grow by half.
+    R the rounds left and kl the Kullback-Leibler divergence of two coins; a switch adds 2 price / R to the index.
+    Actions are played in blocks, which grow by half.
 
     k, T: number of actions and of rounds.
     price: cost of a switch, in losses.

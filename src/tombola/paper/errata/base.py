@@ -23,8 +23,10 @@ _RELATIVE_TOLERANCE = 0.01
 class Evidence(NamedTuple):
     """One quantity, computed by the printed line, by its correction, and exactly.
 
-    printed, corrected: value by the formula as printed, and as corrected.
-    truth: the true value, from another computation.
+    The field `relation` of `Erratum` says whether a right value equals the true one, or bounds it.
+
+    printed, corrected: value of the quantity by the formula of the paper, and by the corrected formula.
+    truth: the true value of the quantity, from another computation.
     """
 
     printed: float
@@ -39,10 +41,11 @@ class Erratum(NamedTuple):
     severity: "false" statement, "gap" in a proof, "typo", or "loose" (not tight).
     printed, correct: the text as printed and as corrected.
     quantity: the quantity that is computed, in words.
-    relation: relation of the true value to a correct one: "equals", "at most" (the value is an upper bound), "at least"
-        (a lower bound), "within" (the true value is a limit for correct values), "tighter" (both values are upper
-        bounds, and the corrected one is smaller).
-    evidence: function that computes the numbers.
+    relation: condition on a value v of the quantity, given its true value t. "equals": v = t within 1 %. "at most":
+        t <= v, v being an upper bound on t. "at least": t >= v, v being a lower bound on t. "within": v <= t, t being
+        a limit for v. The corrected value satisfies it and the printed value does not. "tighter": t <= corrected value
+        < printed value.
+    evidence: function that computes the three numbers: printed value, corrected value, and true value.
     method: origin of the true value: "computed" independently of the corrected text, or "arithmetic", which evaluates
         the corrected text and does not prove it.
     """
@@ -63,11 +66,14 @@ def erratum(
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
     """Return a decorator that turns a function into an `Erratum`.
 
-    The function computes the evidence. Its docstring has the quantity in the first line, then lines `Printed: ...` and
+    The function takes no arguments and returns an `Evidence`: the value of one quantity by the printed text, by the
+    corrected text, and its true value. Its docstring has the quantity in the first line, then lines `Printed: ...` and
     `Correct: ...`.
 
     number, line: number of the erratum, and line of the paper's LaTeX source.
-    severity, relation, method: fields of `Erratum`.
+    severity: "false" statement, "gap" in a proof, "typo", or "loose" (not tight).
+    relation: condition that the corrected value satisfies and the printed one does not; see `Erratum.relation`.
+    method: origin of the true value: "computed" independently, or "arithmetic" (from the corrected text).
     """
 
     def wrap(evidence: Callable[[], Evidence]) -> Erratum:
@@ -80,8 +86,8 @@ def erratum(
 def demonstrates(relation: str, printed: float, corrected: float, truth: float) -> bool:
     """Return whether the printed value is wrong and the corrected one is right.
 
-    relation: what makes a value right, as in `Erratum`: the true value "equals" it (within 1 %), is "at most" or "at
-        least" this value, or limits it ("within"). With "tighter" both are upper bounds, the printed one larger.
+    relation: condition for a value v to be right. "equals": v = truth within 1 %. "at most": truth <= v. "at least":
+        truth >= v. "within": v <= truth. "tighter": the result is whether truth <= corrected < printed.
     printed, corrected, truth: value by the printed line, by its correction, and the true value.
 
     >>> [demonstrates("at most", printed, corrected=3.0, truth=2.0) for printed in (1.0, 2.5)]
