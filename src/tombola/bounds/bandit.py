@@ -43,7 +43,7 @@ def ucb1(horizon: int, actions: int) -> float:
 
     .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1) + \mathrm{drift}(T, k)
 
-    It is the bound for i.i.d. rows, `ucb1_iid`, plus `drift`.
+    It is the bound for i.i.d. rows, `ucb1_iid`, plus `drift`, which bounds the difference of random order. At most T.
 
     horizon, actions: T and k, number of rounds and of actions.
 
@@ -62,7 +62,7 @@ def exp3(horizon: int, actions: int, rate: float | None = None) -> float:
     Bubeck and Cesa-Bianchi 2012, Theorem 3.1; Lattimore and Szepesvari 2020, Theorem 11.2.
 
     horizon, actions: T and k, number of rounds and of actions.
-    rate: eta, the learning rate; None is the tuned one.
+    rate: eta, the learning rate; None is the tuned one, sqrt(2 ln k / (k T)).
 
     >>> round(exp3(10_000, 2), 1)
     166.5
@@ -115,7 +115,8 @@ def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
 
     .. math:: \sqrt{32 (k-1) T \ln T} + (k-1) + \frac{2k}{T^2} + \mathrm{drift}(T, k)
 
-    A delay d > 0 adds k - 1 + d (H_k - 1), H_k = 1 + 1/2 + .. + 1/k.
+    A delay d > 0 adds k - 1 + d (H_k - 1), H_k = 1 + 1/2 + .. + 1/k. It is the bound for i.i.d. rows,
+    `successive_elimination_iid`, plus `drift`, which bounds the difference of random order. At most T.
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
@@ -158,7 +159,8 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
     D is a gap, the excess mean loss of an action over the best one, and n(D) bounds the plays of that action
     (`ucb2_plays`). Actions with a gap below x cost at most x per round. The bound is of order sqrt(k T ln T). n(D) is
     that of Auer, Cesa-Bianchi and Fischer 2002, proof of Theorem 2, summed exactly. It holds in random order too, since
-    its events concern the mean of one action after a fixed number of plays (docs/theory/transfer.md).
+    its events concern the mean of one action after a fixed number of plays (docs/theory/transfer.md). drift(T, k) is
+    `bounds.drift`, the further loss in random order.
 
     horizon, actions: T and k, number of rounds and of actions.
     alpha: parameter of UCB2: plays of an action grow by the factor 1 + alpha between two decisions.

@@ -81,9 +81,13 @@ def drift_of_counts(horizon: int, counts: list[float], spreads: list[float] | No
 
     .. math:: \sum_a s_a \sqrt{h_T n_a}, \qquad h_T = \frac{T (H_T - 1)}{T - 1}
 
-    horizon: T, number of rounds; H_T is a harmonic number.
-    counts: n_a, bounds on the expected plays of each worse action.
-    spreads: s_a, standard deviation of loss(a) - loss(best) over the pool, at most 1; None is 1 for each.
+    Drift is the expected loss of the actions played minus the sum of their mean losses in the pool. H_T is the harmonic
+    number 1 + 1/2 + .. + 1/T.
+
+    horizon: T, number of rounds.
+    counts: n_a, bound on the expected number of plays of each action but the best one.
+    spreads: s_a, standard deviation of loss(a) - loss(best) over the pool for the same actions, at most 1; None is 1
+        for each.
 
     >>> round(drift_of_counts(10_000, [100.0]), 1)
     29.6

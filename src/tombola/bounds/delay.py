@@ -51,8 +51,9 @@ def simulation(horizon: int, actions: int, delay: int = 0, base: _RegretBound | 
     .. math:: 1 + d \lceil \log_2 T \rceil + \sum_{i < \lceil \log_2 T \rceil} R(2^i)
        + \sqrt{2 \ln k} \sum_i L_i \frac{T}{T - n} \sqrt{\frac{T - n + 1}{T n}}
 
-    with :math:`n = 2^i` and :math:`L_i = \min(n, T - n)`. The last term is below 4.18 sqrt(T ln k) for every T. It is
-    Theorem 4.2 of Bernasconi et al. 2025 with its proof corrected.
+    with :math:`n = 2^i` and :math:`L_i = \min(n, T - n)`. The last term is below 4.18 sqrt(T ln k) for every T. The
+    bound is Theorem 4.2 of Bernasconi et al. 2025 with its proof corrected. Simulation plays block i, the rounds after
+    the first 2^i, as the base learner does when trained on draws from the rows before.
     The proof covers LemmaSchedule(d) and GrowingSchedule(2), not PaperSchedule (docs/theory/delay.md, section 2). With
     GrowingSchedule(2) a delay adds only d (Theorem 3 there): `Simulation.bound` returns that smaller bound.
 

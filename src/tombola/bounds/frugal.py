@@ -38,6 +38,8 @@ THRIFTY_TOLL = 8.0
 def frugal_first_block(horizon: int, actions: int, price: float = 1.0) -> int:
     r"""Return the number of rounds of the first block of an action in FrugalUCB.
 
+    A block is a number of consecutive rounds in which the learner plays one action.
+
     .. math:: \max \left(1, \left\lfloor \min (16 \, \mathrm{price}, 2 \sqrt{T / k}) \right\rfloor\right)
 
     horizon, actions: T and k, number of rounds and of actions.
@@ -83,6 +85,9 @@ def growing_block_switches(
 def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
     """Bound the number of switches of FrugalUCB by the number of its blocks.
 
+    A switch is a change of the action from one round to the next. FrugalUCB plays in blocks of one action
+    each, which grow by half; the first has `bounds.frugal.frugal_first_block` rounds.
+
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.
 
@@ -98,8 +103,8 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k) + 2 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
 
     A and B are the errors of the indices, the best action's and the others' (`smallest_index`); b_0 is the first block
-    (`bounds.frugal.frugal_first_block`), H_T a harmonic number, and S the bound `frugal_switches`. For scale 1, A + B
-    is at most 8.1 sqrt(k T). Without the last term it is at most T.
+    (`bounds.frugal.frugal_first_block`), drift is `bounds.drift`, H_T = 1 + 1/2 + .. + 1/T, and S the bound
+    `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last term the bound is at most T.
 
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.
@@ -119,9 +124,9 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 
     .. math:: 2 E + 8 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
 
-    E is `thrifty_exploration_budget`: the budget itself, and as much again for playing the smallest index. H_T is a
-    harmonic number, and S is `bounds.frugal.growing_block_switches` (docs/theory/thrifty.md). Without the last term it
-    is at most T.
+    E is `thrifty_exploration_budget`: the budget itself, and as much again for playing the smallest index. H_T = 1 +
+    1/2 + .. + 1/T, and S is the bound `bounds.frugal.growing_block_switches` on the number of switches
+    (docs/theory/thrifty.md). Without the last term the bound is at most T.
 
     horizon, actions: T and k, number of rounds and of actions.
     price: cost of a switch, in losses.

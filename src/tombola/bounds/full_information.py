@@ -52,7 +52,7 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
     shift: it repeats the first mix d times and costs no more (docs/theory/delay.md, Theorem 3).
 
     horizon, actions: T and k, number of rounds and of actions.
-    rate: eta, the learning rate; None is the best one.
+    rate: eta, the learning rate; None is the best one, sqrt(8 ln k / T).
     delay: d, constant delay of the feedback in rounds.
 
     >>> round(hedge(1000, 2), 2), round(hedge(1000, 2, rate=0.1), 2), round(hedge(1000, 2, delay=10), 2)
@@ -71,7 +71,7 @@ def hedge_given_order(horizon: int, actions: int, rate: float | None = None, del
     4 per round.
 
     horizon, actions: T and k, number of rounds and of actions.
-    rate: eta, the learning rate; None is the best one.
+    rate: eta, the learning rate; None is the best one, sqrt(8 ln k / (T (1 + 2d))).
     delay: d, constant delay of the feedback in rounds.
 
     >>> round(hedge_given_order(1000, 2, delay=10), 2)
@@ -125,8 +125,9 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
        \qquad b = \frac{2}{3} \ln k + 1, \quad c = \frac{\varphi}{\varphi - 1} + \frac{\varphi}{\alpha} + 2 = 5.64
 
     De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 15, with the mixability gap of AdaHedge's rounds bounded by
-    T directly (docs/theory/delay.md, section 4). It is also at most 5.64 times the regret of follow the leader, plus
-    3.73 (their Corollary 16). A delay adds `added_by_delay`, in random order only.
+    T directly (docs/theory/delay.md, section 4); phi = 2.37 and alpha = 1.243 are the constants of FlipFlop. The regret
+    is also at most 5.64 times that of follow the leader, plus 3.73 (their Corollary 16). A delay adds `added_by_delay`,
+    in random order only.
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.

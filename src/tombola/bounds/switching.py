@@ -12,6 +12,8 @@ from tombola.bounds.common import capped, drift
 def elimination_counts(horizon: int, actions: int, delta: float | None = None) -> list[int]:
     """Return the plays per action after which SerflingElimination may drop actions.
 
+    The result is an increasing list of numbers of plays.
+
     Each is half as large again as the one before. The first is the smallest with twice Hoeffding's radius below 1,
     before which nothing can be dropped, but at most T/k. The last is below T/2, since two actions must reach it in
     time.
@@ -49,7 +51,8 @@ def elimination_switches(horizon: int, actions: int, delta: float | None = None)
 
     .. math:: (k - 1) (S + 1)
 
-    S is the number of times at which actions may be dropped.
+    S is the number of times at which actions may be dropped, the length of `bounds.switching.elimination_counts`. A
+    switch is a change of the action from one round to the next. The result is at most T - 1.
 
     delta: error probability; None is 1/T.
     horizon, actions: T and k, number of rounds and of actions.
@@ -65,8 +68,8 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
 
     .. math:: 4 \sqrt{k T L} + k (2 L + 1) + \mathrm{drift}(T, k) + \delta T + \mathrm{price} \cdot (\mathrm{switches})
 
-    L is `bounds.switching.elimination_log`, and the last factor is `elimination_switches`. It is of order sqrt(k T ln
-    T), where Theorem 4.9 of Bernasconi et al. 2025 has sqrt(k T (ln T)^3).
+    L is `bounds.switching.elimination_log`, drift is `bounds.drift`, and the last factor is `elimination_switches`. The
+    bound is of order sqrt(k T ln T), where Theorem 4.9 of Bernasconi et al. 2025 has sqrt(k T (ln T)^3).
 
     price: cost of a switch, in losses.
     delta: error probability; None is 1/T.
@@ -87,7 +90,8 @@ def simulation_elimination_switches(horizon: int, actions: int) -> int:
 
     .. math:: (2^{i_0} - 1) + k (\lceil \log_2 T \rceil - i_0), \qquad i_0 = \lceil \log_2 k \rceil
 
-    It makes that many if no action is dropped and the last block ends at the horizon.
+    A switch is a change of the action from one round to the next. There are that many if no action is dropped and the
+    last block ends at the horizon.
 
     horizon, actions: T and k, number of rounds and of actions.
 
@@ -107,8 +111,9 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
 
     It holds in random order: Theorem 4.9 of Bernasconi et al. 2025, of order sqrt(k T (ln T)^3), with the constants of
     its proof: rounds of block i cost at most 4 e_{i-1} each, since an action that was not dropped after block i-1 is
-    worse by no more. The rounds before cost at most 1 each. Without the switches it is at most T, and at any usual
-    horizon it is T.
+    worse by no more. The rounds before cost at most 1 each. Block i has 2^i rounds, i_0 = ceil(log2 k), drift is
+    `bounds.drift`, and the last factor is `simulation_elimination_switches`. Without the switches the bound is at most
+    T, and at any usual horizon it is T.
 
     price: cost of a switch, in losses.
     horizon, actions: T and k, number of rounds and of actions.
@@ -140,12 +145,12 @@ def difference_needed(horizon: int, actions: int) -> float:
 
 
 def first_elimination_horizon(actions: int, gap: float = 1.0) -> int:
-    """Return the first horizon with a drop by SimulationSuccessiveElimination.
+    """Return the least horizon at which the paper's elimination can drop an action.
 
-    There it can drop an action that is worse by `gap`. At larger horizons it may be impossible again: the radius grows
-    with ln T until one more block fits.
+    At shorter horizons SimulationSuccessiveElimination cannot drop an action with an observed mean loss `gap` above the
+    least one. At larger horizons it may be impossible again: the radius grows with ln T until one more block fits.
 
-    gap: difference of the observed mean losses.
+    gap: difference of the observed mean losses, above 0.
     actions: k, number of actions.
 
     >>> first_elimination_horizon(2, gap=0.5)
@@ -159,6 +164,8 @@ def first_elimination_horizon(actions: int, gap: float = 1.0) -> int:
 
 def exp3_block(horizon: int, actions: int, price: float = 1.0) -> int:
     r"""Return the number of rounds of a block of BatchedExp3.
+
+    In each block the learner plays one action.
 
     .. math:: \left\lceil (2 \, \mathrm{price})^{2/3} \left(\frac{T}{2 k \ln k}\right)^{1/3} \right\rceil
 
@@ -198,6 +205,8 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
 
 def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
     r"""Return the number of rounds of block n = 1, 2, .. of TsallisSwitching.
+
+    In each block the learner plays one action.
 
     .. math:: \left\lceil 1.5 \, \mathrm{price} \sqrt{n / k} \right\rceil
 
