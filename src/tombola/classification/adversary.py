@@ -30,7 +30,7 @@ class Attack:
 
     @property
     def mistakes(self) -> int:
-        """The number of wrong predictions."""
+        """The number of rows on which the learner's prediction differs from the label."""
         return int(np.count_nonzero(self.predictions != self.pool.labels))
 
 

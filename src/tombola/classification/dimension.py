@@ -18,9 +18,9 @@ _MAX_STEPS = 1_000_000
 
 
 def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
-    """Return a class as a 0/1 matrix, shape (hypotheses, points).
+    """Return a hypothesis class as an array of labels, shape (hypotheses, points).
 
-    Raises ParameterError for anything else.
+    Raises ParameterError if it is not a matrix of 0 and 1 with at least one row and column.
 
     owner: function that the user called, named in the error message.
     matrix: array or nested lists of labels.
@@ -62,7 +62,7 @@ def vc_dimension(matrix: Any) -> int:
 
     Raises ParameterError if the search takes too long.
 
-    matrix: labels, shape (hypotheses, points).
+    matrix: labels 0 and 1, shape (hypotheses, points).
 
     >>> vc_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     1
@@ -88,9 +88,10 @@ def vc_dimension(matrix: Any) -> int:
 def littlestone_dimension(matrix: Any) -> int:
     """Return the depth of the largest mistake tree of the class (Littlestone 1988).
 
+    It is the number of mistakes that an adversary can force on every learner, with labels by one of the hypotheses.
     Raises ParameterError if the search takes too long.
 
-    matrix: labels, shape (hypotheses, points).
+    matrix: labels 0 and 1, shape (hypotheses, points).
 
     >>> littlestone_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     2
@@ -115,7 +116,9 @@ class MistakeTrees:
     def depth(self, alive: int) -> int:
         """Return the Littlestone dimension of a set of hypotheses; -1 if empty.
 
-        alive: bit set of hypotheses.
+        Raises ParameterError if the search takes too long.
+
+        alive: bit set of the hypotheses: bit i stands for hypothesis i.
         """
         if alive & (alive - 1) == 0:
             return 0 if alive else -1
@@ -128,17 +131,18 @@ class MistakeTrees:
     def question(self, alive: int) -> int:
         """Return the index of the point at which an adversary should ask for the label.
 
-        Whichever label is true, the Littlestone dimension left is as large as possible.
+        For each point take the smaller Littlestone dimension of the hypotheses with label 0 and of those with label 1
+        there; the returned point, from 0, has the largest such number.
 
-        alive: bit set of hypotheses.
+        alive: bit set of the hypotheses that are left: bit i stands for hypothesis i.
         """
         return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.split(alive, x)))
 
     def split(self, alive: int, point: int) -> tuple[int, int]:
         """Return the hypotheses with label 0 and with label 1 at a point, as bit sets.
 
-        alive: bit set of hypotheses.
-        point: index of the point.
+        alive: bit set of the hypotheses to split: bit i stands for hypothesis i.
+        point: index of the point, from 0.
         """
         return alive & ~self.columns[point], alive & self.columns[point]
 

@@ -44,9 +44,10 @@ class ERM(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ERMPredictor":
-        """Return a new predictor for `horizon` rows with `dimensions` features.
+        """Return a new `Predictor` before the first row.
 
-        rng: random generator for random ties.
+        horizon: number of rows. dimensions: number of features of a row. rng: random generator, drawn from only with
+        ties="random".
         """
         return _ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
 
@@ -56,9 +57,9 @@ class ERM(LabelLearner):
         return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:
-        """Return a bound on the regret over `horizon` rounds, in mistakes, or None.
+        """Return a bound on the expected regret over `horizon` rounds, or None.
 
-        None if the VC dimension of the class is unknown.
+        In mistakes, for random order, against the best hypothesis. None if the VC dimension of the class is unknown.
         """
         vc = self.hypotheses.vc
         return None if vc is None else bounds.erm(horizon, vc)

@@ -20,8 +20,8 @@ from tombola.learners.base import Learner
 class Halving(LabelLearner):
     """Predict by the majority of the consistent hypotheses; a tie is a 0.
 
-    If some hypothesis is always right, it makes at most log2 |H| mistakes in every order. When none is left it starts
-    again with all.
+    A hypothesis is consistent if it has made no mistake so far. If some hypothesis is always right, it makes at most
+    log2 |H| mistakes in every order. When none is left it starts again with all.
 
     hypotheses: a finite class H.
 
@@ -35,7 +35,10 @@ class Halving(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_HalvingPredictor":
-        """Return a new predictor: all hypotheses are consistent; ignore the parameters."""
+        """Return a new `Predictor` before the first row: no hypothesis is excluded yet.
+
+        horizon, dimensions, rng: not used.
+        """
         return _HalvingPredictor(self.hypotheses)
 
 
@@ -81,7 +84,10 @@ class StandardOptimal(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_OptimalPredictor":
-        """Return a new predictor: all hypotheses are consistent; ignore the parameters."""
+        """Return a new `Predictor` before the first row: no hypothesis is excluded yet.
+
+        horizon, dimensions, rng: not used.
+        """
         return _OptimalPredictor(self.hypotheses)
 
 
@@ -147,7 +153,10 @@ class Experts(LabelLearner):
         )
 
     def bound(self, horizon: int) -> float | None:
-        """Return the regret bound of `base` over `horizon` rounds, in mistakes, or None."""
+        """Return a bound on the expected regret over `horizon` rounds, or None.
+
+        It is that of `base` with one action per hypothesis, in mistakes; None if `base` has none.
+        """
         return self.base.bound(self.hypotheses.size, horizon)
 
 

@@ -34,6 +34,7 @@ class LabelFeedback(FeedbackModel):
 
     An encoded outcome is (label, weight).
 
+    actions, horizon: 2, and the number of rounds.
     features: number of features of a row.
     default_actions: 2, the labels 0 and 1.
     """
@@ -85,6 +86,8 @@ class LabelFeedback(FeedbackModel):
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         """Return functions that predict and learn one row at a time.
 
+        They are `act`, `observe_fast` and `observe`, which read and write a ticket table; a `Session` calls them.
+
         learner, rng: a learner of labels, and its random generator.
         """
         predictor = learner.start(self.horizon, self.features, rng)
@@ -121,7 +124,7 @@ class LabelFeedback(FeedbackModel):
     def encode_features(self, given: Any) -> float | Floats:
         """Return validated features of a row, shape (features,); a float stays a float.
 
-        given: argument of `Session.act`; FeedbackError unless it has that many finite numbers.
+        given: argument of `Session.act`: finite numbers, as many as there are features; FeedbackError otherwise.
         """
         if type(given) is float and self.features == 1 and math.isfinite(given):
             return given + 0.0  # the common case, several times quicker than what follows
@@ -156,15 +159,25 @@ class LabelFeedback(FeedbackModel):
         return float(label), 1.0 if weight is None or weight == 1.0 else _weight(weight)
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return the keyword arguments of `Session.observe` for (label, weight)."""
+        """Return the keyword arguments of `Session.observe`: label (0 or 1) and weight.
+
+        outcome: the encoded outcome, (label, weight).
+        """
         return {"label": int(outcome[0]), "weight": outcome[1]}
 
     def decode(self, outcome: EncodedOutcome) -> tuple[int, float]:
-        """Return label (0 or 1) and weight (in (0, 1]) of an encoded outcome."""
+        """Return label (0 or 1) and weight (in (0, 1]) of an encoded outcome.
+
+        The weight is the loss of a wrong prediction.
+        """
         return int(outcome[0]), outcome[1]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the weight of `outcome` if the label `action` was wrong, else 0."""
+        """Return the loss of a prediction: the weight if it was wrong, else 0.
+
+        action: predicted label, 0 or 1.
+        outcome: true label and weight, as `encode` returns them.
+        """
         return outcome[1] if action != outcome[0] else 0.0
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from tombola.classification.label_feedback import LabelFeedback
 class Predictor(Protocol):
     """Protocol of the state of a label learner during one play.
 
-    `LabelLearner.start` returns one. Labels may arrive at once, late, or never.
+    Methods: `predict(row)` returns a label and its probability, `learn(row, label, weight)` takes the true label.
+    `LabelLearner.start` returns such an object. Labels may arrive at once, late, or never.
     """
 
     def predict(self, row: Floats) -> tuple[int, float]:
@@ -34,7 +35,7 @@ class Predictor(Protocol):
 class LabelLearner(ABC):
     """Base class of learners of labels, compared with the best hypothesis.
 
-    Subclass it as a frozen dataclass with the method `start`.
+    Subclass it as a frozen dataclass with the method `start(horizon, dimensions, rng)`, which returns a `Predictor`.
 
     hypotheses: hypothesis class; the comparator is its best hypothesis in hindsight.
     feedback: model of the feedback.
@@ -51,7 +52,9 @@ class LabelLearner(ABC):
 
     @abstractmethod
     def start(self, horizon: int, dimensions: int, rng: RngState) -> Predictor:
-        """Return a `Predictor` in its state before the first round.
+        """Return a new `Predictor`, which predicts and learns, before the first round.
+
+        Subclasses define it.
 
         horizon: number of rounds.
         dimensions: number of features of a row.
@@ -61,7 +64,7 @@ class LabelLearner(ABC):
     def bound(self, horizon: int) -> float | None:
         """Return the bound on the expected regret in random order, or None if unknown.
 
-        The comparator is the best hypothesis of the class.
+        In total loss (mistakes with weight 1) over the list, against the best hypothesis of the class.
 
         horizon: number of rows.
         """

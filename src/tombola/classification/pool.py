@@ -40,12 +40,12 @@ class LabelledPool:
 
     @property
     def rows(self) -> int:
-        """The number of rows, T."""
+        """The number of rows of the pool."""
         return int(self.features.shape[0])
 
     @property
     def dimensions(self) -> int:
-        """The number of features."""
+        """The number of features of a row, d."""
         return int(self.features.shape[1])
 
     @cached_property

@@ -64,7 +64,9 @@ def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Float
 
     The best hypothesis of the learner's class has the smallest loss on the whole pool.
 
-    rows: row of each round.
+    learner: gives the hypothesis class.
+    pool: rows with labels and weights; a wrong label costs the weight of its row.
+    rows: row of each round, from 0.
     """
     best: Floats = (learner.hypotheses.best_labels(pool) != pool.labels) * pool.weights
     return best[rows]

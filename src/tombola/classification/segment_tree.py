@@ -39,6 +39,8 @@ _SIGN = np.uint64(1 << 63)
 class Tree(NamedTuple):
     """Segment trees of the rows seen, one per feature; leaves are distinct values.
 
+    In a ranked tree all values are known in advance; a growing tree adds a leaf for each new value.
+
     switches: largest number of switches of a labelling.
     leaves: number of leaves of a ranked tree; 0 in a growing tree.
     nodes: smallest errors of the labellings of a node by first label and number of switches, then the numbers of
@@ -169,7 +171,10 @@ def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, 
 def combine_all(tree: Tree, feature: int) -> None:
     """Recompute all inner nodes of a ranked tree, after its leaves were changed.
 
-    tree, feature: changed in place, and the index of its feature.
+    In a ranked tree (`ranked_tree`) all values are known in advance.
+
+    tree: changed in place.
+    feature: index of the feature, from 0.
     """
     nodes, tops = tree.nodes[feature], tree.tops[feature]
     for node in range(tree.leaves - 1, 0, -1):
@@ -269,7 +274,7 @@ def child(tree: Tree, feature: int, node: int, side: int) -> int:
 def reset_node(row: Floats, stride: int) -> None:
     """Reset a node to no leaves: error 0, one labelling without a switch.
 
-    row: numbers of the node, `Tree.nodes[feature, node]`; changed in place.
+    row: array of the node, `Tree.nodes[feature, node]`, shape (4 stride,); changed in place.
     stride: largest number of switches, plus 1.
     """
     for index in range(2 * stride):
@@ -282,8 +287,9 @@ def reset_node(row: Floats, stride: int) -> None:
 def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
     """Compute the errors and counts of a node from those of its children.
 
-    left, right: numbers of the children, `Tree.nodes[feature, node]`.
-    out: output, those of the node.
+    left, right: arrays of the two children, `Tree.nodes[feature, node]`: smallest errors by first label and number of
+        switches, then the numbers of labellings that attain them; shape (4 stride,).
+    out: the same array of the node; overwritten.
     stride: largest number of switches, plus 1.
     """
     if stride == 2:

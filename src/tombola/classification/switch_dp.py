@@ -45,6 +45,8 @@ INITIAL_PLACE = np.array([0, 0, 0, 1])
 class SwitchDP(NamedTuple):
     """Current minimiser: a labelling that switches at cuts of one feature.
 
+    Of all such labellings it has the smallest error on the rows seen.
+
     rule: code of the tie rule, a value of RULES.
     entries: number of possible first labels: 1 for label 0 only, 2 for both.
     place: index of the feature, first label, number of cuts, and 1 if stale (to be recomputed), else 0; shape (4,).
@@ -58,7 +60,9 @@ class SwitchDP(NamedTuple):
 
 
 def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
-    """Return the minimiser before the first row: it labels everything 0.
+    """Return the minimiser (labelling of smallest error) before the first row.
+
+    It labels everything 0.
 
     rule: code of a tie rule, a value of RULES.
     entries, switches: number of possible first labels, and largest number of switches.
@@ -83,9 +87,12 @@ def label_of(dp: SwitchDP, row: Floats) -> int:
 def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
     """Recompute the minimiser from the rows seen, if it is stale or ties are random.
 
-    tree: rows seen.
+    The minimiser is the labelling of smallest error that the tie rule selects; it is stale after a mistake, or after
+    every row with the rule "middle".
+
+    tree: segment trees of the rows seen.
     dp: the minimiser, changed in place.
-    rng: random generator for random ties.
+    rng: random generator, drawn from only with the rule "random".
     """
     if tree.heads[0, ROOT] == NO_NODE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
         return

@@ -12,7 +12,9 @@ from tombola.errors import SessionError
 class ProcessBound:
     """Mixin for objects that must stay in one process; its threads may share them.
 
-    They cannot be pickled or copied, and raise after `fork`, because a copy would issue the same tickets again.
+    They cannot be pickled or copied, and raise SessionError after `fork`, because a copy would issue the same tickets
+    again. A subclass sets `_alternative`, the code to write in another process, for error messages; it calls
+    `_bind_to_process` in `__init__`, and does its work in blocks `with self._locked()`.
     """
 
     _alternative: ClassVar[str]  # the code to write in another process instead

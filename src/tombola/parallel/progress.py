@@ -37,17 +37,20 @@ def in_notebook() -> bool:
 
 
 class NotebookLine:
-    """A line of text below a notebook cell, updated in place, removed at the end."""
+    """A line of text below a notebook cell; `update` shows it, `stop` removes it.
+
+    Needs IPython, and works only in a notebook kernel.
+    """
 
     def __init__(self) -> None:
         self._handle: Any = None
 
     def update(self, text: str) -> None:
-        """Show this text in place of the last one."""
+        """Show this text below the notebook cell, in place of the last one."""
         self._show({"text/plain": escape_control(text, line=True)})
 
     def stop(self) -> None:
-        """Remove the line, if there is one."""
+        """Remove the line from the notebook; do nothing if `update` was not called."""
         if self._handle is not None:
             self._show({"text/plain": ""})
 
@@ -63,7 +66,7 @@ class NotebookLine:
 
 
 def is_interactive() -> bool:
-    """Return whether standard error is a terminal; a closed one is not."""
+    """Return whether standard error is a terminal; False if it is closed."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -89,7 +92,12 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
 
 
 def with_status_label(compute: Callable[[], _Result], label: str) -> _Result:
-    """Return `compute()`; after a second, show `label` on a terminal or notebook.
+    """Return `compute()`; after 0.8 seconds, show `label` on a terminal or notebook.
+
+    The label is removed when the result is there; exceptions of `compute` are raised unchanged.
+
+    compute: called once, without arguments.
+    label: text to show, on standard error of a terminal.
 
     >>> with_status_label(lambda: 2, "add")
     2

@@ -170,7 +170,11 @@ def candidate_of(state: TaskState) -> str:
 
 @solver
 def ask_candidate() -> Solver:
-    """Return a solver of inspect_ai that calls the model named like the candidate."""
+    """Return a solver of inspect_ai that calls the model named like the candidate.
+
+    The candidate is that of the sample (`candidate_of`), such as "openai/gpt-4o". The solver appends the reply of the
+    model to the messages of the sample.
+    """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.output = await get_model(candidate_of(state)).generate(state.messages)

@@ -30,11 +30,17 @@ class RanksOfRun(Hooks):
     """
 
     def enabled(self) -> bool:
-        """Return whether the environment variable TOMBOLA_RANKS is set, and not 0."""
+        """Return whether the environment variable TOMBOLA_RANKS is set, and not 0.
+
+        Called by inspect_ai, which calls the hook only if it is True.
+        """
         return os.environ.get(_VARIABLE, "") not in _OFF
 
     async def on_run_end(self, data: RunEnd) -> None:
         """Print the rank sets of each task of the run that several models have finished.
+
+        Called by inspect_ai. A rank set has the ranks that a model may have. Prints to standard output; if a task
+        cannot be ranked, prints the reason.
 
         data: event of inspect_ai, with the logs of the run.
         """

@@ -32,7 +32,8 @@ from tombola.rng import RngStreams
 class RacePruner(BasePruner):
     """Prune trials of an Optuna study; the best is pruned with probability <= `level`.
 
-    Pass it to create_study as pruner. Reported values must be in [0, 1]. The attribute `order` has the row numbers,
+    Pass it to create_study as pruner. A trial calls trial.report(value, step) for step 0, 1, ..: the value on row
+    order[step], in [0, 1], minimised or maximised as the study states. The attribute `order` has the row numbers,
     from 0, in the order to evaluate.
 
     rows: number of rows that every trial evaluates.
@@ -54,7 +55,8 @@ class RacePruner(BasePruner):
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
         """Return whether to prune a trial: another one is proved to be better.
 
-        Called by Optuna. Raises FeedbackError if a reported value is not in [0, 1] or a step is missing.
+        Called by Optuna in trial.should_prune(). Raises ParameterError if there are more trials than stated, and
+        FeedbackError if a reported value is not in [0, 1] or a step is missing.
 
         study, trial: the study, and the running trial with its reported values.
         """

@@ -38,7 +38,7 @@ class DisplayFigure(Figure):
     def save(self, path: str | Path) -> Path:
         """Write the figure and return the path; the suffix selects PNG, SVG or PDF.
 
-        Another suffix raises ParameterError.
+        Another suffix raises ParameterError. A missing folder is created, an existing file replaced.
         """
         return figures.save(self, path)
 

@@ -140,7 +140,11 @@ def _shrink(axes: "Axes") -> None:
 
 
 def add_title(axes: "Axes", chart: Chart) -> None:
-    """Write the title of a chart above its axes."""
+    """Write the title of a chart above its axes.
+
+    axes: axes of Matplotlib with the chart; changed in place.
+    chart: its field `title` is written.
+    """
     axes.set_title(escape_control(chart.title), loc="left", fontsize=12, color=INK_COLOUR, parse_math=False)
 
 
@@ -227,7 +231,7 @@ def _checked_size(size: tuple[float, float] | None) -> tuple[float, float]:
 def save(figure: "Figure", path: str | Path) -> Path:
     """Write the figure and return the path; the suffix selects PNG, SVG or PDF.
 
-    Another suffix raises ParameterError. A missing folder is created.
+    Another suffix raises ParameterError. A missing folder is created, an existing file replaced.
     """
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()

@@ -21,7 +21,8 @@ Ties: TypeAlias = Literal["first", "last", "middle", "random"]
 class OnlineERM(Protocol):
     """Protocol of an empirical risk minimiser (ERM) that is updated row by row.
 
-    `HypothesisClass.online_erm` returns one.
+    Methods: `learn(row, label, weight)` adds a row with its true label, `predict(row, rng)` returns a label.
+    `HypothesisClass.online_erm` returns such an object.
     """
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
@@ -44,7 +45,8 @@ class OnlineERM(Protocol):
 class HypothesisClass(ABC):
     """Base class of hypothesis classes: functions from features to labels 0 and 1.
 
-    Subclasses are frozen dataclasses; they implement `vc` and `online_erm`.
+    Subclasses are frozen dataclasses; they implement the property `vc` and the method `online_erm`, and may override
+    `dimensions`, `growth` and `littlestone`.
 
     ties: tie rules that the class supports. A rule selects the hypothesis that predicts if several have the smallest
         error: the "first", "last" or "middle" one in the order of the class, or one drawn at "random".
@@ -90,7 +92,10 @@ class HypothesisClass(ABC):
         return None
 
     def check(self, dimensions: int) -> None:
-        """Raise PoolError unless rows with `dimensions` features fit the class."""
+        """Raise PoolError unless rows with `dimensions` features fit the class.
+
+        They fit if the property `dimensions` of the class is None or this number.
+        """
         if self.dimensions is not None and dimensions != self.dimensions:
             raise PoolError(
                 f"{type(self).__name__}: rows must have {plural(self.dimensions, 'feature')}, "

@@ -20,7 +20,7 @@ class Estimator(HypothesisClass):
 
     model: with `fit` and `predict`; it is copied, never changed.
     growth_factor: the model is refitted whenever the number of rows seen has grown by this factor.
-    dimension: VC dimension, if known; without it there is no bound.
+    dimension: VC dimension of the model's class; None if unknown, and then there is no bound on the regret.
     """
 
     model: Any
@@ -37,11 +37,13 @@ class Estimator(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension that the user stated; None if unknown."""
+        """The VC dimension: the parameter `dimension`; None if that was not given."""
         return self.dimension
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_EstimatorERM":
         """Return an approximate ERM without rows, which refits the model as rows grow.
+
+        It is an `OnlineERM`, with the methods `learn` and `predict`.
 
         ties: not used. horizon: largest number of rows that it will learn. dimensions: number of features of a row.
         """

@@ -54,12 +54,12 @@ class FiniteClass(HypothesisClass):
 
     @property
     def size(self) -> int:
-        """The number of hypotheses."""
+        """The number of hypotheses: rows of `matrix`."""
         return len(self.matrix)
 
     @property
     def points(self) -> int:
-        """The number of points."""
+        """The number of points: columns of `matrix`."""
         return len(self.matrix[0])
 
     @cached_property
@@ -68,7 +68,12 @@ class FiniteClass(HypothesisClass):
         return vc_dimension(self.array)
 
     def growth(self, points: int) -> int | None:
-        """Return an upper bound on the number of labellings of `points` points."""
+        """Return an upper bound on the number of labellings of n points by the class.
+
+        It is the number of hypotheses, or the Sauer-Shelah bound if that is smaller.
+
+        points: n.
+        """
         return min(self.size, sauer_shelah(points, self.vc or 0))
 
     def littlestone(self, points: int | None = None) -> float | None:
@@ -89,7 +94,9 @@ class FiniteClass(HypothesisClass):
         return int(value)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_FiniteERM":
-        """Return a new ERM that counts the errors of every hypothesis.
+        """Return a new ERM that adds up the errors of every hypothesis, without rows.
+
+        It is an `OnlineERM`, with the methods `learn` and `predict`.
 
         ties: which of several hypotheses of smallest error predicts; "random" draws from the `rng` of `predict`.
         horizon, dimensions: not used.
@@ -122,7 +129,7 @@ class _FiniteERM:
 
 @dataclass(frozen=True)
 class AllLabellings(HypothesisClass):
-    """Class of all labellings of `points` points, numbered from 0.
+    """Hypothesis class of all labellings of `points` points, numbered from 0.
 
     A row has one feature, the number of its point. The minimiser labels a point by the majority of its labels; ties,
     and points never seen, are 0 if `ties` is "first" and 1 if it is "last".
@@ -139,19 +146,27 @@ class AllLabellings(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
-        """The number of points: every labelling of them is possible."""
+        """The VC dimension: the number of points, since every labelling is possible."""
         return self.points
 
     def growth(self, points: int) -> int | None:
-        """Return 2^n for n = `points` points, at most 2^(points of the class)."""
+        """Return the number of labellings of n points: 2^n, n at most that of the class.
+
+        points: n.
+        """
         return sauer_shelah(min(points, self.points), self.points)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the number of points, or the limit `points` if that is smaller."""
+        """Return the Littlestone dimension: the number of points of the class.
+
+        points: largest number of different points that may occur, returned if it is smaller; None for no limit.
+        """
         return self.points if points is None else min(points, self.points)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_MajorityERM":
-        """Return a new ERM that predicts the majority label of each point.
+        """Return a new ERM that predicts the majority label of each point, without rows.
+
+        It is an `OnlineERM`, with the methods `learn` and `predict`; labels count with their weights.
 
         ties: label of ties and new points: 0 if "first", 1 if "last". horizon, dimensions: not used.
         """

@@ -33,9 +33,10 @@ from tombola.rng import new_rng
 
 @dataclass(frozen=True)
 class LineClass(HypothesisClass):
-    """Base class of labellings that switch a few times along one feature.
+    """Base class of hypothesis classes whose label changes a few times on a line.
 
-    A subclass implements `switches`, the largest number of switches.
+    A hypothesis is a first label and the values of one feature at which the label switches. A subclass
+    implements the property `switches`, the largest number of switches.
 
     ties: tie rules that the class supports, all four: which of several hypotheses of smallest error predicts.
     entries: number of labels that may come first, before all switches: 1 for label 0 only, 2 for both.
@@ -52,25 +53,41 @@ class LineClass(HypothesisClass):
     @property
     @abstractmethod
     def switches(self) -> int:
-        """The largest number of switches of the label, from small to large values."""
+        """The largest number of label changes along the feature, from small to large.
+
+        Subclasses define it.
+        """
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension: the number of switches."""
+        """The VC dimension: equal to `switches`, the largest number of label switches."""
         return self.switches
 
     def growth(self, points: int) -> int | None:
-        """Return the number of labellings of `points` different numbers, exact."""
+        """Return the number of labellings that the class gives to n different numbers.
+
+        It is exact: the sum of C(n, i) over i <= switches.
+
+        points: n.
+        """
         return sauer_shelah(points, self.switches)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension: infinite, or exact on `points` numbers."""
+        """Return the Littlestone dimension: infinite without a limit, else exact.
+
+        It is the number of mistakes that an adversary can force on every learner. ParameterError if the search takes
+        too long.
+
+        points: largest number of different values of the feature; None for no limit.
+        """
         if points is None:
             return math.inf
         return littlestone_dimension(self.on_points(points)) if points else 0
 
     def on_points(self, points: int) -> NDArray[np.int64]:
-        """Return all labellings of the points 0, 1, .., shape (labellings, points).
+        """Return all labellings of 0, 1, .. by the class, shape (labellings, points).
+
+        Entries are labels 0 and 1.
 
         points: number of points.
 
@@ -85,7 +102,9 @@ class LineClass(HypothesisClass):
         return np.array(rows, np.int64)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_LineERM":
-        """Return a new ERM by dynamic programming over switches.
+        """Return a new ERM by dynamic programming over switches, without rows.
+
+        It is an `OnlineERM`, with the methods `learn` and `predict`.
 
         ties: which of several hypotheses of smallest error predicts; "random" draws from the `rng` of `predict`.
         horizon, dimensions: largest number of rows, and number of features of a row.
@@ -97,9 +116,9 @@ class LineClass(HypothesisClass):
 
         ties: which of several hypotheses of smallest error predicts.
         pool: rows with their labels.
-        order: row of each round.
-        arrivals: arrival schedule of the labels.
-        rng: for random ties.
+        order: row of each round, from 0.
+        arrivals: arrival schedule of the labels: when the label of each round becomes known.
+        rng: random generator, used for ties="random" only.
         """
         keys, values = pool.ranks
         rows = LabelledRows(pool.features, keys, pool.labels, pool.weights)
@@ -110,7 +129,12 @@ class LineClass(HypothesisClass):
         return labels
 
     def best_labels(self, pool: LabelledPool) -> Integers:
-        """Return the labels of a hypothesis of smallest weighted error on `pool`, (rows,)."""
+        """Return the labels of all rows by the best hypothesis of the class, (rows,).
+
+        The best one has the smallest total weight of errors on the pool.
+
+        pool: rows with features, true labels and weights.
+        """
         self.check(pool.dimensions)
         keys, values = pool.ranks
         rows = LabelledRows(pool.features, keys, pool.labels, pool.weights)
@@ -146,6 +170,8 @@ class _LineERM:
 class Thresholds(LineClass):
     """Label 1 from some number on: h(x) = 1 if x >= c.
 
+    Hypothesis class, without parameters: c is any number, or infinite. A row has one feature, x.
+
     >>> Thresholds().vc, Thresholds().growth(10), Thresholds().littlestone(10), Thresholds().littlestone()
     (1, 11, 3, inf)
     """
@@ -156,13 +182,18 @@ class Thresholds(LineClass):
         return 1
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return infinity, or floor(log2(points + 1)) on `points` different numbers."""
+        """Return the Littlestone dimension: infinity, or floor(log2(points + 1)).
+
+        points: largest number of different values of the feature; None for no limit, which gives infinity.
+        """
         return math.inf if points is None else (points + 1).bit_length() - 1
 
 
 @dataclass(frozen=True)
 class Intervals(LineClass):
     """Label 1 from some number up to another: h(x) = 1 if a <= x < b.
+
+    Hypothesis class, without parameters: a <= b are any numbers. A row has one feature, x.
 
     >>> Intervals().vc, Intervals().growth(10)
     (2, 56)
@@ -235,9 +266,12 @@ class Stumps(LineClass):
         return size
 
     def growth(self, points: int) -> int | None:
-        """Return the largest number of labellings of `points` points by stumps."""
+        """Return the largest number of labellings that stumps can give to n points.
+
+        points: n.
+        """
         return sum(min(math.comb(points, size), 2 * self.features) for size in range(points + 1))
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return infinity for points=None, else None: the dimension is unknown."""
+        """Return the Littlestone dimension: infinity for points=None, else None (unknown)."""
         return math.inf if points is None else None

@@ -73,7 +73,10 @@ class Rectangles(_PlaneClass):
         return 4
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
-        """Return a new ERM that searches all rectangles; the parameters are ignored."""
+        """Return a new ERM that searches all rectangles, without rows.
+
+        It is an `OnlineERM`, with the methods `learn` and `predict`. ties, horizon, dimensions: not used.
+        """
         return _PlaneERM(_find_rectangle, _in_rectangle)
 
 
@@ -138,11 +141,17 @@ class Halfplanes(_PlaneClass):
         return 3
 
     def growth(self, points: int) -> int | None:
-        """Return n^2 - n + 2, the number of labellings of n = `points` points by lines."""
+        """Return n^2 - n + 2, the largest number of labellings of n points by lines.
+
+        points: n.
+        """
         return points * points - points + 2 if points else 1
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
-        """Return a new ERM that searches all lines; the parameters are ignored."""
+        """Return a new ERM that searches all lines through two points, without rows.
+
+        It is an `OnlineERM`, with the methods `learn` and `predict`. ties, horizon, dimensions: not used.
+        """
         return _PlaneERM(_find_halfplane, _in_halfplane)
 
 
