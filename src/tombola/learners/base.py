@@ -149,9 +149,9 @@ class Learner(ABC):
 
     @property
     def mixes(self) -> bool:
-        """Whether this learner has `mix`, the probability of every action, or `act`.
+        """Whether this learner returns a mix, the probability of every action.
 
-        True: it has `mix`, as subclasses of `MixedLearner` do. False: it has `act`.
+        True for subclasses of `MixedLearner`, which define `MixedLearner.mix`. False for those that define `act`.
         """
         return False
 

@@ -56,7 +56,10 @@ class DualDescent(BudgetedLearner):
             _validate.real("DualDescent", "step", self.step, above=0)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state for the budget `terms`: no row seen, all prices 0."""
+        """Return the first state, a named tuple: no row seen, all dual prices 0.
+
+        terms: numbers of actions, resources and rounds, rate and null action; costs are scaled to [0, 1].
+        """
         k, m = terms.actions, terms.resources
         tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))
         return _State(
@@ -71,7 +74,13 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Set `mix` to 1 at the action of least loss plus priced cost in `state`, else 0."""
+        """Set `mix` to 1 at the action of least mean loss plus priced mean cost, else 0.
+
+        Before the first feedback it is the null action, which costs nothing.
+
+        state: as returned by `init`; not changed.
+        mix: output, shape (k,).
+        """
         best, least = int(state.null), math.inf
         for action in range(mix.size):
             mix[action] = 0.0
@@ -86,8 +95,12 @@ class DualDescent(BudgetedLearner):
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add the row to the sums; raise the prices of resources used above the rate.
 
-        state: changed in place. round: not used. played: probability of each action in the round, shape (k,).
-        losses, costs: of all actions, shapes (k,) and (k, m), both in [0, 1].
+        Prices of resources used below the rate (budget per round) fall, to 0 at least.
+
+        state: as returned by `init`, changed in place.
+        round: not used.
+        played: share of each action in the play, shape (k,): the mix in fluid play, else 1 at the action drawn.
+        losses, costs: of all k actions and m resources, shapes (k,) and (k, m), both in [0, 1].
         """
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):

@@ -78,7 +78,10 @@ class OptimisticLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state for the budget `terms`: no play seen; it plays null."""
+        """Return the first state: no play observed; the mix is the null action.
+
+        terms: numbers of actions, resources and rounds, prices and null action; costs are scaled to [0, 1].
+        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -91,30 +94,38 @@ class OptimisticLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Add `loss` and `costs`, shape (m,), of `action` to its means in `state`.
+        """Add loss and costs of the action played to its means; a kernel.
 
+        state: as returned by `init`, changed in place.
         round, probability: not used.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        costs: of the action, scaled to [0, 1], shape (m,) for m resources.
         """
         update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether to solve the LP again.
+        """Return whether `plan` must solve the LP again before the next round.
 
-        It is due when the plays of an action have grown by `growth`, the rounds to come have shrunk by it, or an action
-        of the mix no longer fits.
+        It is due when the plays of an action have grown by the factor `growth`, the rounds to come have shrunk by it,
+        or an action of the mix is no longer affordable.
 
-        state: as returned by `init`.
-        fits: 1 for each affordable action, shape (k,).
+        state: as returned by `init`; not changed.
+        fits: 1 for each affordable action, else 0, shape (k,).
         """
         return plan_is_due(state, state.answered[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of optimistic rewards and costs; write the mix to `state`.
+        """Solve the LP of optimistic rewards and costs; store the mix in `state`.
 
-        left: unspent budget of each resource, shape (m,), for costs in [0, 1].
-        fits: 1 for each affordable action, shape (k,). rng: not used.
+        Optimistic are upper confidence bounds of rewards and lower confidence bounds of costs; a known price is the
+        cost. Mean costs are at most left / (rounds without feedback).
+
+        state: as returned by `init`, changed in place.
+        left: unspent budget of each of the m resources, shape (m,), for costs in [0, 1].
+        fits: 1 for each affordable action, else 0, shape (k,).
+        rng: not used.
         """
         rates = left / schedule_next_plan(state, fits)
         lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
@@ -124,9 +135,12 @@ class OptimisticLP(BudgetedBanditLearner):
         share_unseen(state, rewards, costs)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return the regret bound for `terms` that holds with probability 1 - `delta`.
+        """Return a bound on the regret in random order, with probability 1 - delta.
 
-        None if `delta` is below the delta of the learner.
+        None if the argument is below the parameter `delta` of the learner, for which alone the bound is proved.
+
+        terms: numbers of actions, resources and rounds, and rate; costs are scaled to [0, 1].
+        delta: error probability, in (0, 1).
         """
         if delta < self.delta:
             return None
@@ -137,7 +151,9 @@ class OptimisticLP(BudgetedBanditLearner):
 def lower_confidence_bounds(means: Floats, counts: Floats, log: float) -> Floats:
     """Return lower confidence bounds of pool means, shape (k,); 0 if not observed.
 
-    means, counts: mean and number of the values in [0, 1] observed of each action, shape (k,).
+    The bound of a mean p of n values is p - sqrt(2 v log / n), at least 0, where v = p (1 - p), or 1/4 if p > 1/2.
+
+    means, counts: mean p and number n of the values in [0, 1] observed of each action, shape (k,).
     log: ln(1 / error probability) of each bound.
 
     >>> lower_confidence_bounds(np.array([0.5, 0.5]), np.array([0.0, 200.0]), 4.0).round(9).tolist()

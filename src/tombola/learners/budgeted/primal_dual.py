@@ -49,7 +49,10 @@ class PrimalDual(BudgetedLearner):
     """
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state for the budget `terms`: learning rates, totals 0."""
+        """Return the first state, a named tuple: total losses 0, and the learning rates.
+
+        terms: numbers of actions, resources and rounds, rate and null action; costs are scaled to [0, 1].
+        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         rate = max(terms.rate, 1e-9)  # a budget of next to nothing never exceeds it
         state = _State(
@@ -66,15 +69,23 @@ class PrimalDual(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write exponential weights of the totals in `state` into `mix`, shape (k,)."""
+        """Write probabilities proportional to exp(-eta_P total(a)) into `mix`; a kernel.
+
+        total(a) is the sum over past rows of loss plus priced cost of action a, and eta_P the learning rate.
+
+        state: as returned by `init`; not changed.
+        mix: output, the probability of each action, shape (k,).
+        """
         write_exponential_weights(state.totals, state.primal_rate, mix)
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Add loss plus priced cost of every action to its total; update the prices.
 
-        state: changed in place. round: not used. played: probability of each action in the round, shape (k,).
-        losses, costs: of all actions, shapes (k,) and (k, m), both in [0, 1].
+        state: as returned by `init`, changed in place.
+        round: not used.
+        played: share of each action in the play, shape (k,): the mix in fluid play, else 1 at the action drawn.
+        losses, costs: of all k actions and m resources, shapes (k,) and (k, m), both in [0, 1].
         """
         resources = state.prices.size
         for action in range(losses.size):
@@ -90,9 +101,11 @@ class PrimalDual(BudgetedLearner):
 def resource_use(played: Floats, costs: Floats, resource: int) -> float:
     """Return the amount of a resource that a play uses, in the unit of `costs`.
 
-    played: share of each action, shape (k,).
-    costs: of the row, shape (k, m).
-    resource: index of the resource.
+    A kernel. It is the sum over actions of share times cost.
+
+    played: share of each action, shape (k,); a single 1 if one action was played.
+    costs: of all actions in the row, shape (k, m) for m resources.
+    resource: index of the resource, from 0.
     """
     total = 0.0
     for action in range(played.size):

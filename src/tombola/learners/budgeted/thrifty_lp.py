@@ -109,7 +109,7 @@ class ThriftyLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no play answered; the plan is the null action.
+        """Return the first state: no play observed; the mix is the null action.
 
         terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
         """
@@ -134,7 +134,7 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the planned mix, and count it as plays of the actions.
+        """Write the mix of the last plan, and count it as plays of the actions.
 
         A new plan becomes due once an action was played often since the last plan, even if its feedback is late.
 
@@ -168,8 +168,11 @@ class ThriftyLP(BudgetedBanditLearner):
     def needs_plan(state: _State, fits: Floats) -> bool:
         """Return whether a plan is due; if so, update the posterior in `state`.
 
-        state: as returned by `init`.
-        fits: 1 for each affordable action, shape (k,).
+        It is due when the plays of an action have grown by the factor `growth`, the rounds to come have shrunk by it,
+        or an action of the mix is no longer affordable. The posterior is that of the mean loss of each action.
+
+        state: as returned by `init`, changed in place.
+        fits: 1 for each affordable action, else 0, shape (k,).
         """
         if not plan_is_due(state, state.answered[0], fits):
             return False
@@ -179,6 +182,9 @@ class ThriftyLP(BudgetedBanditLearner):
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         """Solve the LP of posterior means with bonuses for actions worth exploring.
+
+        The LP maximises mean reward plus bonus, with mean costs of at most left / (rounds without feedback); with a
+        target, it minimises the cost for the mean loss that is still needed. `mix` writes the result.
 
         state: as returned by `init`, changed in place.
         left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
