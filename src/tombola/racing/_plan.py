@@ -70,7 +70,7 @@ class Plan:
     settings: of the simulated races, with their level.
     rows: length of the list.
     outcomes: the simulated races, one per shuffle: calls, cost, answer, and whether it was decided and wrong.
-    strata: the groups of the rows, or None.
+    strata: the groups of the rows; None without groups.
     """
 
     settings: RaceSettings
@@ -85,48 +85,52 @@ class Plan:
 
     @property
     def calls(self) -> float:
-        """The mean number of calls per race."""
+        """The mean number of calls per simulated race."""
         return float(np.mean([one.calls for one in self.outcomes]))
 
     @property
     def calls_range(self) -> tuple[float, float]:
-        """The 5 % and 95 % quantiles of the number of calls."""
+        """The 5 % and 95 % quantiles of the number of calls, over the simulated races."""
         low, high = np.quantile([one.calls for one in self.outcomes], _RANGE_QUANTILES)
         return float(low), float(high)
 
     @property
     def share(self) -> float:
-        """The mean number of calls as a share of the whole table, in [0, 1]."""
+        """The mean number of calls divided by `total_calls`, in [0, 1]."""
         return self.calls / self.total_calls
 
     @property
     def wrong(self) -> float:
-        """The share of races with a wrong answer; in expectation at most the level."""
+        """The share, in [0, 1], of simulated races with a wrong answer.
+
+        Its expectation is at most the level of the races.
+        """
         return float(np.mean([one.wrong for one in self.outcomes]))
 
     @property
     def decided(self) -> float:
-        """The share of races that answered the question."""
+        """The share, in [0, 1], of simulated races that answered the question."""
         return float(np.mean([one.decided for one in self.outcomes]))
 
     @property
     def answers(self) -> list[tuple[tuple[str, ...], int]]:
-        """Pairs (names of the candidates, number of races with this answer).
+        """Pairs (names of the candidates, number of simulated races with this answer).
 
-        The most frequent answer comes first.
+        The most frequent answer comes first. With a question about one rank, the names are one text, such as "a: rank
+        2".
         """
         return Counter(one.answer for one in self.outcomes).most_common()
 
     @property
     def cost(self) -> float:
-        """The mean cost of the calls per race; 0 without `max_cost`."""
+        """The mean cost per simulated race, in the unit of `max_cost`; 0 without that."""
         return float(np.mean([one.cost for one in self.outcomes]))
 
     @property
     def by_group(self) -> "dict[str, Plan]":
-        """A plan for each group by name, with its answers and rates; empty without groups.
+        """A plan for each group by name; empty without groups.
 
-        Calls and costs are those of the whole race.
+        Its `answers`, `decided` and `wrong` are about the group. Calls and costs are those of the whole race.
         """
         names, sizes = ((), ()) if self.strata is None else (self.strata.names, self.strata.sizes)
         return {
@@ -138,11 +142,15 @@ class Plan:
         }  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
-        """Return the results over all simulated races as JSON data.
+        """Return the results over all simulated races as a dict of JSON data.
 
-        calls (mean number, with calls_low and calls_high, the 90 % range), share and saved (of all calls), decided and
-        wrong (shares of the races), answers (candidates and number of races of each answer). With `max_cost`: also the
-        mean cost; with groups: decided, wrong and answers of each.
+        level: error probability of the races.
+        calls, calls_low, calls_high: mean number of calls per race, and its 5 % and 95 % quantiles.
+        share, saved: mean number of calls divided by rows times candidates, in [0, 1]; and 1 - share.
+        decided, wrong: shares in [0, 1] of the races that answered the question, and of those with a wrong answer.
+        answers: list of {"candidates": names, "shuffles": number of races with this answer}, the most frequent first.
+        max_cost, cost: only with a cap on costs: the cap, and the mean cost per race.
+        groups: only with groups: dict from the name of a group to its decided, wrong and answers.
         """
         low, high = self.calls_range
         more: dict[str, Any] = {}
@@ -178,7 +186,9 @@ def plan(
     history: Any = None,
     strata: Iterable[Any] | None = None,
 ) -> list[Plan]:
-    """Simulate races on a finished table: one plan per level, same shuffles.
+    """Simulate races on a finished table: one `Plan` per level, in their order.
+
+    All levels are simulated on the same shuffles of the rows. ParameterError if an option is invalid.
 
     pool      the table of losses; its costs are the costs of the calls
     seed      seed of the shuffles
@@ -187,7 +197,7 @@ def plan(
     max_cost  cap on the total cost of all calls, made one at a time; None: no cap
     max_call_cost   largest cost of a call; in a table without costs, the cost of every call
     shuffles  number of simulated races per level
-    workers   threads
+    workers   number of threads; the results do not depend on it
     known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k). None: no cell
     history   numbers known of every row, (rows, h), as in `Race`; None: no history
     strata    the group of every row, as in `Race`; `Plan.by_group` has the answers. None: no groups

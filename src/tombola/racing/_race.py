@@ -111,8 +111,8 @@ class Race(ProcessBound):
         settings: of the race, with its seed.
         rows: names of the rows, or their number.
         events: from its log; FeedbackError if they belong to another race.
-        side: answers on file and history, or None.
-        strata: groups of the rows, or None.
+        side: answers on file and history; None without them.
+        strata: groups of the rows; None without groups.
         """
         race, names = cls.__new__(cls), _row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
@@ -151,11 +151,12 @@ class Race(ProcessBound):
         self._count_rows()
 
     def calls(self, count: int | None = None) -> list[Call]:
-        """Issue the next calls; an empty list if none is possible now.
+        """Issue the next calls and return them; an empty list if none is possible now.
 
-        Calls beyond the next row run ahead; some of them are wasted if their candidates are dropped meanwhile.
+        None is possible if the race is done, a limit is reached, or all calls that it needs wait for answers. Calls
+        beyond the next row run ahead; some of them are wasted if their candidates are dropped meanwhile.
 
-        count: their number, or fewer at the end; None: all that the next row needs.
+        count: largest number of calls, at least 1; None: all that the next row needs.
         """
         if count is not None:
             _validate.integer("Race.calls", "count", count, least=1)
@@ -174,10 +175,10 @@ class Race(ProcessBound):
         ConflictError if another answer was recorded before; FeedbackError if the answer is malformed or the call was
         not issued.
 
-        ticket: the call, or its number.
-        loss: in [0, 1]; None if the call failed.
+        ticket: the call, or its number `Call.ticket`.
+        loss: in [0, 1], lower is better, also with kind="scores"; None if the call failed.
         cost: of the call, at least 0, in the unit of `max_cost`.
-        failed: whether the call failed.
+        failed: whether the call failed; it then counts as loss 1, or ends the race with on_failure="stop".
         """
         number = self._check_ticket(ticket.ticket if isinstance(ticket, Call) else ticket)
         with self._locked():
@@ -190,7 +191,9 @@ class Race(ProcessBound):
         return before is None
 
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        """Raise the limits of a race, which then goes on; ParameterError if one is not higher.
+        """Raise the limits of a race, which then goes on.
+
+        ParameterError if a new limit is lower than the present one, or if there is no present one.
 
         The evidence holds at all times simultaneously, so a race may go on after a look at its answers.
 
@@ -207,9 +210,12 @@ class Race(ProcessBound):
             self.settings = self.settings.with_limits(max_calls, max_cost)
 
     def apply(self, event: Event) -> None:
-        """Apply an event of the log: issue its call if necessary, record its answer.
+        """Apply an event of a log: issue its call if necessary, record its answer.
 
-        FeedbackError if it belongs to another race.
+        FeedbackError if the ticket is not one of this race, or its answer is on file. An answer is recorded as by
+        `record`, with the same errors.
+
+        event: a call or an answer.
         """
         ticket = self._check_ticket(event.ticket)
         if self._n_known and self._is_on_file(ticket):
@@ -234,12 +240,20 @@ class Race(ProcessBound):
         return Call(ticket, self.candidates[candidate], self.rows[row], row)
 
     def recorded(self, ticket: int) -> Event:
-        """Return the recorded answer of a ticket; KeyError if there is none."""
+        """Return the recorded answer of a ticket, an `Event` with loss and cost.
+
+        KeyError if it has no answer; FeedbackError if there is no ticket of this number.
+
+        ticket: number of the call, from 1.
+        """
         return self._answers[self._check_ticket(ticket)]
 
     @property
     def pending(self) -> list[Call]:
-        """The issued calls without an answer whose candidates are still in the race."""
+        """The issued calls without an answer that the race still needs.
+
+        Calls of candidates that were dropped meanwhile are left out.
+        """
         with self._locked():
             return [call for ticket, call in self._pending.items() if self._is_useful(ticket)]
 
@@ -311,12 +325,12 @@ class Race(ProcessBound):
 
     @property
     def calls_saved(self) -> int:
-        """The number of cells of the table that were neither evaluated nor on file."""
+        """The number of cells (row, candidate) without a call or an answer on file."""
         return self._n_cells - self._n_known - self.calls_made
 
     @property
     def calls_on_file(self) -> int:
-        """The number of cells of the table whose answers were known before the race."""
+        """The number of cells (row, candidate) whose answers were known before the race."""
         return self._n_known
 
     @property
@@ -331,13 +345,13 @@ class Race(ProcessBound):
 
     @property
     def largest_loss(self) -> float:
-        """The largest loss recorded so far; 0 before the first one."""
+        """The largest recorded loss, in [0, 1], without failed calls; 0 before the first."""
         with self._locked():
             return max((event.loss or 0.0 for event in self._answers.values()), default=0.0)
 
     @property
     def failures(self) -> int:
-        """The number of failed calls."""
+        """The number of failed calls so far; they are also in `calls_answered`."""
         return self._failures
 
     @property
@@ -352,12 +366,17 @@ class Race(ProcessBound):
 
     @property
     def mean_losses(self) -> dict[str, float]:
-        """Mean loss of every candidate over the rows before its drop; NaN without rows."""
+        """Mean loss, in [0, 1], by name of the candidate; NaN without rows.
+
+        It is over the rows counted so far, or up to the drop of the candidate.
+        """
         return self.whole.mean_losses
 
     @property
     def answers(self) -> Floats:
         """Losses of all answers, on file and recorded, shape (rows, k); NaN without one.
+
+        Rows are in the order of the list, columns in that of the candidates. A failed call has loss 1.
 
         >>> race = Race(["old", "new"], rows=["x", "y"], known={"old": [0.5, 0.1]}, seed=1)
         >>> race.record(race.calls(1)[0], loss=0.3)
@@ -374,9 +393,10 @@ class Race(ProcessBound):
 
     @property
     def wealth(self) -> Floats:
-        """Wealth of the bet against each candidate after each row, shape (rows, k).
+        """Wealth of the bet against each candidate by counted row, shape (rows, k).
 
-        NaN once the candidate is dropped. Rows are those counted for the whole list.
+        The larger, the stronger the evidence that the candidate is not an answer; NaN once it is dropped. It stays 1
+        with question="ranks", which bets on pairs. Rows are those counted for the whole list, in shuffled order.
         """
         history = np.full((len(self._wealth_rows), len(self.candidates)), math.nan)
         for row, (active, values) in enumerate(self._wealth_rows):
@@ -405,13 +425,13 @@ class Race(ProcessBound):
 
     @property
     def by_group(self) -> dict[str, Result]:
-        """The result for each group of `strata` by name; empty without groups."""
+        """The `Result` for each group of `strata`, by name; empty without groups."""
         names = () if self.strata is None else self.strata.names
         return {name: self._result(part) for name, part in zip(names, self._parts[1:], strict=True)}
 
     @property
     def whole(self) -> Result:
-        """The result for the whole list, as an object with answer, leader and mean losses."""
+        """The `Result` for the whole list: answer, leader, mean losses and rank sets."""
         return self._result(self._parts[0])
 
     def _result(self, part: Part) -> Result:
@@ -437,12 +457,18 @@ class Race(ProcessBound):
 
     @property
     def rows_remaining(self) -> int | None:
-        """Estimated number of rows still needed, on average; None before the first row."""
+        """Estimated number of rows still needed to answer the question, on average.
+
+        0 once it is answered; None before the first row is counted.
+        """
         return self._rows_needed("mean")
 
     @property
     def rows_remaining_range(self) -> tuple[int, int] | None:
-        """Ends of a 90 % range of the rows still needed; None before the first row."""
+        """Ends (low, high) of a 90 % range of the number of rows still needed.
+
+        None before the first row is counted.
+        """
         low, high = self._rows_needed("low"), self._rows_needed("high")
         return None if low is None or high is None else (low, high)
 
@@ -469,13 +495,14 @@ class Race(ProcessBound):
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the wealth of the bets, or the candidates left; return the figure.
+        """Draw the evidence over rows, or the candidates left over calls, as a figure.
 
         The figure displays in notebooks, and `figure.save("x.pdf")` writes it. ParameterError if no row is counted yet.
 
-        curve: "wealth" over rows, or "survivors" over calls.
-        ax: where to draw; None: a new figure.
-        size: of a new figure, in inches; None: the default.
+        curve: "wealth" of the bet against each candidate after each row (large: evidence against it), or "survivors":
+            the number of candidates left after each call.
+        ax: Matplotlib axes to draw into; None: a new figure.
+        size: width and height of a new figure, in inches; None: the default.
         """
         # The report is built on races.
         from tombola.racing.report import plot_race
@@ -620,7 +647,7 @@ def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
 
 
 def conflicting_answer(before: Event, event: Event) -> ConflictError:
-    """Return the error for a second, different answer to one ticket.
+    """Return, not raise, the error for a second, different answer to one ticket.
 
     before: the recorded answer.
     event: the second one.

@@ -43,11 +43,15 @@ class Event(NamedTuple):
 class EventSink(Protocol):
     """Protocol of an append-only event log of a race, as `MemoryLog` and `RaceFile`.
 
-    `race` replays the log when it starts, and appends every answer to it.
+    `race` replays the log when it starts, and appends every answer to it. A log needs two methods, `append(event)` and
+    `replay()`, which are documented here; it need not inherit from this class.
     """
 
     def append(self, event: Event) -> None:
-        """Store one event after all others; a log on disk has written it on return."""
+        """Store one event after all others; a log on disk has written it on return.
+
+        event: an issued call, or an answer.
+        """
 
     def replay(self) -> Iterable[Event]:
         """Return the stored events in the order in which they were appended."""

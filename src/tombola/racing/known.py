@@ -86,8 +86,10 @@ class SideInformation:
     def to_json(self) -> dict[str, Any] | None:
         """Return JSON data for `from_json`; None if there is no side information.
 
-        Keys: digest, known and history. Known cells are three lists of equal length: indices of rows, indices of
-        candidates, and losses.
+        digest: the SHA-256 of both tables.
+        known: {"rows": indices, "candidates": indices, "losses": numbers in [0, 1]}, three lists with one entry per
+            answer on file; indices count from 0.
+        history: list of rows, each a list of numbers.
         """
         if self.is_empty:
             return None

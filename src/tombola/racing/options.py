@@ -139,7 +139,10 @@ class RaceSettings:
 
     @property
     def units(self) -> Units:
-        """Conversion between losses in [0, 1] and values in the unit of `range`."""
+        """Conversion between losses in [0, 1] and values in the unit of `range`.
+
+        It follows `kind`: a score at the upper end of `range` is the loss 0.
+        """
         return Units(*self.range, scores=self.kind == "scores", unit=self.unit)
 
     @property
@@ -193,11 +196,13 @@ class RaceSettings:
             _reject("candidate", f"one of {', '.join(self.candidates)}", name, f"{self.candidates[0]!r}")
 
     def with_seed(self) -> "RaceSettings":
-        """Return the settings with a seed: the given one, or one drawn at random."""
+        """Return these settings if they have a seed, else a copy with a random seed."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(_SEED_BITS))
 
     def with_limits(self, max_calls: int | None = None, max_cost: float | None = None) -> "RaceSettings":
-        """Return the settings with higher limits; ParameterError if one is not higher.
+        """Return a copy of the settings with higher limits.
+
+        ParameterError if a new limit is lower than the present one, or if there is no present one.
 
         max_calls, max_cost: the new limits; None keeps the present one.
 
@@ -216,8 +221,9 @@ class RaceSettings:
         )
 
     def rule(self, rows: int) -> Elimination:
-        """Return the elimination rule that answers the question of the race.
+        """Return a new elimination rule that answers the question of the race.
 
+        Its class is `Best`, `Within`, `Top`, `Gate`, `Ranks`, `Blocks` or `Place`, by the question.
         The rule is in its state before the first row: all candidates are active.
 
         rows: number of rows of the list.
@@ -237,13 +243,19 @@ class RaceSettings:
         return Within(**common, within=within) if self.within > 0 else Best(**common)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data; an infinite population is written as "inf"."""
+        """Return a dict from the names of the fields to JSON values, for `from_json`.
+
+        Tuples become lists; an infinite population is written as "inf".
+        """
         infinite = {"population": "inf"} if self.population == math.inf else {}
         return {**asdict(self), "candidates": list(self.candidates), "range": list(self.range), **infinite}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
-        """Return the settings from the output of `to_json`."""
+        """Return the settings from the output of `to_json`; ParameterError if invalid.
+
+        data: as returned by `to_json`.
+        """
         population = math.inf if data.get("population") == "inf" else None
         names, limits = tuple(data["candidates"]), tuple(data["range"])
         return cls(**{**data, "candidates": names, "population": population, "range": limits})
@@ -270,7 +282,9 @@ def accepts_race_options(function: _Function) -> _Function:
 
 
 def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
-    """Return names as strings; ParameterError unless non-empty and distinct.
+    """Return names as strings; ParameterError unless distinct and not blank.
+
+    There must be at least one name.
 
     what: name of the parameter, for the error message, such as "rows".
     names: a sequence of any objects, converted by `str`; ParameterError for a single string.

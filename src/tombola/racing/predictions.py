@@ -97,7 +97,7 @@ class InformedRule:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the state before the first row; reset the wrapped `rule`, too."""
+        """Set this object and its `rule` back to the state before the first row."""
         self.rule.reset()
         # `known` and `unknown` never change.
         self.sums = _RowSums(*self._initial[:2], *(field.copy("K") for field in self._initial[2:]))

@@ -71,14 +71,15 @@ class RaceReport:
     """Data of the report of a race: standings, curves and origin of the answers.
 
     race              the race
-    standings         one per candidate, with name, mean loss and rows: active ones, the best first, then dropped ones,
-                      the last first
+    standings         one named tuple per candidate: name, mean_loss, rows (that the mean is over), active, against and
+                      wealth (opponent and bet that dropped it), ranks, drop_row. Active ones come first, by mean loss,
+                      then dropped ones, the last drop first; with question="ranks" they are sorted by rank set
     wealth            shape (rows counted, candidates): evidence against each candidate after each row, as the wealth
                       of the bet against it; NaN once it is dropped
     survivors         shape (rows counted + 1,): number of active candidates before the first row and after each row
     calls             shape (rows counted + 1,): number of answers used before the first row and after each row
     name              name of the race file; "" for a race in memory
-    evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`), if known
+    evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`); None if unknown
     earlier_limits    (max_calls, max_cost) before each time they were raised, oldest first
     """
 
@@ -94,6 +95,8 @@ class RaceReport:
     @classmethod
     def from_race(cls, race: Race) -> "RaceReport":
         """Return the report of a race in memory, finished or not.
+
+        race: the race; it is not changed.
 
         >>> from tombola.racing import race
         >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), kind="losses",
@@ -128,16 +131,27 @@ class RaceReport:
 
     @property
     def cost_saved(self) -> float | None:
-        """Estimated cost of the calls not made, at the mean cost so far; None if unknown."""
+        """Estimated cost of the calls not made, in the unit of `max_cost`, or None.
+
+        It is the number of calls saved times the mean cost of an answered call. None if all costs are 0, or no call is
+        answered.
+        """
         race = self.race
         return race.cost / race.calls_answered * race.calls_saved if race.cost and race.calls_answered else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON data; an infinite wealth is written as "certain".
+        """Return the report as a dict of JSON data.
 
-        Keys: verdict, proved, answer and done; quantity (loss, score or the unit) and candidates (standings, with their
-        mean in that unit); numbers of rows, calls and failures, and costs; groups, if any; settings, with the
-        present limits, and earlier_limits; hash_of_rows, evaluator and tombola (the version).
+        verdict, answer, proved, done: sentence, names, True, False or None (open), whether the race has ended.
+        quantity: word for the values, "loss", "score" or the unit.
+        candidates: list of dicts: name; mean, in the unit of the race, and rows it is over; active; against and wealth,
+            opponent and wealth of the bet that dropped it, "certain" if infinite; ranks, [first, last]; drop_row. None
+            if unknown.
+        rows, rows_counted, calls, calls_saved, failures: numbers. calls_on_file: only with answers on file.
+        cost, cost_saved_estimate: sum of the costs, and estimate of the costs saved, or None.
+        groups: only with groups: by name, proved, answer, rows, rows_counted, and means by candidate.
+        settings, earlier_limits, hash_of_rows, evaluator, tombola: `RaceSettings.to_json`; list of max_calls and
+            max_cost before each raise; SHA-256 of the row names; `evaluator_config`; version.
         """
         race = self.race
         return {
@@ -179,7 +193,7 @@ class RaceReport:
         return cells
 
     def to_html(self) -> str:
-        """Return the report as a self-contained HTML page."""
+        """Return the report as text of a self-contained HTML page; no file is written."""
         charts = []
         if len(self.wealth) >= _MIN_CHART_ROWS:
             # Ranks have one wealth per pair: no curve per candidate.
@@ -235,7 +249,7 @@ def plot_race(
 
     race: the race.
     curve: "wealth" of the bet against each candidate by rows, or "survivors": number of active candidates by calls.
-    axes: axes to draw on; None: a new figure.
+    axes: Matplotlib axes to draw into; None: a new figure.
     size: width and height of a new figure, in inches; None: the default.
     """
     charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
@@ -397,9 +411,12 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
 
 
 def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
-    """Return the limits of a race that are set, each with its history.
+    """Return the limits of a race that are set, each with its earlier values.
 
-    Returns (name, present value, earlier values in order) for "calls" and "cost".
+    A list of (name, present value, earlier values, oldest first). The name is "calls" for `max_calls` and "cost" for
+    `max_cost`.
+
+    report: report of the race.
     """
     found: list[tuple[str, float, list[float]]] = []
     settings = report.race.settings
@@ -488,7 +505,7 @@ def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]
 
     The candidates of a race answer different rows, so compare PAR10 only of those that ran to the end.
 
-    race: the race, with --loss seconds.
+    race: a race whose losses are run times divided by `cap` (`race run --loss seconds`).
     events: events of the race; answers have the loss seconds / cap, and the seconds as cost.
     cap: the time limit in seconds.
 

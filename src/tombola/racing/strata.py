@@ -69,12 +69,12 @@ class Strata(NamedTuple):
     def rows_of(self, group: int) -> Order:
         """Return the indices of the rows of a group, in the order of the list.
 
-        group: index of `names`.
+        group: index in `names`, from 0.
         """
         return np.flatnonzero(np.array(self.of_row) == group).astype(np.uint32)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, for `from_json`."""
+        """Return the fields as JSON data: the keys are names, of_row and title."""
         return {"names": list(self.names), "of_row": list(self.of_row), "title": self.title}
 
     @classmethod
@@ -95,7 +95,10 @@ class Part:
     rule      the elimination rule, changed in place
     position  index of each row of the list within the rows of the part; arbitrary for rows outside of it
     side      answers on file and history of the rows of the part
-    active    for each candidate, whether the part still needs its answers; all False once the rule is done
+
+    `active` is a list with one bool per candidate: whether the part still needs its answers. All are False once the
+        rule
+    is done.
     """
 
     def __init__(self, rule: Elimination, position: Sequence[int], side: SideInformation) -> None:

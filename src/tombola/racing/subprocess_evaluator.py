@@ -56,6 +56,7 @@ class CallCounts:
     def add(self, candidate: str, error: Exception | None = None) -> None:
         """Count a call of a candidate.
 
+        candidate: name of the candidate.
         error: the reason of a failed call; None if it has an answer.
         """
         self._calls[candidate] += 1
@@ -90,8 +91,8 @@ class SubprocessEvaluator:
     commands  candidate name -> command, in which {row} is replaced by the row
     loss      "stdout": the last line of output is the loss in [0, 1], optionally followed by the cost;
               "exit": 0 for exit status 0, else 1; "seconds": run time divided by `cap`
-    cap       seconds that count as loss 1; a command that takes longer is killed (only with loss "seconds")
-    timeout   seconds after which a command has failed
+    cap       with loss "seconds" only: seconds that count as loss 1; a command that takes longer is killed. Else None
+    timeout   seconds after which a command is killed and has failed; None: no limit
     retries   how often a failed command is run again
     shell     whether /bin/sh runs the commands; else they are started directly
     units     the unit of the numbers that commands print, with loss "stdout"
@@ -159,15 +160,15 @@ class SubprocessEvaluator:
     async def evaluate(
         self, call: Call, log: Callable[[str], None] | None = None, counts: CallCounts | None = None
     ) -> Answer:
-        """Run the command of a call, with retries; return (loss, cost), or the loss.
+        """Run the command of a call, with retries; a coroutine.
 
-        A TombolaError if the last attempt fails, too; OutOfRangeError at once if the printed number is outside of the
-        range. The cost is the run time in seconds with loss "seconds", and the printed cost, if there is one, with loss
-        "stdout".
+        Returns (loss, cost), or the loss if there is no cost; the loss is in [0, 1]. Raises a TombolaError if the last
+        attempt fails, too; OutOfRangeError at once if the printed number is outside of the range. The cost is the run
+        time in seconds with loss "seconds", and the printed cost, if there is one, with loss "stdout".
 
         call: candidate and row.
         log: function that receives a line per failure; None: silent.
-        counts: counts the call; None: no counts.
+        counts: gets the call and, if it failed, its error, by `CallCounts.add`; None: no counts.
         """
         counts = CallCounts() if counts is None else counts
         for attempt in range(self.retries + 1):
@@ -228,7 +229,10 @@ class SubprocessEvaluator:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, without `units`, which the race settings have."""
+        """Return a dict from the names of the fields to JSON values.
+
+        `units` is left out, because the settings of the race have it.
+        """
         fields = {name: value for name, value in asdict(self).items() if name != "units"}
         return {**fields, "commands": dict(self.commands)}
 

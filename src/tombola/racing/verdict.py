@@ -37,7 +37,7 @@ class Result(NamedTuple):
 
     rule      the elimination rule of the list or group, after the rows counted so far
     settings  settings of the race, with the names of the candidates
-    over      whether the race has ended, so that no more rows will be counted
+    over      whether no more rows will be counted for the list or group
     """
 
     rule: Elimination
@@ -54,7 +54,11 @@ class Result(NamedTuple):
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """Names of the candidates that answer the question; while open, the possible ones."""
+        """Names of the candidates that answer the question.
+
+        While it is open, all candidates that are still possible; in a race against a baseline, those that passed so
+        far.
+        """
         return tuple(self.candidates[a] for a in answer_of(self.rule))
 
     @property
@@ -77,12 +81,15 @@ class Result(NamedTuple):
 
     @property
     def rows_counted(self) -> int:
-        """Number of rows, in shuffled order, whose answers the rule has processed."""
+        """Number of rows of the list or group that were used as evidence so far."""
         return self.rule.rows_seen
 
     @property
     def mean_losses(self) -> dict[str, float]:
-        """Mean loss of every candidate over the rows before its drop; NaN without rows."""
+        """Mean loss, in [0, 1], by name of the candidate; NaN without rows.
+
+        It is over the rows counted so far, or up to the drop of the candidate.
+        """
         state = self.rule.state
         counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return {
@@ -92,7 +99,10 @@ class Result(NamedTuple):
 
     @property
     def rank_sets(self) -> dict[str, tuple[int, int]]:
-        """First and last possible rank by candidate, with question="ranks"; else empty."""
+        """First and last possible rank, from 1, by name of the candidate.
+
+        Empty without question="ranks". With a question about one candidate, it has only that one.
+        """
         if isinstance(self.rule, Ranks):
             sets = zip(self.candidates, self.rule.rank_sets(), strict=True)
             return {name: (int(low), int(high)) for name, (low, high) in sets}
@@ -126,7 +136,8 @@ def answer_of(rule: Elimination) -> list[int]:
     """Return the numbers of the candidates that answer the question of a rule.
 
     While the question is open, these are all candidates that may be the answer. `Gate`: the candidates that passed so
-    far. `Ranks`: best first.
+    far. `Ranks`: the candidates that may be among the first `top`, best first. `Place`: the candidate whose rank is
+    asked for. Numbers count from 0.
 
     rule: elimination rule of the race, with the rows counted so far.
     """
@@ -242,7 +253,8 @@ class Forecast(NamedTuple):
 def rows_remaining(rule: Elimination) -> Forecast | None:
     """Estimate how many more rows the rule needs; None before the first row.
 
-    A difference of mean D and variance v needs n = 2 v ln(1 / level) / D^2 rows of an infinite population, and
+    All zeros if the rule is done. A difference of losses of mean D and variance v needs n = 2 v ln(1 / level) / D^2
+        rows of an infinite population, and
     n / (1 + n / N) of a list of N rows. However small v is, one row multiplies a wealth by at most about 1 + D, because
     the next row may be the worst possible: at least n = ln(1 / level) / ln(1 + D) rows, and N (1 - exp(-n / N)) of a
     list. D is known only up to its standard error, so the mean is over equally likely values of D, and the range is
@@ -511,6 +523,8 @@ def calls_text(race: "Race") -> str:
     """Return the number of calls made and possible as text, such as "3 of 42 calls".
 
     If calls are without an answer: "2 of 42 calls answered, 3 issued".
+
+    race: the race, finished or not.
     """
     issued, answered = race.calls_made, race.calls_answered
     total = plural(issued + race.calls_saved, "call")

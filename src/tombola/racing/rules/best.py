@@ -38,7 +38,10 @@ class Best(Elimination):
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison per rival: whether it is worse than the leader."""
+        """Return one comparison per active rival of the leader: whether it is worse.
+
+        The leader has the smallest total loss. The rule is done when no rival is active.
+        """
         best, threshold = self.leader, self.state.threshold
         return [OpenQuestion(self.gap(best, b), self.variance(b), threshold) for b in self.active if b != best]
 
@@ -102,7 +105,7 @@ def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) ->
 def drop_hopeless(state: Any) -> None:
     """Drop the candidates that can no longer catch up on the rows left.
 
-    Each is compared with the candidate whose largest possible total loss is smallest.
+    A kernel. Each is compared with the candidate whose largest possible total loss is smallest.
 
     state: an `EliminationState`, changed in place.
     """

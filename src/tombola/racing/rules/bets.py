@@ -89,7 +89,7 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
     bets on adjusted losses: minus their predictions, plus the mean prediction of the rows left.
 
     state: an `EliminationState`, changed in place.
-    bettor: row of `state.wealth`.
+    bettor: row of `state.wealth`, the e-process against this null hypothesis.
     b, o: numbers of the candidate and of its opponent.
     lead: sum of loss(b) - loss(o) before this row.
     d: loss(b) - loss(o) on this row.
@@ -219,9 +219,10 @@ def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen:
 
 
 def is_certainly_worse(lead: float, population: float, rows_seen: float) -> bool:
-    """Return whether candidate a has a larger total loss than b, however the list ends.
+    """Return whether candidate a has a larger total loss than b for sure; a kernel.
 
-    Losses of the rows left are taken as unknown, in [0, 1]. Always False for an infinite population.
+    It has if even loss 0 of a and loss 1 of b on all rows left could not change it. Always False for an infinite
+    population.
 
     lead: total loss of a minus that of b over the first `rows_seen` rows.
     population: number of rows of the list, or infinite.

@@ -112,6 +112,9 @@ class Elimination(ABC):
 
     `update` adds the rows one by one, in random order. `play` runs a whole table. The answer is in `active`, `done` and
     `state`.
+
+    A subclass defines `init`, `step` and `open_questions`, and may define `settle`; their docstrings here are the
+    contract. It sets `supports_predictions = True` if `step` bets by `bets.bet`, which uses predictions.
     """
 
     # Whether `step` can bet on adjusted losses: those minus their predictions from history (`use_predictions`).
@@ -135,6 +138,8 @@ class Elimination(ABC):
     def use_predictions(self) -> None:
         """Bet on adjusted losses too, from the first row; resets the rule.
 
+        Only for rules with `supports_predictions`. `InformedRule` calls it, and writes the predictions into `state`.
+
         An adjusted loss is the loss minus its prediction, plus the mean prediction of the rows left. Four fifths of the
         wealth of every bettor then bet on adjusted losses.
         """
@@ -143,9 +148,9 @@ class Elimination(ABC):
 
     @abstractmethod
     def init(self) -> Any:
-        """Return the state before the first row, from `initial_state`: a named tuple.
+        """Return the state before the first row, a named tuple built by `initial_state`.
 
-        It has the fields of `EliminationState` and those of the rule itself.
+        It has the fields of `EliminationState`, and those that the docstring of the rule lists.
         """
 
     def initial_state(self, *, bettors: int, threshold: float, **own: float | Floats) -> Any:
@@ -153,7 +158,7 @@ class Elimination(ABC):
 
         It is a named tuple with the fields of `EliminationState` and those of the rule.
 
-        bettors: number of rows of `wealth`.
+        bettors: number of bettors, which are e-processes against one null hypothesis each; the rows of `state.wealth`.
         threshold: wealth at which a bet decides.
         own: fields of the rule itself; a kernel can change arrays, not numbers.
         """
@@ -179,9 +184,11 @@ class Elimination(ABC):
     @staticmethod
     @abstractmethod
     def step(state: Any, losses: Floats) -> None:
-        """Process one row in place: bet, count the row, drop candidates. Compiled.
+        """Update the state by one row: bet, count the row, drop candidates; a kernel.
 
-        state: an `EliminationState`, changed in place.
+        `update` and `play` call it, for each row in random order.
+
+        state: as returned by `init`; changed in place.
         losses: losses of the row in [0, 1], one per candidate; those of dropped candidates are not read.
         """
 
@@ -189,15 +196,17 @@ class Elimination(ABC):
     def settle(state: Any) -> None:
         """Draw the conclusions that answers on file make certain before the first row.
 
-        Compiled. A rule without such conclusions leaves the state as it is.
+        A kernel. For example, `Best` drops a candidate that cannot be the best for any unknown losses. A rule
+        without such conclusions leaves the state as it is.
 
-        state: an `EliminationState`, changed in place; `known_loss` and `known_gain` are over all rows.
+        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
+            loss over the answers on file of each candidate, must be over all rows.
         """
 
     def update(self, losses: Floats) -> None:
-        """Process the next row of the shuffled list.
+        """Process the next row of the list, in random order, and update `state` in place.
 
-        losses: in [0, 1], one per candidate; those of dropped candidates are not read.
+        losses: in [0, 1], shape (candidates,); those of dropped candidates are not read.
         """
         self._update(self.memory, losses)
 
@@ -208,7 +217,7 @@ class Elimination(ABC):
             return compile_loop(_update_row, (self.memory, self._row), **self.kernels)
 
     def reset(self) -> None:
-        """Return to the state before the first row."""
+        """Set the state back to the one before the first row; nothing is returned."""
         self.memory[:] = self._initial
 
     def snapshot(self) -> Floats:
@@ -216,13 +225,18 @@ class Elimination(ABC):
         return self.memory.copy()
 
     def restore(self, snapshot: Floats) -> None:
-        """Return to the state at the time of a snapshot, made by `snapshot` of this rule."""
+        """Set the state back to the time of a snapshot.
+
+        snapshot: as returned by `snapshot` of this rule; it is copied.
+        """
         self.memory[:] = snapshot
 
     def play(self, table: Rows, order: Order) -> int:
         """Run a whole race on a table, from the start; return the number of calls.
 
-        table: losses, shape (rows, k).
+        The rule is reset first, and stops when it is done. A call is one loss that was read.
+
+        table: losses in [0, 1], shape (rows, k).
         order: row indices in random order; a part of them for a race that stops early.
         """
         self.reset()
@@ -240,12 +254,18 @@ class Elimination(ABC):
 
     @property
     def leader(self) -> int:
-        """Number of the active candidate with the smallest total loss; lowest in a tie."""
+        """Number of the active candidate with the smallest total loss; lowest in a tie.
+
+        Candidates are numbered from 0.
+        """
         return min(self.active, key=lambda a: float(self.state.total_loss[a]))
 
     @abstractmethod
     def open_questions(self) -> list[OpenQuestion]:
-        """Return the undecided comparisons; the slowest one determines the rows needed."""
+        """Return the undecided comparisons of two candidates, for an estimate of the rows.
+
+        The comparison that needs the most rows determines the rows still needed; see `verdict.rows_remaining`.
+        """
 
     def gap(self, better: int, worse: int) -> float:
         """Return the mean loss of `worse` minus that of `better`, over the rows counted.
@@ -259,7 +279,7 @@ class Elimination(ABC):
 
         A bettor is the e-process of one comparison; a difference is the loss of a candidate minus that of its opponent.
 
-        bettor: row of `state.wealth`.
+        bettor: row of `state.wealth`, from 0. The result is 0 before its first bet.
         """
         return float(self.state.squared_residuals[bettor] / max(self.state.n_bets[bettor], 1.0))
 
@@ -295,9 +315,10 @@ def _play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
 
 
 def best_two(state: Any) -> tuple[int, int]:
-    """Return leader and runner-up among the active candidates, by total loss.
+    """Return the two active candidates with the smallest total losses; a kernel.
 
-    -1 stands for a missing one. Among equals the lowest number comes first.
+    The result is (leader, runner-up), numbers from 0. -1 stands for a missing one. Among equals the lowest number comes
+    first.
 
     state: an `EliminationState`.
     """
@@ -312,10 +333,10 @@ def best_two(state: Any) -> tuple[int, int]:
 
 
 def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
-    """Drop a candidate, and record why.
+    """Drop a candidate, and record row, opponent and wealth in the state; a kernel.
 
     state: an `EliminationState`, changed in place.
-    candidate: its number.
+    candidate: its number, from 0.
     against: number of the opponent that it lost to; -1 for all others together.
     wealth: of the bet that dropped it; infinite if the outcome is certain.
     """
@@ -326,10 +347,10 @@ def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
 
 
 def count_row(state: Any, losses: Floats) -> None:
-    """Add a row to the total losses of the active candidates, in place.
+    """Add a row to `total_loss` of the active candidates and to `rows_seen`; a kernel.
 
-    state: an `EliminationState`.
-    losses: of the row, shape (k,).
+    state: an `EliminationState`, changed in place.
+    losses: of the row, in [0, 1], shape (k,).
     """
     for a in range(losses.size):
         if state.active[a] > 0.0:
@@ -340,6 +361,8 @@ def count_row(state: Any, losses: Floats) -> None:
 def finish(state: Any, target: float) -> None:
     """Set `state.done` if at most `target` candidates are active, or no row is left.
 
+    A kernel.
+
     state: an `EliminationState`, changed in place.
     target: number of candidates; a float, as all numbers in the state are.
     """
@@ -348,7 +371,10 @@ def finish(state: Any, target: float) -> None:
 
 
 def n_active(state: Any) -> float:
-    """Return the number of active candidates; `state` is an `EliminationState`."""
+    """Return the number of active candidates, as a float; a kernel.
+
+    state: an `EliminationState`.
+    """
     count = 0.0
     for a in range(state.active.size):
         count += state.active[a]

@@ -58,7 +58,10 @@ class Gate(Elimination):
         )
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison with the baseline per undecided candidate."""
+        """Return one comparison with the baseline per undecided candidate.
+
+        Its edge is the distance of the mean difference from the bound that decides, in either direction.
+        """
         threshold = self.state.threshold
         return [
             OpenQuestion(abs(self.gap(c, self.baseline) + self.margin), self.variance(c), threshold)
@@ -68,6 +71,13 @@ class Gate(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
+        """Update the state by one row: bet, count it, decide on candidates; a kernel.
+
+        Decided candidates are dropped.
+
+        state: as returned by `init`; changed in place.
+        losses: losses of the row in [0, 1], one per candidate; those of decided candidates are not read.
+        """
         base = int(state.baseline)
         for c in range(losses.size):
             if c != base and state.active[c] > 0.0:
@@ -77,6 +87,13 @@ class Gate(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
+        """Decide the candidates that answers on file decide before the first row.
+
+        A kernel. Decided candidates are dropped.
+
+        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
+            loss over the answers on file of each candidate, must be over all rows.
+        """
         base = int(state.baseline)
         for c in range(state.total_loss.size):
             if c != base:
@@ -84,11 +101,12 @@ class Gate(Elimination):
         _drop_decided(state, base)
 
     def advantage(self, candidate: int) -> tuple[float, int]:
-        """Return the lead of a candidate over the baseline, and the rows it is over.
+        """Return (lead of a candidate over the baseline, number of rows it is over).
 
-        The lead is the mean loss of the baseline minus that of the candidate, up to its decision.
+        The lead is the mean loss of the baseline minus that of the candidate, up to its decision;
+        above 0 if the candidate is better.
 
-        candidate: its number.
+        candidate: its number, from 0.
         """
         decided = self.state.decision[candidate] != 0.0
         rows = int(self.state.drop_row[candidate]) if decided else self.rows_seen
@@ -96,7 +114,11 @@ class Gate(Elimination):
 
     @property
     def decisions(self) -> dict[int, bool]:
-        """The decided candidates by number: True if the gate is passed, else False."""
+        """The decided candidates: a dict from their numbers, from 0, to True or False.
+
+        True: proved to be better than the baseline or, with a margin, not worse by more than it. False: this is
+            refuted.
+        """
         return {c: bool(sign > 0) for c, sign in enumerate(self.state.decision) if sign != 0}
 
 
@@ -144,10 +166,13 @@ def _drop_decided(state: Any, base: int) -> None:
 
 
 def holds_on_list(lead: float, margin: float, population: float) -> bool:
-    """Return whether the statement about a candidate is true on the whole list.
+    """Return whether a candidate passes the gate on the whole list, up to rounding.
 
-    lead: total loss of the baseline minus that of the candidate.
-    margin: 0 asks for strictly better, else for not worse by more than the margin in mean loss.
+    Without a margin it must be better than the baseline: lead > 0. With one it may be worse by the margin in mean loss:
+    lead >= -margin * population.
+
+    lead: total loss of the baseline minus that of the candidate, over all rows.
+    margin: tolerance in mean loss, 0 or more.
     population: number of rows.
     """
     slack = ROUNDING_SLACK * population

@@ -38,7 +38,7 @@ def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Fl
     There are 4 strategies on a list, and 5 for rows that are a sample: the fifth aims at the last row.
 
     population: number of rows of the list, or infinite for a sample.
-    horizon_share: wealth of the fifth strategy.
+    horizon_share: initial wealth of the fifth strategy, in [0, 1].
 
     >>> pair_weights(100).size, pair_weights(math.inf).tolist()
     (4, [0.25, 0.125, 0.0625, 0.0625, 0.5])
@@ -65,6 +65,9 @@ def share_of_goal(threshold: float, horizon_share: float = _HORIZON_SHARE, reser
 
 def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
     """Bet on one row against "the mean of d is at most 0"; return the wealth.
+
+    The wealth is that of the bettor, an e-process; it includes the strategy that aims at the last row, if the rows are
+    a sample (`pair_weights`). A kernel.
 
     state: an `EliminationState`, changed in place.
     bettor: row of `state.wealth`.

@@ -60,16 +60,25 @@ class Ranks(Elimination):
         return {}
 
     def rank_sets(self) -> "np.typing.NDArray[np.int64]":
-        """Return first and last possible rank of every candidate, shape (candidates, 2)."""
+        """Return first and last possible rank of every candidate, shape (candidates, 2).
+
+        Ranks count from 1, the best. They follow from the pairs whose order is proved so far.
+        """
         return rank_sets(self.before)
 
     @property
     def before(self) -> "np.typing.NDArray[np.bool_]":
-        """The proved order, shape (k, k): `before[a, b]` if a is proved to come before b."""
+        """The proved order, bool, shape (k, k): True at [a, b] if a is proved before b.
+
+        "Before" means a smaller mean loss. Candidates are numbered from 0.
+        """
         return np.asarray(self.state.before > 0.0)
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return the open comparisons of neighbours by mean loss: the slowest ones."""
+        """Return one comparison per pair of neighbours by mean loss that is not decided.
+
+        Neighbours need the most rows. Only pairs that may be among the first `top` ranks are listed.
+        """
         # Totals of dropped candidates are over fewer rows, so only active ones are compared.
         order = sorted(self.active, key=lambda a: float(self.state.total_loss[a]))
         before, first = self.before, self.rank_sets()[:, 0]
@@ -81,7 +90,10 @@ class Ranks(Elimination):
 
     @property
     def leader(self) -> int:
-        """Number of the candidate with the smallest first rank; of several, by mean loss."""
+        """Number, from 0, of the candidate with the smallest first possible rank.
+
+        Of several, the one with the smallest mean loss.
+        """
         state, first = self.state, self.rank_sets()[:, 0]
         rows = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return min(
@@ -154,7 +166,7 @@ def _stop_settled(state: Any) -> None:
 
 
 def n_pairs(k: int) -> int:
-    """Return the number of unordered pairs of k candidates, at least 1."""
+    """Return k (k - 1) / 2, the number of pairs of k candidates; at least 1."""
     return max(1, k * (k - 1) // 2)
 
 
@@ -174,6 +186,8 @@ def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.in
 
 def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.bool_]":
     """Return the transitive closure of an order of k candidates, bool, shape (k, k).
+
+    If a comes before b and b before c, then a comes before c. The argument is not changed.
 
     before: bool, shape (k, k); True at [a, b] if a comes before b.
 
@@ -307,7 +321,7 @@ class Place(Elimination):
         return state._replace(wealth=np.tile(pair_weights(self.population), (2 * k, 1)))
 
     def rank_set(self) -> tuple[int, int]:
-        """Return the first and the last rank that the candidate may have, from 1."""
+        """Return the first and the last rank that `candidate` may have; 1 is the best."""
         first, last = self.state.rank_range
         return int(first), int(last)
 
@@ -321,13 +335,20 @@ class Place(Elimination):
         return first > last
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison with the candidate per undecided rival."""
+        """Return one comparison of `candidate` with each rival whose order is not proved."""
         a, threshold, evidence = self.candidate, self.state.threshold, self.state.e_values.max(axis=0)
         undecided = [b for b in self.active if b != a and evidence[b] < threshold]
         return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in undecided]
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
+        """Update the state by one row: bet, count the row, narrow the rank set; a kernel.
+
+        No candidate is dropped before the rank is proved.
+
+        state: as returned by `init`; changed in place.
+        losses: losses of the row in [0, 1], one per candidate.
+        """
         k, a = losses.size, int(state.candidate)
         for b in range(k):
             if b != a and state.active[b] > 0.0:

@@ -32,7 +32,7 @@ class Top(Elimination):
     level: largest probability of a wrong answer.
     top: number of candidates to keep, less than k.
 
-    Own fields of the state:
+    A set below is a possible answer: `top` of the candidates. Own fields of the state:
 
     top               number of candidates to keep
     pair_threshold    wealth of pairs that drops a candidate
@@ -73,7 +73,12 @@ class Top(Elimination):
         return state
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison per set left: its worst member with the best other."""
+        """Return one comparison per set of `top` candidates that is still to be rejected.
+
+        It asks whether the worst member of the set is worse than the best candidate outside of it. While the sets are
+            too many
+        to be listed: one comparison of the last of the first `top` with each candidate behind it.
+        """
         state, k, loss = self.state, self.candidates, self.state.total_loss
         if state.n_sets[0] == 0.0:
             ranked, pairs = sorted(self.active, key=lambda a: float(loss[a])), len(state.wealth) - k * k

@@ -82,7 +82,11 @@ class Within(Elimination):
         return state
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison of the leader, minus the tolerance, per rival."""
+        """Return one comparison per active rival that the leader is not settled against.
+
+        The question is whether mean loss of the leader < mean loss of the rival + `within`. The leader has the smallest
+        total loss.
+        """
         best, k = self.leader, self.candidates
         others = [b for b in self.active if b != best]
         threshold = self.state.settling_wealth * len(others)
@@ -115,7 +119,10 @@ class Within(Elimination):
 
     @property
     def chosen(self) -> int | None:
-        """The number of the candidate shown to be within the tolerance; None while open."""
+        """Number, from 0, of the candidate proved to be within the tolerance of the best.
+
+        None while the question is open.
+        """
         return next((a for a, chosen in enumerate(self.state.is_chosen) if chosen), None)
 
 
