@@ -251,7 +251,7 @@ class Audit:
             test.extend(column, strata)
 
     def results(self) -> list[AuditResult]:
-        """Return the current result of every statement, in their order."""
+        """Return the result of every statement for the rows so far, in their order."""
         return [_result(one.text, tests) for one, tests in zip(self.statements, self._tests, strict=True)]
 
 
@@ -381,7 +381,10 @@ class RunningMean:
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """The threshold of each inequality, in the units of the statement."""
+        """The threshold of each inequality of the statement, in the statement's units.
+
+        |mean(a) - mean(b)| <= 0.1 has two: 0.1 and -0.1.
+        """
         return tuple(round(one.to_units(one.threshold), 12) for one in self.statement.inequalities)
 
     def extend(self, rows: Batch, strata: Any = None) -> None:

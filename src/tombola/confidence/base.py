@@ -23,14 +23,17 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Interval(NamedTuple):
-    """A confidence interval [low, high] for a mean, both ends included."""
+    """A confidence interval [low, high] for a mean, both ends included.
+
+    low, high: the ends, in the unit of the mean.
+    """
 
     low: float
     high: float
 
     @property
     def width(self) -> float:
-        """The length of the interval."""
+        """The length of the interval, high - low."""
         return self.high - self.low
 
 
@@ -38,10 +41,11 @@ class OnlineStatistic(ABC):
     """Base class of statistics of values in [0, 1], updated online.
 
     One or more actions are updated separately: `update` adds one value, `extend` many. A compiled kernel updates the
-    state. A subclass implements `init`, which returns the initial state (a named tuple with the fields `counts` and
+    state. A subclass calls `self._start(population, actions)` last in its constructor. It implements `init`, which
+        returns the initial state (a named tuple with the fields `counts` and
     `total`, one entry per action), and the kernel `update_state(state, action, value)`.
 
-    update_seconds: estimated time of one update in plain Python; short lists are not worth compiling for.
+    update_seconds: estimated seconds of one update in plain Python; the kernel of a short list is not compiled.
     """
 
     update_seconds: ClassVar[float] = 10e-6
@@ -74,6 +78,8 @@ class OnlineStatistic(ABC):
     def update_state(state: Any, action: int, value: float) -> None:
         """Update the state in place with one value of one action; a compiled kernel.
 
+        A static method that `update` and `extend` call after they have checked the arguments.
+
         state: as returned by `init`.
         action: its index, from 0.
         value: in [0, 1].
@@ -85,7 +91,7 @@ class OnlineStatistic(ABC):
         ParameterError if a value is outside of [0, 1], or an action has more values than the pool has rows.
 
         x: a value in [0, 1]; without `action`, one value per action, shape (actions,).
-        action: index of the action; None: all of them.
+        action: index of the action, from 0; None: all of them.
         """
         if action is None and self.actions > 1:
             self.extend(np.asarray(x, np.float64).reshape(1, -1))
@@ -105,7 +111,7 @@ class OnlineStatistic(ABC):
 
         values: with `actions`, shape (n,); without, one column per action, shape (rows, actions). With a single action,
             shape (rows,) will do.
-        actions: the action of each value, shape (n,); None: whole rows.
+        actions: index of the action of each value, from 0, shape (n,); None: whole rows.
         """
         table = np.asarray(values, np.float64)
         if actions is None:
@@ -178,7 +184,8 @@ class Confidence(OnlineStatistic):
     If `anytime_valid`, the coverage holds at all sample sizes simultaneously (a confidence sequence), and the
     intervals are nested; otherwise it holds at one sample size fixed in advance. Feed values by `update` or `extend`.
 
-    The state of a subclass starts with the fields counts, total, low and high, one entry per action.
+    A subclass sets `anytime_valid` and defines `init` and `update_state` (see `OnlineStatistic`). Its state starts with
+    the fields counts, total, low and high, one entry per action.
     """
 
     anytime_valid: ClassVar[bool]
@@ -188,17 +195,20 @@ class Confidence(OnlineStatistic):
         self._start(population, actions)
 
     def interval(self, action: int = 0) -> Interval:
-        """Return the present interval of one action, given by its index."""
+        """Return the present confidence interval of the mean of one action.
+
+        action: its index, from 0.
+        """
         return Interval(float(self._state.low[action]), float(self._state.high[action]))
 
     @property
     def lows(self) -> Floats:
-        """The lower confidence bound of every action, shape (actions,)."""
+        """The lower confidence bound of the mean of every action, shape (actions,)."""
         return np.array(self._state.low)
 
     @property
     def highs(self) -> Floats:
-        """The upper confidence bound of every action, shape (actions,)."""
+        """The upper confidence bound of the mean of every action, shape (actions,)."""
         return np.array(self._state.high)
 
 
@@ -227,10 +237,12 @@ def _update_many(memory: Floats, actions: Integers, values: Floats) -> None:
 def intersect(state: Any, action: int, low: float, high: float, population: float) -> None:
     """Intersect the interval of an action with [low, high] and its certain range.
 
-    state: with `counts`, `total`, `low` and `high`; changed in place.
-    action: index of the action.
+    A kernel.
+
+    state: of a `Confidence`, with `counts`, `total`, `low` and `high`; changed in place.
+    action: index of the action, from 0.
     low, high: ends of the new interval.
-    population: number of rows N.
+    population: number of rows N of the pool, or infinite.
 
     After n of N values with sum S, the mean lies in [S / N, (S + N - n) / N] with certainty. This range is applied
     last, so that an empty intersection (after a miss) becomes the nearest possible mean.

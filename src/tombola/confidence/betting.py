@@ -132,7 +132,7 @@ def total_wealth(wealth: Any, row: int, at: int) -> float:
 
     Weighted by STRATEGY_WEIGHTS, so that it starts with 1.
 
-    wealth, row: the four strategies are in wealth[row : row + 4].
+    wealth, row: wealth[row + j, at] is that of strategy j, j = 0..3.
     at: index of the hypothesised mean, a column of `wealth`.
     """
     total = 0.0
@@ -145,9 +145,9 @@ class BettingGrid(NamedTuple):
     """State of `Betting`: a grid of e-processes, one per hypothesised mean.
 
     counts, total, low, high, squares: of each action: number and sum of values, interval, sum of squared errors.
-    points: sorted means; of k actions, row a holds the means tested from below for action a, row k + a those of its
-        mirrored values 1 - x.
-    wealth: row r of `points` has its four strategies in rows 4 r .. 4 r + 3.
+    points: sorted hypothesised means, shape (2 k, size of the grid); of k actions, row a holds the means tested from
+        below for action a, row k + a those of its mirrored values 1 - x.
+    wealth: at [4 r + j, i], the wealth of strategy j of the bets against the mean points[r, i], j = 0..3.
     head, tail: of each row; the means not yet refuted are points[head:tail].
     floor: of each row, the largest refuted mean.
     population: number of rows N, or infinite.

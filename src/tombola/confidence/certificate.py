@@ -56,16 +56,19 @@ class Certificate:
     paired: Floats
 
     def interval(self, action: int) -> Interval:
-        """Return the interval for the mean loss of an action, given by its index."""
+        """Return the confidence interval for the mean loss of an action over the pool.
+
+        action: its index, from 0.
+        """
         return Interval(float(self.lows[action]), float(self.highs[action]))
 
     def narrowed(self, known: Sequence[Sequence[float]]) -> "Certificate":
-        """Return the certificate with intervals cut to the range that is certain.
+        """Return a copy of the certificate with intervals cut to the certain range.
 
         Losses played after an unknown one may be a biased sample, so an interval does not use them; but they are part
         of the mean, which they bound with certainty (docs/theory/confidence.md, section 2).
 
-        known: all known losses of every action, also those that its interval does not use.
+        known: for every action, the list of all its known losses, also of those that its interval does not use.
 
         >>> from tombola.confidence import certify
         >>> certificate = certify([], [], actions=1, population=10).narrowed([[0.0] * 8])
@@ -84,13 +87,18 @@ class Certificate:
     def within(self, action: int) -> float:
         """Return an upper bound on mean loss of this action minus that of the best.
 
-        action: its index.
+        The means are over the whole pool. All bounds hold simultaneously with probability 1 - level.
+
+        action: its index, from 0.
         """
         return min(_unpaired_distance(self.lows, self.highs, action), float(self.paired[action]))
 
     @property
     def best(self) -> int:
-        """The index of the action with the smallest `within`; the lowest among equals."""
+        """The index, from 0, of the action with the smallest `within`.
+
+        It is the action that is proved to be closest to the best one; the lowest index among equals.
+        """
         return min(range(self.lows.size), key=self.within)
 
     @property
@@ -180,10 +188,15 @@ class Certificate:
         return max(0.0, difference + (float(self.paired[action]) - difference) * shrink)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the certificate as JSON data; unknown values are None.
+        """Return the certificate as a dict of JSON data.
 
-        Keys are target, level, rows, population, best (a name), within, method, answered, regret, worst_regret, and
-        actions: a list with name, rows, mean, low and high of each.
+        target, level: text of the comparator; error probability.
+        rows, answered: number of rows played, and of those with a known loss.
+        population: number of rows of the pool; None if infinite.
+        best, within, method: name of the best action; upper bound on its mean loss minus the least; "paired" or
+            "unpaired".
+        regret, worst_regret: upper bounds on the regret; None if rows were only observed, not played.
+        actions: list of dicts: name, rows (sample size), mean, low and high (interval of the mean loss).
         """
         best = self.best
         actions = [
@@ -212,8 +225,8 @@ class Certificate:
 
         The figure displays in notebooks, and `figure.save("x.pdf")` writes it.
 
-        ax: where to draw; None: a new figure.
-        size: in inches; None: it grows with the number of actions.
+        ax: Matplotlib axes to draw into; None: a new figure.
+        size: width and height in inches; None: it grows with the number of actions.
         """
         from tombola.report.figures import draw_intervals
 

@@ -120,28 +120,35 @@ class EProcess(OnlineStatistic):
 
     @property
     def wealth(self) -> Floats:
-        """The largest wealth of every action so far, shape (actions,).
+        """The largest wealth of the bets against the hypothesis so far, shape (actions,).
 
-        Its inverse is an anytime-valid p-value of the hypothesis.
+        It starts at 1. A large one is evidence against the hypothesis; its inverse is an anytime-valid p-value.
         """
         return np.array(self._state.max_wealth)
 
     @property
     def strategy_wealth(self) -> Floats:
-        """The present wealth of each betting strategy, shape (4 * actions, 1).
+        """The present wealth of each of the four betting strategies, (4 * actions, 1).
 
-        Rows 4 a .. 4 a + 3 are the strategies of action a; STRATEGY_WEIGHTS of `betting` are their shares.
+        Rows 4 a .. 4 a + 3 are the strategies of action a. Each starts at 1; the wealth of the action is their mean
+        with the weights `betting.STRATEGY_WEIGHTS`.
         """
         return np.array(self._state.wealth)
 
     @property
     def refuted(self) -> "np.typing.NDArray[np.bool_]":
-        """For every action, whether the hypothesis is refuted; bool, shape (actions,)."""
+        """For every action, whether the hypothesis is refuted; bool, shape (actions,).
+
+        It is once the wealth has reached 1 / level, and then stays so.
+        """
         return np.array(self._state.refuted_at > 0)
 
     @property
     def rows(self) -> Integers:
-        """Per action, the number of values at the refutation; 0 if not refuted."""
+        """Per action, the number of its values at the refutation; 0 if not refuted.
+
+        An integer array, shape (actions,).
+        """
         return np.array(self._state.refuted_at, np.int64)
 
 

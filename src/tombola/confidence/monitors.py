@@ -53,13 +53,18 @@ class PairedDifferences:
         self._sequences: dict[int, tuple[Betting, int]] = {}
 
     def extend(self, rows: Any) -> None:
-        """Add whole rows of losses in [0, 1], shape (rows, actions)."""
+        """Add whole rows of losses, which the caller has checked.
+
+        rows: losses in [0, 1], shape (rows, actions), in random order.
+        """
         self._batches.append(np.asarray(rows, np.float64).reshape(-1, self.actions))
 
     def distance(self, action: int) -> float:
         """Return an upper bound on mean loss of this action minus that of a best one.
 
-        action: its index.
+        The means are over the whole pool. The bound is at least 0.
+
+        action: its index, from 0.
         """
         if self.actions == 1:
             return 0.0
@@ -98,7 +103,10 @@ class RowMonitor:
         self.rows = 0
 
     def extend(self, rows: Any) -> None:
-        """Add whole rows of losses in [0, 1], shape (rows, actions)."""
+        """Add whole rows of losses; ParameterError if one is invalid, and none is added.
+
+        rows: losses in [0, 1], shape (rows, actions), in random order.
+        """
         table = np.asarray(rows, np.float64)
         self._confidence.extend(table)
         self._pairs.extend(table)
@@ -176,7 +184,10 @@ class ActionMonitor:
         self._scanned, self._loss = 0, 0.0
 
     def certificate(self) -> Certificate:
-        """Return the certificate of the outcomes so far."""
+        """Return bounds on the mean losses of all actions, from the outcomes so far.
+
+        It reads the outcomes that the session got since the last call.
+        """
         self._catch_up()
         played = self._scanned, self._scanned - len(self._pending), self._loss
         found = (

@@ -201,7 +201,7 @@ class RandomOrderTest:
 
     @property
     def alarm(self) -> bool:
-        """Whether random order is refuted at the level of the test."""
+        """Whether random order was ever refuted at the level of the test; it stays True."""
         return bool((self._state.alarm_at > 0).any())
 
     @property
@@ -219,7 +219,7 @@ class RandomOrderTest:
         return np.array(self._state.max_log_wealth)
 
     def verdict(self) -> OrderVerdict:
-        """Return the result for the values so far."""
+        """Return the result for the values so far: alarm, its column, and p-value."""
         alarm_at = np.where(self._state.alarm_at > 0, self._state.alarm_at, np.inf)
         column = int(np.argmin(alarm_at) if self.alarm else np.argmax(self._state.max_log_wealth))
         return OrderVerdict(self.alarm, column, int(self._state.alarm_at[column]), self.p_value)

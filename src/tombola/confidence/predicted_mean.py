@@ -99,7 +99,7 @@ class PredictedMean:
             self._refit()
 
     def interval(self) -> Interval:
-        """Return the present interval for the mean of the whole list."""
+        """Return the present confidence interval for the mean of the whole list."""
         low, high = self.total / self.population, (self.total + self.population - self.count) / self.population
         return Interval(max(self._floor(0), low), min(1.0 - self._floor(1), high))
 

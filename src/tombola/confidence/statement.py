@@ -46,8 +46,8 @@ class Inequality(NamedTuple):
 
     values: computes the quantity of every row from columns by name, shape (rows,).
     threshold: the number compared with.
-    above: whether the mean must be above the threshold, else below it.
-    strict: whether equality violates it.
+    above: True for mean > threshold, False for mean < threshold.
+    strict: False if equality satisfies it, too (>= or <=).
     origin, unit: the quantity q is origin + unit * q in the units of the statement.
     """
 
@@ -59,11 +59,11 @@ class Inequality(NamedTuple):
     unit: float = 1.0
 
     def to_units(self, mean: float) -> float:
-        """Convert a mean in [0, 1] to the units of the statement."""
+        """Convert a mean in [0, 1] to the units of the statement: origin + unit * mean."""
         return self.origin + self.unit * mean
 
     def from_units(self, mean: float) -> float:
-        """Convert a mean in the units of the statement to [0, 1]."""
+        """Convert a mean in the units of the statement to [0, 1]: (mean - origin) / unit."""
         return (mean - self.origin) / self.unit
 
     def holds(self, mean: float, rows: int) -> bool:
@@ -95,7 +95,7 @@ class Statement:
 
     @property
     def is_difference(self) -> bool:
-        """Whether the statement compares two columns."""
+        """Whether it compares two columns: |mean(FIRST) - mean(SECOND)| <= number."""
         return len(self.columns) == 2
 
     def __str__(self) -> str:
