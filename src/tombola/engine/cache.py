@@ -72,7 +72,9 @@ class _TolerantCache:
 def enable_cache(dispatcher: Any) -> None:
     """Let a dispatcher store its machine code on disk, if a folder is writable.
 
-    dispatcher: a function compiled by Numba.
+    If none is, a TombolaWarning is issued once per process, and the code is compiled in each process.
+
+    dispatcher: a function compiled by Numba, changed in place.
     """
     try:
         dispatcher.enable_caching()
@@ -84,7 +86,7 @@ def enable_cache(dispatcher: Any) -> None:
 
 
 def is_cached(dispatcher: Any) -> bool:
-    """Return whether machine code of this dispatcher is on disk.
+    """Return whether machine code of this dispatcher is on disk, for any types.
 
     dispatcher: a function compiled by Numba.
     """

@@ -47,21 +47,24 @@ _workload: ContextVar["Workload | None"] = ContextVar("workload", default=None)
 def compiles() -> bool:
     """Return whether kernels may be compiled in this context.
 
-    False inside `interpreted()` and if NUMBA_DISABLE_JIT is set.
+    False inside of a `with interpreted()` block, and if NUMBA_DISABLE_JIT is set.
     """
     return _mode.get() != "interpreted" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def interpreted() -> AbstractContextManager[None]:
-    """Run kernels as plain Python in the `with` block.
+    """Run kernels as plain Python if they are requested in the `with` block.
 
-    NUMBA_DISABLE_JIT=1 does the same for the process.
+    Kernels are requested by `compile_loop` and `compile_step`. NUMBA_DISABLE_JIT=1 does the same for the process.
     """
     return _in_mode("interpreted")
 
 
 def compiled() -> AbstractContextManager[None]:
-    """Compile all kernels requested in the `with` block, however short their work."""
+    """Compile all kernels requested in the `with` block, however short their work.
+
+    Kernels are requested by `compile_loop` and `compile_step`. NUMBA_DISABLE_JIT=1 has precedence.
+    """
     return _in_mode("compiled")
 
 
@@ -78,7 +81,7 @@ def _in_mode(mode: _Mode) -> Iterator[None]:
 class Workload:
     """Estimated time of a task with interpreted kernels; decides what to compile.
 
-    seconds: the estimate.
+    seconds: the estimate, in seconds.
     mode: "compiled" or "interpreted" for all kernels, "auto" by the estimate.
     decisions: fingerprint -> whether to interpret, for kernels requested so far.
 
@@ -106,6 +109,8 @@ class Workload:
     def active(self) -> Iterator[None]:
         """Use this workload for kernels requested in the `with` block.
 
+        A context manager. Kernels are requested by `compile_loop` and `compile_step`.
+
         Inside of the block of another workload, that one holds and this call has no effect.
         """
         if _workload.get() is not None:
@@ -125,7 +130,7 @@ class Workload:
         count too: once their sum reaches the time to compile, the kernel is compiled. So many short tasks take at most
         about twice the time of the better way (ski rental).
 
-        function: the kernel.
+        function: the plain function of the kernel.
         digest: as returned by `fingerprint`, with "_hold_gil" appended for `compile_step`; None if it returned None.
         """
         if digest is None:
@@ -141,7 +146,8 @@ class Workload:
 def expected_rounds(rounds: float, actions: int) -> AbstractContextManager[None]:
     """Declare the rounds that kernels requested in the `with` block will play.
 
-    The number decides whether they are compiled or interpreted.
+    The number decides whether they are compiled or interpreted. Kernels are requested by `compile_loop` and
+    `compile_step`.
 
     rounds: of all plays together.
     actions: number of actions of a round.
@@ -153,6 +159,7 @@ def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
     """Return `function` with the names in `kernels` bound, and compiled.
 
     The result takes the same arguments. Short work may stay interpreted, with the same bits; see `Workload`.
+    LearnerError if Numba cannot compile a kernel.
 
     function: a plain function that calls `kernels` as global names.
     arguments: examples of its arguments, which determine the types.
@@ -173,6 +180,8 @@ def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
 
 def compile_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
     """Return `function` with `kernels` bound, and compiled; it holds the GIL.
+
+    The result takes the same arguments. LearnerError if Numba cannot compile a kernel.
 
     For short steps: releasing the GIL, as the result of `compile_loop` does, would take as long as the step.
 

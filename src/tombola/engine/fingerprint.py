@@ -122,6 +122,8 @@ def globals_used(code: types.CodeType) -> tuple[tuple[str, str | None], ...]:
 
     ("np", "exp") stands for np.exp; the attribute is None if the name is used by itself. Functions defined inside of
     the code are included.
+
+    code: the code object of a function, `function.__code__`.
     """
     instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
     used = set()

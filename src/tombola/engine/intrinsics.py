@@ -29,7 +29,7 @@ def prefetch(table: Any, row: Any, column: Any) -> None:
 def power_of_two(rounded: float) -> float:
     """Return 2^n for an integer n in -1022..1023; a kernel.
 
-    rounded: n + ROUNDING_OFFSET, from which compiled code takes n by bit operations.
+    rounded: n + ROUNDING_OFFSET, which is 1.5 * 2^52; compiled code takes n from it by bit operations.
     """
     return math.ldexp(1.0, int(rounded - ROUNDING_OFFSET))
 

@@ -150,6 +150,8 @@ def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
 def copy_row(table: RowStream, t: int, row: Floats) -> None:
     """Copy the losses of round t into `row`, so that no learner sees the pool.
 
+    A kernel.
+
     table: the pool and its order.
     t: round, from 0.
     row: output, the loss of each action, shape (k,).

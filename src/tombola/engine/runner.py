@@ -28,6 +28,8 @@ INVALID_ACTION = "act: expected an action in 0..k-1"
 class Runner:
     """Hold a learner in play: its state, workspace and compiled kernels.
 
+    `play` runs all rounds of a table. A session calls the functions that `compile` returns, one round at a time.
+
     learner, feedback_model: the learner, and the model of its feedback.
     rng: random generator of the learner.
     ring: largest number of plays in flight (without feedback) at once.
@@ -48,12 +50,18 @@ class Runner:
 
     @property
     def state(self) -> Any:
-        """The state as a named tuple of views on `memory`."""
+        """The state of the learner, a named tuple whose arrays are views on `memory`.
+
+        Writing into the arrays changes the learner; numbers are copies.
+        """
         return self.view(self.memory)
 
     @property
     def mix(self) -> Floats | None:
-        """The probability of each action in the last round, (k,); None without mixes."""
+        """The probability of each action in the last round, a view, shape (k,).
+
+        None for a learner that returns an action instead of probabilities (`mixes` is False).
+        """
         return mix_slice(self.memory) if self.learner.mixes else None
 
     def compile(self, function: Kernel, *arguments: Any) -> Kernel:
@@ -69,6 +77,8 @@ class Runner:
 
     def play(self, table: RowStream, arrivals: ArrivalSchedule, accumulators: Accumulators) -> None:
         """Play all rounds of the table; call `plan` whenever the learner needs it.
+
+        Starts at the round in `accumulators.cursor`. LearnerError if the learner returns an invalid action.
 
         table: rows in their order.
         arrivals: arrival schedule of feedback.
@@ -94,9 +104,9 @@ class Runner:
                 )
 
     def plan(self, played: int) -> None:
-        """Let the learner plan once, in plain Python.
+        """Call `plan` of the learner once, in plain Python; it changes the state in place.
 
-        Raises LearnerError after more than 100 plans in one round.
+        Raises LearnerError after more than 100 calls in one round.
 
         played: number of rounds played so far.
         """

@@ -34,7 +34,7 @@ def flatten(state: NamedTuple, actions: int) -> Floats:
     Raises LearnerError for a field with more than two dimensions.
 
     state: a named tuple of numbers, vectors and matrices; None for a field that this learner does not have.
-    actions: number of actions; as many floats are added for the mix.
+    actions: number of actions k; k floats are added for the mix, the probabilities of the actions.
     """
     fields = [np.asarray(0.0 if value is None else value, dtype=np.float64) for value in state]
     for name, field in zip(state._fields, fields, strict=True):
@@ -91,6 +91,8 @@ def _part(at: int, dimensions: int | None) -> str:
 
 def mix_slice(memory: Floats) -> Floats:
     """Return a view of the part of a state vector that holds the mix, shape (k,).
+
+    The mix is the probability of each of the k actions.
 
     memory: as returned by `flatten`.
     """

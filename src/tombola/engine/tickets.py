@@ -93,7 +93,8 @@ def write_ticket(cells: Floats, action: int, probability: float) -> int:
 def has_native_types(ticket: Ticket) -> bool:
     """Return whether a ticket has exactly the types int, int and float.
 
-    Compiled kernels expect these. A ticket with other types, such as NumPy integers, may still be in the table.
+    The types are those of round, action and probability; compiled kernels expect them. A ticket with other types, such
+    as NumPy integers, may still be in the table.
     """
     return (
         type(ticket) is Ticket
@@ -114,7 +115,7 @@ def is_pending(cells: Floats, round: int, action: int, probability: float) -> bo
     """Return whether a ticket was issued and has no outcome; a kernel.
 
     cells: matrix of a `TicketTable`.
-    round, action, probability: of the ticket.
+    round, action, probability: of the ticket, as in `Ticket`; another action or probability gives False.
     """
     return _is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 
@@ -130,9 +131,12 @@ def read_ticket(cells: Floats, round: int) -> tuple[int, float]:
 
 
 def mark_answered(cells: Floats, round: int) -> None:
-    """Mark the ticket of a round, from 1, as answered by the newest event; a kernel.
+    """Record in the matrix that the outcome of a round is the newest event; a kernel.
 
-    `cells` is the matrix of a `TicketTable`. The caller writes the outcome.
+    The caller writes the outcome itself.
+
+    cells: matrix of a `TicketTable`, changed in place.
+    round: of a pending ticket, from 1.
     """
     cells[0, _ANSWERED] += 1.0
     cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, _ANSWERED]
@@ -141,7 +145,8 @@ def mark_answered(cells: Floats, round: int) -> None:
 def unmark_answered(cells: Floats, round: int) -> None:
     """Undo `mark_answered` of a round, which must be the newest answer; a kernel.
 
-    `cells` is the matrix of a `TicketTable`; rounds count from 1.
+    cells: matrix of a `TicketTable`, changed in place.
+    round: from 1.
     """
     cells[0, _ANSWERED] -= 1.0
     cells[round, ANSWER_INDEX] = 0.0
@@ -176,7 +181,10 @@ class TicketTable:
         return int(self.cells[0, _ANSWERED])
 
     def reserve(self) -> None:
-        """Double the capacity of the table, up to the horizon; `cells` is a new matrix."""
+        """Double the capacity of the table, up to the horizon.
+
+        `cells` becomes a new matrix, with a copy of the tickets; earlier references to it are stale.
+        """
         used = len(self) + 1
         cells = np.zeros((1 + min(self.horizon, 2 * used), self.cells.shape[1]))
         cells[:used] = self.cells[:used]
@@ -184,6 +192,8 @@ class TicketTable:
 
     def issue(self, action: int, probability: float) -> Ticket:
         """Issue the ticket of the next round and return it.
+
+        IndexError if `horizon` tickets were issued already.
 
         action: from 0.
         probability: of the action; NaN if unknown.
@@ -195,7 +205,10 @@ class TicketTable:
         return self.last
 
     def ticket(self, round: int) -> Ticket:
-        """Return the ticket of a round that was issued, from 1."""
+        """Return the ticket of a round.
+
+        round: of an issued ticket, from 1; it is not checked.
+        """
         return Ticket(round, *read_ticket(self.cells, round))
 
     def outcome(self, round: int) -> tuple[float, ...] | None:
@@ -212,7 +225,7 @@ class TicketTable:
         actions, probabilities: of each round.
         outcomes: `outcome_width` floats per round; NaN while pending.
         features: `n_features` floats per round.
-        history: one entry per event, 0 for a ticket, the round for an answer.
+        history: one entry per event in order: 0 if a ticket was issued, the round, from 1, if its outcome was written.
         """
         rows = self.cells[1 : len(self) + 1]
         answer_index = rows[:, ANSWER_INDEX].astype(np.int64)
@@ -231,18 +244,18 @@ class TicketTable:
 
     @property
     def actions(self) -> Integers:
-        """The actions of all rounds so far, shape (rounds,)."""
+        """The actions, from 0, of all rounds so far, in their order, shape (rounds,)."""
         return self.cells[1 : len(self) + 1, ACTION].astype(np.int64)
 
     @property
     def tickets(self) -> list[Ticket]:
-        """All tickets, in the order of rounds."""
+        """All issued tickets, in the order of rounds."""
         plays = self.cells[1 : len(self) + 1, :ANSWER_INDEX].tolist()
         return [Ticket(round_, int(action), probability) for round_, (action, probability) in enumerate(plays, 1)]
 
     @property
     def pending(self) -> list[Ticket]:
-        """The tickets without an outcome."""
+        """The tickets without an outcome, in the order of rounds."""
         waiting = np.flatnonzero(self.cells[1 : len(self) + 1, ANSWER_INDEX] == 0) + 1
         return [self.ticket(round_) for round_ in waiting.tolist()]
 
@@ -264,6 +277,7 @@ class TicketTable:
 
         Raises FeedbackError if it has a different outcome.
 
+        round: of an issued ticket, from 1.
         outcome: floats as returned by `FeedbackModel.encode`.
         """
         if not self.cells[round, ANSWER_INDEX]:
@@ -281,6 +295,7 @@ class TicketTable:
 
         Raises FeedbackError if it has a different outcome.
 
+        round: of an issued ticket, from 1.
         outcome: floats as returned by `FeedbackModel.encode`.
         """
         if not self.is_new(round, outcome):
