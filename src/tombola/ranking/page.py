@@ -90,6 +90,8 @@ def table_html(ranking: Ranking) -> str:
     """Return a ranking as HTML for a notebook: its direction, one table per reading.
 
     A table has ranks, means and intervals of the best 30 candidates.
+
+    ranking: result of `rank` for one metric.
     """
     parts = [f"<p>{escape(text)}</p>" for text in (ranking.direction, ranking.missing_text) if text]
     for one in ranking.readings:
@@ -110,6 +112,8 @@ def metrics_html(ranking: MetricsRanking) -> str:
     """Return the Pareto front as sentences and all rank sets as tables, in HTML.
 
     It is the view of a ranking by several metrics in a notebook.
+
+    ranking: result of `rank` for several metrics.
     """
     front = "".join(f"<p>{escape(sentence)}</p>" for sentence in ranking.front_sentences())
     return front + "".join(f"<h4>{escape(name)}</h4>{table_html(one)}" for name, one in ranking.metrics.items())

@@ -61,7 +61,7 @@ class Reading:
 
     @property
     def separated(self) -> float:
-        """The share of pairs with a proved order, in [0, 1]."""
+        """The share, in [0, 1], of pairs of candidates whose order is proved; 1 for one."""
         k = self.before.shape[0]
         return float(self.before.sum() / (k * (k - 1) / 2)) if k > 1 else 1.0
 
@@ -151,8 +151,10 @@ class Ranking:
     def rank_set(self, candidate: str, reading: str | None = None) -> tuple[int, int]:
         """Return the first and the last rank that a candidate may have, from 1.
 
+        ParameterError if there is no candidate or reading of this name.
+
         candidate: its name.
-        reading: name of the reading; None for the first one.
+        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
         """
         first, last = self.reading(reading).ranks[self._index(candidate)]
         return int(first), int(last)
@@ -165,11 +167,11 @@ class Ranking:
         return [int(a) for a in np.argsort(self.means, kind="stable")]
 
     def groups(self, reading: str | None = None) -> list[list[str]]:
-        """Return the names in groups that are fully separated, best group first.
+        """Return the names of the candidates in groups, the best group first.
 
-        Every member of one group is proved before every member of the next.
+        Every member of one group is proved to be better than every member of the next. The order in a group is by mean.
 
-        reading: name of the reading; None for the first one.
+        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
         """
         before, order = self.reading(reading).before, self.order()
         found: list[list[str]] = [[]]
@@ -182,10 +184,11 @@ class Ranking:
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
         """Return a sentence with the proved order of two candidates.
 
-        If it is not proved, the sentence has the number of rows that would probably separate them.
+        ParameterError if there is no candidate or reading of this name. If the order is not proved, the sentence has
+        the number of rows that would probably separate them.
 
         first, second: names of candidates.
-        reading: name of the reading; None for the first one.
+        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         for better, worse in ((a, b), (b, a)):
@@ -201,12 +204,12 @@ class Ranking:
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
         """Estimate the number of rows that would separate two candidates.
 
-        Their means are assumed to stay as they are; inf if they are equal. With D the difference of the means and v the
-        variance of the paired differences, n = 2 v ln(goal) / D^2 for independent rows (goal of the reading), and n /
-        (1 + n / N) on a list of N rows. A rule of thumb, not a guarantee.
+        That is, to prove their order. Their means are assumed to stay as they are; inf if they are equal. With D the
+        difference of the means and v the variance of the paired differences, n = 2 v ln(goal) / D^2 for independent
+        rows (goal of the reading), and n / (1 + n / N) on a list of N rows. A rule of thumb, not a guarantee.
 
         first, second: names of candidates.
-        reading: name of the reading; None for the first one.
+        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         gap = abs(float(self.means[a] - self.means[b]))
@@ -219,16 +222,18 @@ class Ranking:
         """Return a mean loss in [0, 1] as a mean in the unit of the table.
 
         A small loss is a high score if the table has scores.
+
+        loss: mean loss in [0, 1], such as an entry of `means`.
         """
         return Units(*self.scale, scores=self.kind == "scores").number(loss)
 
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
         """Return the interval of the mean of a candidate, in the unit of the table.
 
-        It holds for this candidate alone with probability 1 - level of the reading.
+        Returns (low, high). It holds for this candidate alone with probability 1 - level of the reading.
 
         candidate: its number, from 0.
-        reading: name of the reading; None for the first one.
+        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
         """
         one = self.reading(reading)
         ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))
@@ -242,7 +247,7 @@ class Ranking:
         The best mean comes first. The dot is the rank by mean. The figure displays in notebooks, and
         `figure.save("x.pdf")` writes it.
 
-        reading: name of the reading; None for the first one.
+        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
         ax: Matplotlib axes to draw into; None for a new figure.
         size: width and height of a new figure in inches; None grows with the number of candidates.
         """
@@ -261,9 +266,19 @@ class Ranking:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON values: kind, rows, missing answers, clusters and readings.
+        """Return the ranking as a dict of JSON data.
 
-        Each reading has its groups, and means, intervals and ranks by candidate.
+        kind: "losses" or "scores".
+        rows: number of rows of the list.
+        rows_not_used, rows_left_out: number of rows with a missing answer that are part of the list, or were dropped
+            from it.
+        answers_counted_as_worst: number of missing answers that count as the worst value.
+        clusters: number of clusters; None without clusters.
+        readings: list of dicts: reading (its name), exact, level, rows, pairs_separated (share of pairs in [0, 1]),
+            contradiction, every_look, as in `Reading`; groups, lists of names; candidates, a list by mean, best first.
+        A candidate is a dict: candidate (its name); mean, low and high, in the unit of the table; first_rank,
+            last_rank, from
+        1; proved_before, names of the candidates that it is proved to come before.
         """
         return {
             "kind": self.kind,
@@ -294,10 +309,12 @@ class Ranking:
         }  # fmt: skip
 
     def lines(self, reading: Reading, max_candidates: int | None = None) -> list[str]:
-        """Return the table of one reading as lines of text, best candidates first.
+        """Return ranks, means and intervals of one reading as lines of text.
+
+        The first line is the header; candidates follow by mean, best first.
 
         reading: one of `readings`.
-        max_candidates: the number of candidates listed; None for all.
+        max_candidates: largest number of candidates listed; a last line counts the others. None: all.
         """
         one, shown = reading, self.order()[:max_candidates]
         width = min(32, max(len("candidate"), *(len(self.names[a]) for a in shown)))
@@ -361,7 +378,7 @@ class MetricsRanking:
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """The names of the readings that every metric has."""
+        """The readings that every metric has: "this list", "beyond this list", or both."""
         common = [{one.name for one in ranking.readings} for ranking in self.metrics.values()]
         first = next(iter(self.metrics.values()))
         return tuple(one.name for one in first.readings if all(one.name in names for names in common))
@@ -373,7 +390,7 @@ class MetricsRanking:
         Only exact ranks prove ties. All statements hold simultaneously with probability at least 1 - level, because
         each metric has its share of the level.
 
-        reading: name of the reading; None for the first one.
+        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
         """
         found = [one.reading(reading) for one in self.metrics.values()]
         as_good = np.logical_and.reduce([~one.before.T if one.exact else one.before for one in found])
@@ -382,7 +399,10 @@ class MetricsRanking:
         return [name for name, out in zip(names, (as_good & better).any(axis=0), strict=True) if not out]
 
     def front_sentences(self) -> list[str]:
-        """Return a sentence per reading: candidates that may be on the Pareto front."""
+        """Return a sentence per reading: the candidates that may be on the Pareto front.
+
+        At most 20 of them are named; a reading is "this list" or "beyond this list".
+        """
         count = len(next(iter(self.metrics.values())).names)
         found = []
         for reading in self.readings:
@@ -397,15 +417,22 @@ class MetricsRanking:
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
         """Return one line of text per metric: the proved order of two candidates.
 
+        The lines are separated by line breaks. ParameterError if there is no candidate or reading of this name.
+
         Where it is not proved, the line has the number of rows that would probably separate them.
 
         first, second: names of candidates.
-        reading: name of the reading; None for the first one.
+        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
         """
         return "\n".join(f"{name}: {one.compare(first, second, reading)}" for name, one in self.metrics.items())
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON values: level, pareto_front by reading, and rankings by metric."""
+        """Return the rankings as a dict of JSON data.
+
+        level: error probability, shared by all metrics.
+        pareto_front: dict from readings ("this list", "beyond this list") to the names that may be on the Pareto front.
+        metrics: dict from names of metrics to `Ranking.to_json`.
+        """
         return {
             "level": self.level,
             "pareto_front": {reading: self.front(reading) for reading in self.readings},
