@@ -18,7 +18,7 @@ class LoadingLine:
     The first write to standard output or standard error removes the line. If standard error is not a terminal, nothing
     is shown.
 
-    delay: seconds without output after which the line appears.
+    delay: seconds after `start` at which the line appears, if nothing was printed before.
     """
 
     def __init__(self, delay: float = _DELAY) -> None:
@@ -29,7 +29,14 @@ class LoadingLine:
         self._timer.daemon = True
 
     def start(self) -> None:
-        """Start the timer, and watch standard output and error for the first output."""
+        """Print the loading line to standard error after `delay` seconds without output.
+
+        Returns at once: a timer in a daemon thread prints "tombola: loading and compiling ...". The first write of the
+            program
+        to standard output or standard error cancels the timer, or erases the line, by `stop`; the caller need not call
+            it.
+        Does nothing if standard error is not a terminal.
+        """
         if sys.stderr is None or not sys.stderr.isatty():
             return
         for stream in self._streams:
@@ -38,7 +45,10 @@ class LoadingLine:
         self._timer.start()
 
     def stop(self) -> None:
-        """Remove the line if it is visible, and never show it again."""
+        """Erase the loading line if it is visible, and never print it again.
+
+        The first output of the program calls it. A second call has no effect.
+        """
         with self._lock:
             if self._stopped:
                 return

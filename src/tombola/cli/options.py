@@ -43,9 +43,11 @@ def check_level(level: float) -> None:
 
 
 def check_page(out: Path | None, *inputs: str) -> None:
-    """Raise an error unless `out` can be written as a page and is no input file.
+    """Raise an error unless a page can be written to `out`; nothing is written.
 
-    out: path of the HTML page; must end in .html or .htm. None: no page, no check.
+    ParameterError for another suffix than .html or .htm; FileError if it cannot be written, or is one of the inputs.
+
+    out: path of the HTML page. None: no page, no check.
     inputs: paths of the tables that the command reads.
     """
     from tombola._files import check_output_path

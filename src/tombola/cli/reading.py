@@ -151,7 +151,9 @@ def require_kind(
 
 
 def table_header(source: str, names: Sequence[str], kind: Literal["losses", "scores"] | None = None) -> "ParsedTable":
-    """Return a table without rows; its `kind` is the direction that the table states.
+    """Return a `ParsedTable` with these columns and no rows, to find its direction.
+
+    Its `kind` is "losses" (lower is better), "scores", or None if no name states it. The file is not read.
 
     source: path of the table.
     names: the names of its columns.

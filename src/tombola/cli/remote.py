@@ -41,14 +41,22 @@ class RemoteSession:
         )
 
     def next(self, count: int) -> list[Assignment]:
-        """Issue the next tickets, at most `count`, and return them."""
+        """Issue the next tickets, at most `count`, and return them as assignments.
+
+        With `reissue_after`, pending tickets that are older than it come first.
+
+        count: largest number of tickets; fewer if fewer rows are left.
+        """
         return self._client.next(count, reissue_after=self._reissue_after)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
     def round_of(self, id: str) -> int:
-        """Raise FeedbackError: the server does not search tickets by row id."""
+        """Always raise FeedbackError: the server does not search tickets by row id.
+
+        id: id of a row, named in the message.
+        """
         raise FeedbackError(
             f"session record: expected the column ticket with --url, got a table with ids such as {id!r}; take the "
             "table that `session next --out` wrote."

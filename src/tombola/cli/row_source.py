@@ -67,14 +67,17 @@ class RowSource:
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and cells of every row; blank lines are skipped.
 
-        Raises TableError for a row that is not as wide as the header. Can be read once.
+        Raises TableError for a row that is not as wide as the header. Can be read once. Lines count from 1; the header
+        is the first line that is not blank.
         """
         for number, cells in self._rows:
             self._n_read += 1
             yield number, list(cells)
 
     def columns(self, batch: Rows) -> dict[str, tuple[str, ...]]:
-        """Return a dict from column names to the cells of that column.
+        """Return the cells of some rows as a dict from column names to tuples of texts.
+
+        The batch must not be empty.
 
         batch: line number and cells of each row, as `rows` yields them.
         """
@@ -228,7 +231,7 @@ class Sample:
         Rows in random order fail with probability at most 0.1 %, however many there are. A whole list is not tested,
         because it is shuffled.
 
-        values: of the next rows, in [0, 1], shape (rows, quantities tested).
+        values: of the next rows in their order, in [0, 1], shape (rows, quantities tested).
         """
         if self._test is None or not self._test.extend(values):
             return
@@ -242,6 +245,8 @@ class Sample:
     def check_row_count(self, command: str, n_rows: int, population: int) -> None:
         """Raise an error if no row was valid, or the table has more rows than the list.
 
+        ParameterError if the table has no row; else TableError. Call it after the iteration.
+
         command: name of the command, for the error message.
         n_rows: number of valid rows that were read.
         population: number of rows of the whole list.
@@ -253,7 +258,10 @@ class Sample:
             self.source.check_size(population)
 
     def raise_error(self) -> None:
-        """Raise the TableError of the first invalid row, if there was one."""
+        """Raise the TableError of the first invalid row, if the iteration met one.
+
+        Call it after the iteration, which ends before that row without an error.
+        """
         self._valid.raise_error()
 
 
