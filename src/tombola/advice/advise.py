@@ -43,17 +43,23 @@ class Advice(NamedTuple):
 
     @property
     def fixed_action(self) -> bool:
-        """Whether no learner is significantly better than a random fixed action."""
+        """Whether no learner is significantly better than a random fixed action.
+
+        That is one action, drawn uniformly and played on all rows. False under a budget, and after one repetition.
+        """
         return self.gain is not None and self.gain.low <= 0 and self.gain.repetitions > 1
 
     @property
     def reason(self) -> str:
-        """How the learner works, in one clause; "" if no text is on file."""
+        """How the advised learner works, in one clause; "" for a learner without a text.
+
+        Only some of the default learners have one.
+        """
         return _REASONS.get(self.learner, "")
 
 
 def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Advice:
-    """Choose the best learner; among tied ones, the best by mean rank.
+    """Choose the learner of smallest regret; among tied ones, the best by mean rank.
 
     Learners are tied if the 95 % interval of their paired difference contains zero. Mean ranks are over other tables.
 
@@ -106,9 +112,9 @@ def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Ad
 
 
 def total_losses(runs: Runs, learner: str, order: str) -> Floats:
-    """Return the total loss of every repetition, switching costs included.
+    """Return the total loss of a learner in every repetition, shape (repetitions,).
 
-    The result has shape (repetitions,).
+    Over all rounds, plus the switching price of each change of the action.
 
     runs: of all learners on the table.
     learner, order: names of the learner and of the input model, as in `runs`.

@@ -53,7 +53,7 @@ class _MeanBar(NamedTuple):
 
 
 def compare_page(report: CompareReport, *, command: str) -> str:
-    """Return the HTML page of a comparison.
+    """Return the HTML page of a comparison, with charts; it needs no other file.
 
     report: result of the comparison. command: the command line that produced it, shown on the page.
     """
@@ -229,7 +229,7 @@ def _charts(report: CompareReport) -> list[CaptionedChart]:
 def regret_definition(report: CompareReport) -> str:
     """Return the definition of regret for this report, as a noun phrase.
 
-    It depends on budget, target and switching price.
+    It depends on budget, target and switching price of the comparison.
     """
     if report.request.target is not None:
         return "the cost above the cheapest mix that reaches the target, plus twice the price of missing it"

@@ -33,9 +33,10 @@ def split_learners(text: str) -> tuple[str, ...]:
 
 
 def parse_learner_text(text: str) -> Learner:
-    """Parse UCB2, UCB2(alpha=.3), or mine.py:MyLearner for a class in a file.
+    """Return the learner that a text names: UCB2, UCB2(alpha=.3), mine.py:MyLearner.
 
-    A file is executed. Raises ParameterError for an unknown learner or wrong parameters.
+    The last form is for a class in a Python file, which is executed. Raises ParameterError for an unknown learner or
+    wrong parameters.
 
     >>> parse_learner_text("UCB2(alpha=.3)")
     UCB2(alpha=0.3)
@@ -97,10 +98,10 @@ def _load_module(path: Path) -> Any:
 
 
 class LearnerInfo(NamedTuple):
-    """Entry of the list of learners.
+    """One learner in the list of `list_learners`.
 
     name: of its class.
-    feedback: which losses the learner must see, in words.
+    feedback: the losses that the learner must see, in words, such as "whole row".
     parameters: names with defaults, as in a call.
     proved: whether a bound on its regret is proved.
     summary: first sentence of its description.
@@ -114,12 +115,14 @@ class LearnerInfo(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """The name with the parameters and their defaults."""
+        """The name with the parameters and their defaults, such as UCB2(alpha=0.5)."""
         return f"{self.name}({self.parameters})" if self.parameters else self.name
 
 
 def list_learners() -> list[LearnerInfo]:
-    """Return all learners of the package and of installed plugins.
+    """Return all learners of the package and of installed plugins, one entry each.
+
+    Plugins register learners under the entry point "tombola.learners".
 
     >>> [one for one in list_learners() if one.name == "UCB2"]
     [LearnerInfo(name='UCB2', feedback='loss of the played action', parameters='alpha=0.5', proved=True, summary=...)]

@@ -36,12 +36,14 @@ _Json: TypeAlias = dict[str, Any]
 class RankingRow(NamedTuple):
     """One learner in a ranking, or the random fixed action, which has no rank.
 
+    A random fixed action is one action, drawn uniformly and played on all rows. Means are over repetitions.
+
     rank: from 1, by regret; None for the random fixed action.
     mean_loss: per row, in [0, 1].
-    regret: total regret over the whole list, in losses.
-    switches: mean number of changes of the action.
-    spent: mean cost of each resource; empty without a budget.
-    above_first: paired difference in regret to the first learner; None for the first.
+    regret: total regret over the whole list, in losses; with a target, in cost.
+    switches: mean number of changes of the action in a play.
+    spent: mean total cost of each resource; empty without a budget.
+    above_first: regret minus that of the first learner, paired by repetition; None for the first.
     learner: its name.
     """
 
@@ -99,7 +101,7 @@ class CompareReport:
 
     @cached_property
     def row_delays(self) -> tuple[int, int] | None:
-        """Smallest and largest delay of the rows in rounds; None unless the table has them.
+        """Smallest and largest delay of the rows in rounds; None if the table has none.
 
         Also None if the request has one delay for all rows.
         """
@@ -157,9 +159,10 @@ class CompareReport:
 
     @property
     def regret_scale(self) -> float:
-        """The factor that converts a regret to the unit of the table.
+        """The factor by which a regret in losses is multiplied for the unit of the table.
 
-        It is 1 with a target, where a regret is a cost.
+        It is the length of the range of the table: 100 for scores from 0 to 100. It is 1 with a target, where a regret
+        is a cost.
         """
         return 1.0 if self.request.target is not None else self.units.gap(1.0)
 
@@ -239,8 +242,11 @@ class CompareReport:
     def to_dict(self) -> _Json:
         """Return the report as plain data, for JSON.
 
-        Keys: parameters of the comparison, summary (sentences), order_test, rankings by order, advice, best_mix,
-        groups, routing and notes.
+        Keys: table (name), read_as (kind, unit, range), rows, actions, mean_losses (one per action), best_fixed_action;
+        the parameters feedback, delay, switching_price, budget, target, repetitions and seed; summary (sentences by
+        name), order_test (rejected, p_value, text), rankings (input model -> list of rows), advice (learner, regret and
+        further estimates), best_mix, groups (list), routing (None without features) and notes. Mean losses are in [0,
+        1], and regrets are totals of such losses over the list; only the means in groups are in the unit of the table.
         """
         pool, conditions, advice = self.pool, self.request.conditions, self.advice
         return {

@@ -55,7 +55,7 @@ class CompareRequest:
 
     @property
     def has_budget(self) -> bool:
-        """Whether costs count: there is a budget or a target."""
+        """Whether costs count: the request has amounts of a budget, or a target."""
         return bool(self.amounts) or self.target is not None
 
     @property
@@ -93,16 +93,19 @@ class CompareRequest:
         return {name: every[name] for name in self.learners} or suited
 
     def delay(self, table: Table) -> int | RowDelays:
-        """Return the delay in rounds: one for all rows or, if that is 0, those of `table`."""
+        """Return the delay in rounds: one for all rows, or one per row.
+
+        It is that of the conditions; if that is 0, the delays of the rows in `table`, if there are any.
+        """
         if self.conditions.delay > 0 or table.delays is None:
             return self.conditions.delay
         return RowDelays(table.delays)
 
     def budget(self, pool: Pool) -> Budget | None:
-        """Return the budget or target for `pool`; None without one.
+        """Return the `Budget` of the comparison on `pool`; None without budget and target.
 
-        A null action (no cost, loss 1) is added unless an action is free. Raises ParameterError if the pool has no
-        costs.
+        It has the amounts and the target of this request. A null action (no cost, loss 1) is added unless an action is
+        free. Raises ParameterError if the pool has no costs.
         """
         if not self.has_budget:
             return None
@@ -116,7 +119,10 @@ class CompareRequest:
         return Budget(list(self.amounts) or None, null=None if free else "add", target=self.target)
 
     def comparison(self, table: Table) -> Comparison:
-        """Return the comparison on this table; its method `play` runs it."""
+        """Return the `Comparison` of the learners on this table; `play` runs it.
+
+        table: as `read_table` returns it. Raises ParameterError for a budget without costs.
+        """
         return Comparison(
             table.pool, self.learners_by_name, list(self.orders), delay=self.delay(table),
             switching_price=self.conditions.switching_price, budget=self.budget(table.pool), seed=self.seed,

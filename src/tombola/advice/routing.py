@@ -82,9 +82,11 @@ class Explanation:
     tree: tuple[str, ...]
 
     def twice_text(self, units: Units) -> str:
-        """Return the fall of the mean loss with twice the rows, as a sentence.
+        """Return the expected fall of the mean loss with twice the rows, as a sentence.
 
-        units: of the table.
+        It is an extrapolation of the router's learning curve.
+
+        units: unit of the table, in which the fall is written.
         """
         if self.twice < 0.00005:
             return "Twice the rows would bring nothing that the curve shows (an extrapolation)."
@@ -93,7 +95,11 @@ class Explanation:
 
     @property
     def won_text(self) -> str:
-        """The largest and smallest of `won`, and how many orders lost, as a sentence."""
+        """Sentence on rows won by routing against the safe learner, over the orders.
+
+        It has the largest and the smallest entry of `won` (one per order; negative if routing lost), and the number of
+        orders in which routing lost.
+        """
         lost = int((self.won < 0).sum())
         return (
             f"Against the safe learner: {format_number(float(self.won.max()))} rows won in the best order, "
@@ -231,7 +237,13 @@ class Routing:
         return f"a mean {self.units.quantity} of {format_estimate(self.mean(row))}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return sentences, estimates with intervals, and losses by name, as JSON data."""
+        """Return the result of routing as JSON data.
+
+        Keys: policy, sentence, detail, helps, fixed, features (their number), risk, gain (mean loss per row),
+        share_of_gap, rows_worse (loss above the safe learner, in rows), repetitions, explanation, quality (cost and
+        mean_loss at several budgets) and losses (name -> mean_loss and cost). gain, share_of_gap, rows_worse
+        and the entries of losses are estimates: dicts with value, low and high, or None. Losses are in [0, 1].
+        """
         return {
             "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
             "fixed": self.fixed, "features": self.n_features, "risk": None if self.against_safe is None else self.risk,
@@ -255,6 +267,8 @@ class Routing:
 
 def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
     """Return the reason why features are not used, as a sentence; None if they are.
+
+    Reasons: a switching price, several budgets, or a delay together with a budget.
 
     table, request: the table with features, and the parameters of the comparison.
     """

@@ -57,9 +57,11 @@ class Summary(NamedTuple):
 
 
 def summarise(report: "CompareReport") -> Summary:
-    """Return the result of a comparison in sentences.
+    """Return the result of a comparison in sentences, for terminal, page and JSON.
 
-    report: result of the comparison.
+    Fields of the result: table, best, advice, gain, precision, command and warnings.
+
+    report: result of the comparison, from `run_comparison`.
     """
     pool = report.pool
     return Summary(
@@ -325,9 +327,9 @@ def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> flo
 
 
 def mean_in_units(mean_loss: Estimate, units: Units) -> Estimate:
-    """Convert the estimate of a mean loss to the unit of a table.
+    """Convert the estimate of a mean loss, with its interval, to the unit of a table.
 
-    mean_loss: estimate in [0, 1].
+    mean_loss: estimate in [0, 1]: value, low and high.
     units: range and direction of the values of the table.
     """
     return mean_loss.linear(-units.gap(1.0) if units.scores else units.gap(1.0), units.number(0.0))

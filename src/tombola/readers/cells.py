@@ -29,6 +29,7 @@ class CellTable(NamedTuple):
     """A table as text: names of the columns, and the cells of each row.
 
     source: name of the table in messages.
+    names: names of the columns.
     rows: line number in the file, from 1, and cells of each row, as many as `names`. A list from `read_cells`; from
         `open_cells` an iterator, which can be read once.
     delimiter: separates the columns of a text table.
@@ -138,6 +139,7 @@ def read_history(path: Path, rows: Sequence[str] | None = None, column: str | No
     Returns the ids and the numbers, shape (rows, h). The table has a column of ids and h >= 1 columns of numbers, such
     as the losses of candidates that do not take part. Raises TableError if a number or a row is missing.
 
+    path: a table in any format that `read_table` reads.
     rows: ids that must all occur; the numbers are in their order. None for all rows, in the order of the file.
     column: name of the column of ids; None for the one with a usual name, such as id.
     """

@@ -48,7 +48,8 @@ def feature_columns(
 ) -> tuple[dict[str, Column], dict[str, Column]]:
     """Return the columns of the options `features` and `text`, two dicts by name.
 
-    Raises TableError if a column has another role too, such as action or id.
+    The first dict has those of `features`, without those of `text`; the second those of `text`. Raises TableError if a
+    column has another role too, such as action or id.
 
     table: the columns as read, before roles are assigned.
     excluded: names of columns to leave out, so that a pattern can be combined with `ignore`.
@@ -128,6 +129,7 @@ def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ..
 
     They vary, and their names are not usual for outcomes or ids.
 
+    table: the columns as read.
     ignored: names of columns that the table does not use.
     """
     found = []

@@ -179,6 +179,9 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
 def wildcard_match(pattern: str, name: str) -> str:
     """Return the part of a matching name that the star of the pattern stands for.
 
+    pattern: a text with one *.
+    name: a name that matches it; this is not checked.
+
     >>> wildcard_match("cost_*", "cost_gpt"), wildcard_match("*_usd", "gpt_usd")
     ('gpt', 'gpt')
     """

@@ -64,10 +64,10 @@ class ParsedTable(NamedTuple):
     kind: "losses", "scores", or None if the names do not state the direction
     values: rows x actions
     actions, ids: names of columns and rows; None if the format has none
-    costs: rows x actions, or rows x actions x resources
-    delays: rounds until the feedback of each row
+    costs: rows x actions, or rows x actions x resources; None without costs
+    delays: rounds until the feedback of each row; None without delays
     notes: remarks for the user
-    first_missing: place of the first missing cell, as text
+    first_missing: place of the first missing cell, as text; None if no cell is missing, or its place is unknown
     unit: word for the numbers in the column names, or ""
     ignored: columns that are not used, with the reason
     groups: columns of groups, with the number of groups
@@ -189,6 +189,6 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
 def stack_costs(resources: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
     """Return costs of shape (rows, actions, resources); None without resources.
 
-    resources: costs of each resource, shape (rows, actions).
+    resources: one array per resource, with the costs of all rows and actions, shape (rows, actions).
     """
     return np.stack(resources, axis=2) if resources else None

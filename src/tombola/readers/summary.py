@@ -33,12 +33,13 @@ _MANY_INCOMPLETE = 0.05
 class GroupRow(NamedTuple):
     """One group of rows: its size, and the best and second action by mean.
 
-    Means are in the unit of the table. Without a known direction, `best` has the largest mean and `second` the
-    smallest.
+    Means are in the unit of the table, over the filled cells of an action in the group. Without a known direction,
+    `best` has the largest mean and `second` the smallest.
 
     name: of the group.
     rows, cells: number of rows, and of values that are not missing.
-    best_mean, second_mean: means of these two actions.
+    best, second: names of the two actions; both the same if only one action has a value, "" if none has.
+    best_mean, second_mean: means of these two actions; NaN if no cell is filled.
     """
 
     name: str
@@ -53,12 +54,13 @@ class GroupRow(NamedTuple):
 def group_rows(
     values: NDArray[Any], strata: Sequence[str], actions: Sequence[str], kind: Kind | None
 ) -> list[GroupRow]:
-    """Return the best action of each group, the largest group first.
+    """Return the two best actions of each group by mean, the largest group first.
 
     values: shape (rows, k), NaN where missing; a mean is over the filled cells of an action.
-    strata: the group of each row.
+    strata: name of the group of each row.
     actions: names of the k actions.
-    kind: "losses" if lower is better, "scores" if higher; None if that is not known.
+    kind: "losses" if lower is better, "scores" if higher: `best` and `second` of a result are the best and the second
+        best action. None if that is not known: `best` has the largest mean, `second` the smallest.
 
     >>> values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.5]])
     >>> [(one.name, one.rows, one.best) for one in group_rows(values, ["x", "y", "x"], ["a", "b"], "losses")]
@@ -100,7 +102,10 @@ class TableSummary(NamedTuple):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether more than half of the rows are incomplete, and not because of timeouts."""
+        """Whether more than half of the rows are incomplete, without stated timeouts.
+
+        A row is incomplete if it lacks a value, a cost or the delay. False if any cell states a timeout, such as >60.
+        """
         return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values) and not self.parsed.has_timeouts
 
     @property
@@ -109,7 +114,11 @@ class TableSummary(NamedTuple):
         return self._n_incomplete >= _MANY_INCOMPLETE * len(self.parsed.values) > 0 and not self.parsed.has_timeouts
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return detected columns and missing values as pairs (heading, text)."""
+        """Return detected columns and missing values as pairs (heading, text).
+
+        Headings: rows, actions, values (range and direction) and missing; if there are any, ids, costs, delays, groups,
+        features, could be features, and ignored (one pair per column, with the reason).
+        """
         parsed = self.parsed
         facts = [
             ("rows", f"{parsed.values.shape[0]:,}"),
@@ -144,9 +153,10 @@ class TableSummary(NamedTuple):
         return self.parsed.unit or {"losses": "loss", "scores": "score", None: "value"}[self.parsed.kind]
 
     def by_group(self) -> list[GroupRow]:
-        """Return the best action of each group, in the unit of the table.
+        """Return the best and second action of each group, the largest group first.
 
-        Empty without groups.
+        Means are in the unit of the table. If its direction is unknown, `best` has the largest mean and `second` the
+        smallest. Empty unless the option `by` names a column of groups.
         """
         parsed = self.parsed
         return [] if parsed.strata is None else group_rows(parsed.values, parsed.strata, parsed.names, parsed.kind)
@@ -154,7 +164,8 @@ class TableSummary(NamedTuple):
     def sample(self) -> tuple[list[str], list[list[str]]]:
         """Return header and rows of a corner of the table, as text.
 
-        It has the first 3 rows and 6 actions, with ids if there are any.
+        It has the first 3 rows and 6 actions, a first column with ids if there are any, and a last column "..." if
+        there are more actions.
         """
         parsed, names = self.parsed, self.parsed.names
         more = ["..."] if len(names) > _SAMPLE_ACTIONS else []
@@ -230,7 +241,7 @@ class TableSummary(NamedTuple):
     def needed_options(self, kind: Kind) -> list[str]:
         """Return the options that reading the table needs beyond those given, as text.
 
-        They are about direction, range and missing cells.
+        They are about direction, range and missing cells, such as "kind='scores'" or, on the command line, "--scores".
 
         kind: direction to assume if the table states none.
         """

@@ -39,7 +39,7 @@ class Table(NamedTuple):
     kind: "losses" (lower is better) or "scores" (higher is better).
     unit: the word that the column names use for the numbers ("accuracy", "seconds"), or "".
     range: the two table values that were mapped to losses 0 and 1, the smaller one first.
-    strata: the group of each row, if the option `by` names their column.
+    strata: the group of each row, if the option `by` names their column; else None.
     by_file: whether the name of the file states the direction.
     remarks: sentences that belong directly below the direction, such as the number of cells that count as worst.
 
@@ -60,7 +60,7 @@ class Table(NamedTuple):
 
     @property
     def direction(self) -> str:
-        """The direction of the numbers as a phrase, for the first line of an answer."""
+        """The direction as a phrase, such as "read as losses: lower is better"."""
         return direction_text(self.kind, self.unit, by_file=self.by_file)
 
     @property
@@ -318,10 +318,11 @@ def value_range(parsed: ParsedTable) -> tuple[float, float]:
 def range_option(parsed: ParsedTable, kind: Kind) -> str:
     """Return the option about the range that numbers outside of [0, 1] need, as text.
 
-    "" for numbers in [0, 1], and for a table without numbers.
+    Such as "range=(0, 50)" or "rescale=True", or "--range 0,50" on the command line. "" for numbers in [0, 1], and for
+    a table without numbers.
 
     parsed: a table as read.
-    kind: direction to assume.
+    kind: direction to assume: "scores" gives a range, "losses" the option to rescale.
     """
     try:
         low, high = value_range(parsed)

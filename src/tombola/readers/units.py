@@ -152,7 +152,7 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
 
     table: the table, for the place of a cell in the error message.
     actions: its columns of values; each is in percent as a whole or not at all.
-    limits: the smallest and the largest possible value, if the user gave them.
+    limits: the smallest and the largest possible value; None if the user gave none.
     """
     percent = [column for column in actions if PERCENT in column.notations]
     if not percent:
@@ -189,7 +189,7 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
 def actions_option(names: Sequence[str]) -> str:
     """Return the option that names these actions, as text for an error message.
 
-    More than 20 names are replaced by a placeholder.
+    Such as actions=['a', 'b'], or --actions a,b on the command line. More than 20 names are replaced by a placeholder.
     """
     return option_text("actions", names if len(names) <= _MAX_LISTED else ["NAME", "NAME"])
 

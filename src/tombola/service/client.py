@@ -470,7 +470,7 @@ class Client(_SyncConnection):
 
     @property
     def pending(self) -> list[Assignment]:
-        """The issued tickets without an outcome, of all workers."""
+        """The issued tickets without an outcome that were not cancelled, of all workers."""
         return self._run(_PENDING_TICKETS)
 
     def ranking(self) -> dict[str, Any]:

@@ -28,7 +28,8 @@ _READ_ERRORS = (
 def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     """Read an NPZ archive with an array `losses` or `scores`, shape (rows, actions).
 
-    Optional arrays are `actions`, `ids`, `costs` and `delays`; `features` are named by the caller. Pickled objects are
+    Optional arrays are `actions`, `ids`, `costs` and `delays`; arrays of features are those that the option `features`
+    names. Pickled objects are
     rejected: TableError.
 
     options: kind of the numbers, and roles of columns, that the user stated.

@@ -41,6 +41,8 @@ def read_frame(frame: Any, source: str) -> Columns:
 def read_parquet(path: Path, options: ReadOptions) -> Columns:
     """Read a Parquet file; verify page checksums, if any, and row counts.
 
+    Raises TableError if the file is damaged. Needs pyarrow.
+
     options: kind of the numbers, and roles of columns, that the user stated.
     """
 
