@@ -156,8 +156,8 @@ def schedule_next_plan(state: Any, fits: Floats) -> float:
 def loss_to_reach_target(state: Any, lost: float, remaining: float) -> float:
     """Return the mean loss of the remaining rounds that reaches the target overall.
 
-    It is (target * horizon - lost) / remaining, negative if the loss so far exceeds the target; infinite without
-    a target.
+    It is (target * horizon - lost) / remaining, negative if the loss so far exceeds the target; infinite without a
+    target.
 
     state: with the fields `target` (mean loss over all rounds) and `horizon` (number of rounds); not changed.
     lost: total loss so far.

@@ -30,8 +30,8 @@ class Interleaved(Learner):
 
     Each copy has its feedback before its next turn, so the base needs to know nothing about delays.
 
-    base: full-information learner without plans.
-    delay: d, the largest delay of the feedback, in rounds.
+    base: learner with feedback "full" that never plans, and whose `observe` does not take the round.
+    delay: d, the largest delay of the feedback, in rounds, 0 or more.
     feedback: "full", the learner observes the losses of all actions.
 
     >>> from tombola import Hedge, instances, play
@@ -55,17 +55,24 @@ class Interleaved(Learner):
 
     @property
     def mixes(self) -> bool:
-        """Whether the base learner returns a mix."""
+        """Whether the base learner, and so this one, returns a mix instead of an action."""
         return self.base.mixes
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return d + 1 first states of `base` for `actions`, each for a part of `horizon`."""
+        """Return the first states of d + 1 copies of `base`, as one named tuple.
+
+        actions: number of actions.
+        horizon: number T of rounds; each copy is made for ceil(T / (d + 1)) of them.
+        """
         count = min(self.delay + 1, horizon)
         memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
         return _State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return kernels that call those of the copy whose turn it is.
+        """Return functions to compile that call those of the copy whose turn it is.
+
+        `act` is None if the base returns a mix, `mix` is None if it returns an action. `observe` calls the copy that
+        played the round.
 
         actions, horizon: number of actions and of rounds, passed to the base.
         """
@@ -102,9 +109,13 @@ class Interleaved(Learner):
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return d + 1 times the bound of `base`, d = `self.delay`; None if `delay` > d.
+        """Return d + 1 times the bound of `base` for ceil(T / (d + 1)) rounds, or None.
 
-        actions, horizon, delay: number of actions and of rounds, and the true delay in rounds.
+        Here d is the parameter `delay` of this learner. It bounds the expected regret in random order. None if the base
+        has no bound, or if the true delay is larger than d.
+
+        actions, horizon: number of actions, and number T of rounds.
+        delay: true delay of the feedback, in rounds.
         """
         count = min(self.delay + 1, horizon)
         share = bound_of(self.base, actions=actions, horizon=-(-horizon // count))

@@ -19,6 +19,8 @@ from tombola._types import Floats
 class Blocks(NamedTuple):
     """First round and length of every block of a schedule.
 
+    A block is a range of rounds played with the mix of one training, which runs before its first round.
+
     starts: first rounds, from 1, shape (blocks,).
     lengths: numbers of rounds, shape (blocks,); the training before a block has as many.
     """
@@ -29,13 +31,18 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule(ABC):
-    """Base class of schedules, which cut the horizon into blocks."""
+    """Base class of schedules, which say when `Simulation` trains its base learner.
+
+    A block is a range of rounds played with the mix of one training, which runs before its first round. Subclasses
+    define `blocks(self, horizon)`.
+    """
 
     @abstractmethod
     def blocks(self, horizon: int) -> Blocks:
-        """Return the blocks that begin within the horizon.
+        """Return first round and length of each block that begins within the horizon.
 
-        Both arrays are empty for a schedule that trains without blocks.
+        A block is a range of rounds played with the mix of one training. Both arrays are empty for a schedule that
+        trains without blocks.
 
         horizon: number of rounds.
         """
@@ -45,8 +52,8 @@ class Schedule(ABC):
 class LemmaSchedule(Schedule):
     """Schedule in which block i = 0, 1, .. has 2^i rounds from 2^i + 1 + (i+1) d on.
 
-    2^i rows are revealed when it begins: Lemma 4.1 of the paper holds to the letter; without delay it is the template
-    itself.
+    A block is a range of rounds played with the mix of one training. 2^i rows are revealed when block i begins: Lemma
+    4.1 of the paper holds to the letter; without delay it is the paper's template itself.
 
     delay: d, the constant delay of the feedback, in rounds.
 
@@ -60,7 +67,10 @@ class LemmaSchedule(Schedule):
         _validate.integer("LemmaSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return start and length of each block that begins within `horizon` rounds."""
+        """Return first round (from 1) and length of each block, as float arrays.
+
+        Blocks that begin after `horizon`, the number of rounds, are left out; the last one may end after it.
+        """
         powers = np.exp2(np.arange(horizon.bit_length() + 1, dtype=np.float64))
         starts: Floats = powers + 1 + np.arange(1, powers.size + 1) * self.delay
         return Blocks(starts[starts <= horizon], powers[starts <= horizon])
@@ -70,7 +80,8 @@ class LemmaSchedule(Schedule):
 class PaperSchedule(Schedule):
     """Schedule in which block i = 1, 2, .. has 2^i rounds from 2^i + i d on.
 
-    As printed in the paper. 2^i - 1 rows are revealed when block i begins. Block 0 is round 1.
+    As printed in the paper. A block is a range of rounds played with the mix of one training. 2^i - 1 rows are revealed
+    when block i begins. Block 0 is round 1, without a training.
 
     delay: d, the constant delay of the feedback, in rounds.
 
@@ -84,7 +95,10 @@ class PaperSchedule(Schedule):
         _validate.integer("PaperSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return start and length of each block that begins within `horizon` rounds."""
+        """Return first round (from 1) and length of each block, as float arrays.
+
+        Blocks that begin after `horizon`, the number of rounds, are left out; the last one may end after it.
+        """
         index = np.arange(1, horizon.bit_length() + 1, dtype=np.float64)
         starts: Floats = np.exp2(index) + index * self.delay
         return Blocks(starts[starts <= horizon], np.exp2(index[starts <= horizon]))
@@ -93,6 +107,8 @@ class PaperSchedule(Schedule):
 @dataclass(frozen=True)
 class GrowingSchedule(Schedule):
     """Schedule without blocks: train when the number of revealed rows has grown.
+
+    The default of `Simulation`. A row is revealed when its feedback arrives.
 
     It needs no knowledge of the delay, so unknown, random and per-round delays and lost feedback work the same way.
 
@@ -105,7 +121,7 @@ class GrowingSchedule(Schedule):
         _validate.real("GrowingSchedule", "growth", self.growth, above=1)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return two empty arrays for every horizon: this schedule has no blocks."""
+        """Return two empty arrays for every `horizon`: this schedule has no blocks."""
         return Blocks(np.zeros(0), np.zeros(0))
 
 
@@ -113,7 +129,7 @@ def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
     """Return whether a round lies in a block; a kernel.
 
     starts, lengths: first round and number of rounds of every block, shape (blocks,).
-    block: index of the block; -1 is before the first one.
+    block: index of the block, from 0; for -1 the result is False.
     round: from 1.
     """
     return bool(block >= 0 and starts[block] <= round < starts[block] + lengths[block])
@@ -123,7 +139,8 @@ def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bo
     """Return whether a round is round 1 or in one of the blocks 0..last; a kernel.
 
     starts, lengths: first round and number of rounds of every block, shape (blocks,).
-    last: index of the last block. round: from 1.
+    last: index of the last block to search, from 0; -1 for none.
+    round: from 1.
     """
     if round == 1.0:
         return True

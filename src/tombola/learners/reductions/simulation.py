@@ -97,7 +97,12 @@ class Simulation(MixedLearner):
                 )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions`: the blocks within `horizon`; no row kept."""
+        """Return the first state: no row kept; the mix is 1 at `free_action`.
+
+        Raises ParameterError unless the parameter `free_action` is below `actions`.
+
+        actions, horizon: number of actions and of rounds; the rows kept take horizon x actions floats of memory.
+        """
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "
@@ -120,14 +125,27 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether a training is due by `state`: a block begins, or rows have grown."""
+        """Return whether `plan` must train before the next round; a kernel.
+
+        It must when a block begins or, for a schedule without blocks, when the rows kept have grown by its factor.
+
+        state: as returned by `init`; not changed.
+        """
         if state.by_blocks == 0.0:
             return bool(state.counters[_N_KEPT] >= state.counters[_NEXT])
         following = int(state.counters[_BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[_N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Train `base` on draws by `rng` from the rows kept; write its mix to `state`."""
+        """Train `base` on i.i.d. draws from the rows kept; store the shares of its plays.
+
+        The base starts anew and plays as many rounds as the next block has, or as many as there are rows kept if the
+        schedule has no blocks. The share of each action in its plays, averaged over `trainings` such runs, is the new
+        mix. Without rows the mix stays.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator of the draws and of the base, changed in place.
+        """
         past = state.past[: int(state.counters[_N_KEPT])]
         rounds = _begin_training(state)
         if past.shape[0] > 0:
@@ -138,7 +156,14 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the trained frequencies in `state` into `mix`, (k,), or `free_action`."""
+        """Write the mix of the last training into `mix`, or 1 at `free_action`.
+
+        The latter before the first training, and between blocks if the parameter `waiting` is "free". The mix of a
+        training is the share of each action in the plays of the base.
+
+        state: as returned by `init`; the round is counted in it.
+        mix: output, the probability of each action, shape (k,).
+        """
         state.counters[_N_ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
             state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED]
@@ -152,9 +177,13 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, losses: Floats) -> None:
-        """Store the `losses` of a row, shape (k,), in `state` for training.
+        """Store the losses of a row for training; a kernel.
 
-        With blocks and `past` = "blocks", a row is ignored if its `round` is in no block.
+        With blocks and the parameter `past` = "blocks", a row is ignored unless its round is round 1 or in a block.
+
+        state: as returned by `init`, changed in place.
+        round: of the play, from 1.
+        losses: of all actions, in [0, 1], shape (k,).
         """
         if state.discards == 1.0 and not in_any_block(
             state.starts, state.lengths, int(state.counters[_BLOCK]), float(round)
@@ -166,7 +195,7 @@ class Simulation(MixedLearner):
         state.counters[_N_KEPT] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return the proved bound on the regret, or None.
+        """Return a bound on the expected regret in random order, or None.
 
         Without delay it is `bounds.simulation`, the theorem of docs/theory/delay.md, section 2. The default schedule
         adds `delay` (Theorem 3 (1) there); `LemmaSchedule(d)` adds d ceil(log2 T), as in Theorem 4.2 of the paper.

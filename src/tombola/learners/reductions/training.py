@@ -25,11 +25,14 @@ def train(
 ) -> Floats:
     """Return the play counts of `base` on i.i.d. draws from past rows, shape (k,).
 
+    In each round one row is drawn, the base plays, and gets its feedback at once. In fluid play, counts are sums of
+    probabilities.
+
     base: learner to train; it starts from its first state.
     feedback_model: of the base; its horizon is the number of draws.
-    losses: past rows, shape (n, k).
-    rng: random generator of draws and learner.
-    costs: shape (n, k m), or None without a budget.
+    losses: past rows, shape (n, k) for k actions.
+    rng: random generator of draws and learner, changed in place.
+    costs: of the past rows, shape (n, k m) for m resources, or None without a budget.
     """
     rounds = feedback_model.horizon
     past, prices = (_read_only(part) for part in (losses, np.zeros((0, 0)) if costs is None else costs))
@@ -56,12 +59,18 @@ def _read_only(array: Floats) -> Floats:
 
 
 def _call_predict(subject: Any) -> Any:
-    """Return `subject.predict()`, its action or its mix."""
+    """Return `subject.predict()`: its action, from 0, or its mix of all actions.
+
+    The default of the parameter `predict`. subject: an object as returned by `make`.
+    """
     return subject.predict()
 
 
 def _call_update(subject: Any, losses: Floats) -> Any:
-    """Call `subject.update(losses)`, with the losses of all actions, shape (k,)."""
+    """Call `subject.update(losses)`, with the losses of all actions, shape (k,).
+
+    The default of the parameter `update`. subject: an object as returned by `make`. The result is ignored.
+    """
     return subject.update(losses)
 
 
@@ -69,11 +78,13 @@ def _call_update(subject: Any, losses: Floats) -> Any:
 class PythonLearner:
     """Wrap plain Python objects as the base learner of `Simulation`.
 
-    They learn with full information.
+    They learn with full information: in each round of a training, `predict` is called, then `update`.
 
-    make: `make(actions, rounds)` returns a new object for each training.
-    predict: `predict(object)` returns its action, or its mix; by default `object.predict()`.
-    update: `update(object, losses)` passes a row to it; by default `object.update(losses)`.
+    make: `make(actions, rounds)` returns a new object for each training, given the number of actions and of rounds.
+    predict: `predict(object)` returns its action, from 0, or its mix, the probability of each action; by default
+        `object.predict()`. Anything else raises LearnerError in the training.
+    update: `update(object, losses)` passes it the losses of all actions, shape (actions,); by default
+        `object.update(losses)`. Its result is ignored.
 
     >>> from tombola import Simulation
     >>> class Counter:
@@ -90,11 +101,13 @@ class PythonLearner:
     def train(self, past: Floats, rounds: int, rng: RngState) -> Floats:
         """Return how often a new object plays each action on draws from past rows.
 
-        Rows are drawn independently; if the object returns a mix, its action is drawn. The result has shape (k,).
+        The object is made by `make(actions, rounds)`. Rows are drawn independently; if the object returns a mix, its
+        action is drawn. The result has shape (k,) and the sum `rounds`. Raises LearnerError for an invalid action or
+        mix.
 
-        past: rows, shape (n, k).
-        rounds: number of draws.
-        rng: random generator of the draws.
+        past: losses of past rows, shape (n, k) for k actions, n at least 1.
+        rounds: number of draws, one per round.
+        rng: random generator of the draws, changed in place.
         """
         rows, actions = past.shape
         subject = self.make(actions, rounds)

@@ -61,7 +61,12 @@ class BatchedExp3(Learner):
             _validate.integer("BatchedExp3", "block", self.block, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: block and rate, tuned to `actions` and `horizon`."""
+        """Return the first state: no block begun, estimated total losses 0.
+
+        The length of a block is the parameter `block`, and tuned if that is None; the learning rate is tuned to it.
+
+        actions, horizon: number of actions and of rounds.
+        """
         block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
         rate = math.sqrt(2 * math.log(actions) / (actions * math.ceil(horizon / block))) / block
         place = (np.zeros(1), np.ones(1), np.zeros(1))
@@ -69,11 +74,23 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the current block in `state` has ended."""
+        """Return whether the current block has ended, so that `plan` must draw the next.
+
+        A block is a run of rounds with one action. True before the first round.
+
+        state: as returned by `init`; not changed.
+        """
         return bool(state.left[0] == 0.0)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Draw the action of the next block by `rng`; write block and action to `state`."""
+        """Draw the action of the next block, and store it with its probability in `state`.
+
+        Action a is drawn with a probability proportional to exp(-rate total(a)), where total(a) is its estimated total
+        loss.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator of the draw, changed in place.
+        """
         least = state.totals[argmin(state.totals)]
         state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
         state.weights[:] /= state.weights.sum()
@@ -82,7 +99,13 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the block's action in `state`, and the probability of its draw; no `rng`."""
+        """Return the action of the current block, and its probability when it was drawn.
+
+        A block is a run of rounds with one action, which `plan` draws. Actions count from 0.
+
+        state: as returned by `init`; the round is counted in it.
+        rng: not used.
+        """
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
@@ -97,8 +120,11 @@ class BatchedExp3(Learner):
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on regret plus switching costs; None if `delay` > 0.
+        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
 
-        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        It is in losses, for every pool in random order. A switch costs the parameter `price`.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
         """
         return None if delay > 0 else switching.batched_exp3(horizon, actions, self.price, self.block)

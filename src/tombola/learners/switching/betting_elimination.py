@@ -58,6 +58,7 @@ class BettingElimination(Learner):
     most as many switches as with `SerflingElimination`. Memory is 20 KB per action, and an update takes a microsecond
     until one action is left.
 
+    delta: probability that the best action is dropped, in (0, 1); None is 1/T for T rounds.
     feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
@@ -74,7 +75,11 @@ class BettingElimination(Learner):
             _validate.real("BettingElimination", "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> Any:
-        """Return the first state: no bet yet; stages for `actions`, `horizon` rounds."""
+        """Return the first state, a named tuple: all actions active, no loss seen.
+
+        actions, horizon: number of actions and of rounds; they set the length of the first stage and the level of
+            intervals.
+        """
         first = float(elimination_counts(horizon, actions, self.delta)[0])
         delta = 1 / horizon if self.delta is None else self.delta
         lengths, left, everyone = (
@@ -87,7 +92,13 @@ class BettingElimination(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Drop refuted actions in `state`; return the next active one, and probability 1."""
+        """Drop inferior actions; return the next active one, from 0, and probability 1.
+
+        An action is dropped when its confidence interval lies above that of another one.
+
+        state: as returned by `init`, changed in place.
+        rng: not used.
+        """
         if state.left[0] > 1.0:
             _drop_inferior(state)
         if state.turn[0] >= state.left[0]:
@@ -96,6 +107,13 @@ class BettingElimination(Learner):
 
     @staticmethod
     def observe(state: Any, action: int, probability: float, loss: float) -> None:
-        """Update the bets on `action` in `state` by its `loss`; ignore `probability`."""
+        """Update the confidence interval of the action by a loss; a kernel.
+
+        The interval is a betting confidence sequence. Does nothing once one action is left.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         if state.left[0] > 1.0:
             update_grid(state, action, loss)

@@ -80,7 +80,7 @@ class BlockUCB(Learner):
 
     Rounds are divided into frames f = 1, 2, ..; the index of action a is mean(a) - sqrt(scale ln n / n(a)).
 
-    scale: factor of the exploration term.
+    scale: factor of ln n in the index, 0 or more; a smaller one explores less.
 
     Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks, after a frame in which every action is tried once; by round t
     a block lasts about sqrt(log2 t) rounds. n(a) counts the losses seen of a, and n all of them. The analysis is for
@@ -100,7 +100,11 @@ class BlockUCB(Learner):
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions`: no loss seen; frames for `horizon` rounds."""
+        """Return the first state, a named tuple: no action tried, no loss seen.
+
+        actions: number of actions.
+        horizon: number of rounds; blocks are planned for so many, in frames of equal block length.
+        """
         blocks = np.array(_blocks_per_frame(horizon), dtype=np.float64)
         return _State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 

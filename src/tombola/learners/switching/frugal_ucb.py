@@ -53,10 +53,11 @@ def lower_index(mean: float, seen: float, remaining: float, actions: int, horizo
 def most_promising(state: Any, times: float, scale: float) -> int:
     """Return the action with the smallest index plus the price of a switch; a kernel.
 
-    Actions count from 0. The index is `lower_index`, and 0 for actions without feedback.
+    Actions count from 0. The index is `lower_index`, and 0 for actions without feedback. For every action but the
+    current one, times * price / (remaining rounds) is added.
 
     state: with `horizon`, `price`, `acted` (rounds played), `current` (action), and `chosen`, `seen` and `means`
-        (plays, losses observed and their mean) of each action.
+        (plays, losses observed and their mean) of each action; not changed.
     times: number of switching prices that a switch must repay in the remaining rounds.
     scale: factor of the radius in `lower_index`; 1 in the theorem.
     """
@@ -86,11 +87,12 @@ class FrugalUCB(Learner):
     / (k n(a))), plus 2 price / R unless a is being played; n(a) counts its losses seen, m(a) is their mean, and kl is
     the relative entropy of two Bernoulli distributions. Without any loss, q = 0. A block lasts half of the previous
     plays of the action, and at least min(16 price, 2 sqrt(T/k)) rounds. So it explores while that can pay, and less the
-    closer the end is. `price` is the cost of a switch, in losses. For every pool in random order without delay its
+    closer the end is. For every pool in random order without delay its
     regret, with the price of its switches, is at most `bounds.frugal_ucb`, of order sqrt(k T) + price k ln T, which is
-    the best order there is up to the constant (docs/theory/frugal.md). `scale` = 1 is meant; below 1/2 the bound gains
-    a logarithm.
+    the best order there is up to the constant (docs/theory/frugal.md).
 
+    price: cost of a switch, in losses, 0 or more.
+    scale: factor of the logarithm in the index, 0 or more. 1 is meant; below 1/2 the bound gains a logarithm.
     feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import instances, play
@@ -108,7 +110,11 @@ class FrugalUCB(Learner):
         _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no loss seen; shortest block for `actions`, `horizon`."""
+        """Return the first state, a named tuple: no action tried, no loss seen.
+
+        actions, horizon: number of actions and of rounds; with the parameter `price` they set the length of the
+            shortest block.
+        """
         shortest = float(frugal_first_block(horizon, actions, self.price))
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
         return _State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
@@ -144,8 +150,11 @@ class FrugalUCB(Learner):
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on regret plus switching costs; None if `delay` > 0.
+        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
 
-        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        It is in losses, for every pool in random order. A switch costs the parameter `price`.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
         """
         return frugal_ucb(horizon, actions, self.price, self.scale) if delay == 0 else None

@@ -28,7 +28,7 @@ _LEAST = 1e-8
 
 
 def add_loss(state: Any, action: int, loss: float) -> None:
-    """Add one loss of an action to its count and mean; a kernel.
+    """Add one loss of an action to its count, mean and squared deviations; a kernel.
 
     state: with `seen` and `means` of each action, shape (k,), and `within`, the sum of squared deviations of all losses
         from the means of their actions, shape (1,); changed in place.
@@ -42,11 +42,12 @@ def add_loss(state: Any, action: int, loss: float) -> None:
 def update_posterior(state: Any, initial_spread: float, least_spread: float, one_sided_from: float) -> None:
     """Estimate the prior, and the posterior mean and variance of every action.
 
-    A kernel. It writes the estimates into `state`: `prior` (see `CENTRE`, `SPREAD` and `TRIED`), and for each action
-    `noise_var` (variance of one loss), `errors` (variance of the observed mean), `posterior_mean` and `posterior_var`.
-    The two spreads below are multiples of c (1 - c), the variance of a coin with the centre c as its mean.
+    A kernel. It writes the estimates into `state`: `prior` (shape (3,): mean and variance of the mean losses of all
+    actions, at CENTRE and SPREAD, and the number of actions with feedback, at TRIED), and for each action `noise_var`
+    (variance of one loss), `errors` (variance of the observed mean), `posterior_mean` and `posterior_var`. The two
+    spreads below are multiples of c (1 - c), the variance of a coin with the centre c as its mean.
 
-    state: with these fields and those of `add_loss`; changed in place.
+    state: with these fields, and `seen`, `means` and `within` as for `add_loss`; changed in place.
     initial_spread: variance of the mean losses before any difference between actions is observed.
     least_spread: smallest prior variance of an action with feedback. A smaller one would shrink an action that is
         unlike the others too close to them.

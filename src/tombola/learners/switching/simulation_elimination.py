@@ -51,8 +51,9 @@ class SimulationSuccessiveElimination(Learner):
     dropped if mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), by all losses seen. Faithful to the
     paper: its radius is so wide that at usual horizons nothing is ever dropped (`bounds.first_elimination_horizon`);
     `SerflingElimination` is the tight version. It makes at most `bounds.switching.simulation_elimination_switches`
-    switches. `price` is the cost of a switch, in losses; only `bound` uses it.
+    switches.
 
+    price: cost of a switch, in losses, 0 or more; only `bound` uses it.
     feedback: "bandit", the learner observes the loss of the action played.
     learns: False, at usual horizons it drops no action.
 
@@ -69,7 +70,10 @@ class SimulationSuccessiveElimination(Learner):
         _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all `actions` active; radius for `horizon` rounds."""
+        """Return the first state, a named tuple: all actions active, no loss seen.
+
+        actions, horizon: number of actions and of rounds; they set the radius of the confidence intervals.
+        """
         width = math.sqrt(10 * actions) * math.pow(math.log(horizon), 1.5)
         first = float(1 << (actions - 1).bit_length())
         everyone = np.arange(actions, dtype=np.float64)
@@ -78,7 +82,14 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of this part of the block in `state`, and probability 1."""
+        """Return the action of this round, from 0, and probability 1.
+
+        A block gives each active action one stretch of rounds, in turn. When a block begins, inferior actions are
+        dropped.
+
+        state: as returned by `init`, changed in place.
+        rng: not used.
+        """
         acted, first = int(state.acted[0]), int(state.first)
         state.acted[0] += 1.0
         if acted < first:
@@ -100,8 +111,11 @@ class SimulationSuccessiveElimination(Learner):
         update_mean(state.seen, state.means, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on regret plus switching costs; None if `delay` > 0.
+        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
 
-        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        It is in losses, for every pool in random order. A switch costs the parameter `price`.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
         """
         return None if delay > 0 else switching.simulation_elimination(horizon, actions, self.price)

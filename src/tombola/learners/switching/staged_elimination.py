@@ -24,9 +24,10 @@ from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 class State(NamedTuple):
     """State of `StagedElimination`: position in the stage, counts and means.
 
-    Single numbers that change have shape (1,), those of each action shape (k,).
+    A stage gives each active action, one that was not dropped, a stretch of consecutive rounds. Single numbers that
+    change have shape (1,), those of each action shape (k,).
 
-    population, level: rows of the pool, and error probability of an interval.
+    population, level: number of rows of the pool, and error probability of a two-sided interval.
     target: plays that every active action reaches in this stage.
     stretch, rest: plays of each action in this stage, and those left of the current one.
     turn: position of the current action in `active`.
@@ -53,7 +54,9 @@ class State(NamedTuple):
 class StagedElimination(Learner):
     """Base class of learners that eliminate actions by `radius` after each stage.
 
-    A stage plays every active action for one stretch of consecutive rounds. Subclasses define `radius`.
+    A stage plays every active action for one stretch of consecutive rounds. Then action a is dropped if
+    mean(a) - r(a) > min_b (mean(b) + r(b)), where r(a) is radius(state, a). Subclasses define the static method
+    `radius(state, action)`.
 
     delta: probability that the best action is dropped; None is 1/T.
     price: cost of a switch, in losses; only `bound` uses it.
@@ -71,7 +74,11 @@ class StagedElimination(Learner):
             _validate.real(name, "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Return the first state: stages for `horizon` rounds, all `actions` active."""
+        """Return the first state: all actions active, no loss seen, the first stage begun.
+
+        actions, horizon: number of actions and of rounds; they set the length of the first stage and the level of
+            intervals.
+        """
         counts = switching.elimination_counts(horizon, actions, self.delta)
         # Level of a two-sided interval; only one side is needed.
         level = 2 * math.exp(-switching.elimination_log(len(counts), horizon, actions, self.delta))
@@ -95,12 +102,16 @@ class StagedElimination(Learner):
     def radius(state: State, action: int) -> float:
         """Return the radius of the confidence interval of a mean loss; a kernel.
 
-        state: as returned by `init`, with counts, means and squared deviations.
+        The true mean loss over the pool is within mean +- radius, up to the error probability `state.level`.
+
+        state: as returned by `init`, with counts, means and squared deviations; not changed.
         action: index of the action, from 0.
         """
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the kernels to compile; `act` calls the `radius` of the subclass.
+        """Return `act`, `observe` and `needs_plan` as functions to compile.
+
+        `act(state, rng)` plays in stages, and drops inferior actions after each by the `radius` of the subclass.
 
         actions, horizon: number of actions and of rounds; not used.
         """
@@ -116,7 +127,12 @@ class StagedElimination(Learner):
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add `loss` to mean and variance of `action` in `state`; ignore `probability`."""
+        """Add a loss to count, mean and squared deviations of the action; a kernel.
+
+        state: as returned by `init`, changed in place.
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
+        """
         before = state.means[action]
         update_mean(state.seen, state.means, action, loss)
         state.squares[action] += (loss - before) * (loss - state.means[action])
@@ -147,14 +163,21 @@ class SerflingElimination(StagedElimination):
     def radius(state: State, action: int) -> float:
         """Return Serfling's radius of a mean loss, from the number of losses seen.
 
-        state: as returned by `init`. action: index of the action, from 0.
+        A kernel. For n losses it is sqrt(f ln(2 / state.level) / (2 n)), at most 1, where f is the factor of sampling
+        without replacement; 0 once all rows are seen (`serfling_radius`).
+
+        state: as returned by `init`; not changed.
+        action: index of the action, from 0.
         """
         return serfling_radius(state.seen[action], state.population, state.level)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on regret plus switching costs; None if `delay` > 0.
+        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
 
-        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        It is in losses, for every pool in random order. A switch costs the parameter `price`.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
         """
         return None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)
 
@@ -180,7 +203,10 @@ class BernsteinElimination(StagedElimination):
     def radius(state: State, action: int) -> float:
         """Return the smaller of Serfling's and the variance-based radius of a mean loss.
 
-        state: as returned by `init`. action: index of the action, from 0.
+        A kernel. Both are at half of `state.level`; the second is the empirical Bernstein-Serfling radius.
+
+        state: as returned by `init`; not changed.
+        action: index of the action, from 0.
         """
         seen, level = state.seen[action], 0.5 * state.level
         variance = state.squares[action] / max(seen, 1.0)
@@ -190,9 +216,12 @@ class BernsteinElimination(StagedElimination):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on regret plus switching costs; None if `delay` > 0.
+        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
 
-        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        It is in losses, for every pool in random order. A switch costs the parameter `price`.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
         """
         delta = 1 / horizon if self.delta is None else self.delta
         bound = switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
@@ -218,9 +247,10 @@ def _make_act(radius: Kernel) -> Kernel:
 def next_stage(state: Any) -> None:
     """Begin a stage: reverse the order of actions, and raise `target` by half.
 
-    A kernel. With the order reversed, no switch is needed between stages.
+    A kernel. A stage gives each active action a stretch of consecutive rounds. With the order reversed, no switch is
+    needed between stages.
 
-    state: with the fields of `State` for the stage; changed in place.
+    state: with the fields `left`, `active`, `target`, `stretch`, `rest` and `turn` of `State`; changed in place.
     """
     left = int(state.left[0])
     for place in range(left // 2):
@@ -235,9 +265,12 @@ def next_stage(state: Any) -> None:
 
 
 def next_play(state: Any) -> int:
-    """Return the current action of the stage, and count its play; a kernel.
+    """Return the current action of the stage, from 0, and count its play; a kernel.
 
-    state: with the fields of `State` for the stage; changed in place.
+    After the last play of its stretch, the next active action becomes the current one. Call `next_stage` first if
+    `turn` >= `left`.
+
+    state: with the fields `active`, `stretch`, `rest` and `turn` of `State`; changed in place.
     """
     action = int(state.active[int(state.turn[0])])
     state.rest[0] -= 1.0

@@ -285,8 +285,7 @@ class Thrifty(Learner):
     With two actions and at most 5,000 rounds, the index with scale 1 (.8 at a price of 1 or more) and 4 R in place of
     R decides once 20 losses of each were seen: otherwise an unlucky action is given up too soon. While feedback is
     late, plays are spread over the actions that were played but have no feedback yet. Formulas, proof, and tables used
-    for tuning:
-    docs/theory/thrifty.md.
+    for tuning: docs/theory/thrifty.md.
 
     price: cost of a switch, in losses; 0 if a switch is free.
     feedback: "bandit", the learner observes the loss of the action played.
@@ -306,6 +305,8 @@ class Thrifty(Learner):
 
     def init(self, actions: int, horizon: int) -> _State:
         """Return the first state: the whole exploration budget, and no loss seen.
+
+        The exploration budget limits the losses and switches spent against the index of FrugalUCB.
 
         actions, horizon: number of actions and of rounds.
         """
@@ -334,9 +335,12 @@ class Thrifty(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current visit, and probability 1; ignore `rng`.
+        """Return the action of the current visit, from 0, and probability 1.
+
+        A visit is a run of consecutive rounds with one action. If it has ended, the next one begins.
 
         state: as returned by `init`, changed in place.
+        rng: not used.
         """
         if state.left[0] == 0.0:
             action = _next_action(state) if state.seen.size > 1 else 0
@@ -354,14 +358,19 @@ class Thrifty(Learner):
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
         """Add a loss to the mean of its action, and charge exploration to its budget.
 
+        While the learner explores against the index of FrugalUCB, losses are deducted from the exploration budget.
+
         state: as returned by `init`, changed in place.
-        action, probability, loss: of the round observed; actions count from 0, a loss is in [0, 1].
+        action, loss: the action played, from 0, and its loss in [0, 1].
+        probability: not used.
         """
         add_loss(state, action, loss)
         state.exploration_budget[0] -= state.exploring[0] * loss
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on regret plus switching costs; None if `delay` > 0.
+        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
+
+        It is in losses, for every pool in random order. A switch costs the parameter `price`.
 
         actions, horizon: number of actions and of rounds.
         delay: constant delay of the feedback, in rounds.

@@ -61,7 +61,11 @@ class TsallisSwitching(Learner):
         _validate.real("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state for `actions` actions: no block yet; ignore `horizon`."""
+        """Return the first state: no block begun, estimated total losses 0.
+
+        actions: number of actions.
+        horizon: not used.
+        """
         place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
         return _State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
 
@@ -70,7 +74,15 @@ class TsallisSwitching(Learner):
     observe = staticmethod(BatchedExp3.observe)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Draw the action of the next block by `rng`; write block and action to `state`."""
+        """Draw the action of the next block, and store it with its probability in `state`.
+
+        Action a of k is drawn with probability 4 / (eta (total(a) - x))^2; x makes the sum 1, and total(a) is its
+        estimated total loss. Block n = 1, 2, .. has B = max(1, ceil(1.5 price sqrt(n / k))) rounds, and eta = sqrt(8 /
+        n) / B.
+
+        state: as returned by `init`, changed in place.
+        rng: random generator of the draw, changed in place.
+        """
         state.blocks[0] += 1.0
         length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
         half_eta = math.sqrt(2.0 / state.blocks[0]) / length
@@ -81,8 +93,11 @@ class TsallisSwitching(Learner):
         state.current[0], state.probability[0], state.left[0] = action, state.weights[action], length
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on regret plus switching costs; None if `delay` > 0.
+        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
 
-        actions, horizon, delay: number of actions and of rounds, and delay of the feedback in rounds.
+        It is in losses, for every pool in random order. A switch costs the parameter `price`.
+
+        actions, horizon: number of actions and of rounds.
+        delay: constant delay of the feedback, in rounds.
         """
         return None if delay > 0 else switching.tsallis_switching(horizon, actions, self.price)
