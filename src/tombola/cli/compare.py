@@ -59,7 +59,11 @@ def compare(
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
-    """Compare learners on a table in random order, and advise one for new lists."""
+    """Compare learners on a table in random order, and advise one for new lists.
+
+    Plays each learner --repetitions times. Prints the advice, and mean loss and regret of the learners; --out writes a
+    page.
+    """
     from tombola.advice import CompareRequest, Conditions, run_comparison
     from tombola.advice.learner_list import split_learners
     from tombola.persistence.result_cache import default_cache_dir

@@ -20,7 +20,10 @@ def describe(
     by: By = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print detected columns, missing values, and the command to run next."""
+    """Print detected columns, missing values, and the command to run next.
+
+    Only reads the table; nothing is written.
+    """
     from tombola.readers.costs import AS_REQUESTED
     from tombola.readers.options import ReadOptions
     from tombola.readers.summary import summarise_table

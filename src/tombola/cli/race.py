@@ -129,7 +129,10 @@ def plan_(
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
-    """Simulate races on a finished table: number of calls, answers, and error rate."""
+    """Simulate races on a finished table: number of calls, answers, and error rate.
+
+    Each simulated race shuffles the rows anew. Prints a line per --level; no call is made, and no file is written.
+    """
     from tombola.racing import plan
     from tombola.readers import read_table
 
@@ -205,7 +208,11 @@ def start(
     by: By = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Shuffle a list of rows and start a race on it; you make the calls."""
+    """Shuffle a list of rows and start a race on it; you make the calls.
+
+    The race file, --file, keeps the order, the settings and all answers. `race next` prints the calls to make, `race
+    record` takes their answers.
+    """
     from tombola.persistence.race_file import RaceFile
     from tombola.readers.cells import read_row_list
 
@@ -243,7 +250,11 @@ def next_(
     reissue_after: ReissueAfter = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print the next calls, each with its ticket, or write a table to fill in."""
+    """Print the next calls, each with its ticket, or write a table to fill in.
+
+    A call is one candidate on one row. They are added to the race file as issued; record each answer by its ticket, the
+    number of the call. With --out, the table is a .csv or .xlsx file with a blank column outcome.
+    """
     from tombola.persistence.race_csv import write_calls
     from tombola.persistence.race_file import RaceFile
     from tombola.persistence.session_csv import check_daily_list
@@ -293,7 +304,11 @@ def record(
     token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Record the answer to a call, or many from a CSV file, in any order."""
+    """Record the answer to a call, or many from a CSV file, in any order.
+
+    The answer is --loss or --score, in the range of the race, or --failed. The same answer again is ignored; another
+    one is an error. Prints the number of new answers.
+    """
     from tombola.persistence.race_csv import read_answers
     from tombola.racing import Event
 
@@ -329,7 +344,10 @@ def status(
     ] = False,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print the verdict of a race so far, its standings and numbers of calls."""
+    """Print the verdict of a race so far, its standings and numbers of calls.
+
+    Exit status 0; with --exit-code 0 if the answer is proved, 1 if it is refuted, and 3 if it is undecided.
+    """
     from tombola.racing.report import RaceReport
 
     with _open(file) as race_file:
@@ -351,7 +369,10 @@ def report(
     out: Annotated[Path, typer.Option(help="Output: .html page, .json, or .csv with all answers.")] = Path("race.html"),
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Write a page about the race: standings, savings, how to verify."""
+    """Write a page about the race: standings, savings, how to verify.
+
+    The suffix of --out decides: .html for a page, .json for its data, .csv for a table of all answers.
+    """
     from tombola._files import check_output_path, write_atomic
     from tombola._formatting import csv_text
     from tombola.cli.options import check_page
@@ -593,7 +614,10 @@ def table_(
     metric: Annotated[str, typer.Option(help="The score to use, if there are several.")] = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Convert evaluation logs of other programs to a table of losses."""
+    """Convert evaluation logs of other programs to a table of losses.
+
+    The CSV, --out, has a column id and one column of losses in [0, 1] per candidate, lower is better.
+    """
     from tombola._files import check_output_path, write_atomic
     from tombola._formatting import csv_text
     from tombola.plugins.logs import read_logs

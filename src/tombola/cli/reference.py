@@ -30,7 +30,10 @@ def learners(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
 
 
 def claims(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
-    """List the claims that `tombola reproduce` checks."""
+    """List the claims that `tombola reproduce` checks.
+
+    Prints name, source, expected verdict and statement of each.
+    """
     from tombola.paper import CLAIMS
 
     if as_json:

@@ -33,6 +33,8 @@ def reproduce(
     """Run the claims of the paper and print their verdicts.
 
     Exit code 1: a verdict is not as expected.
+
+    Writes a page with all rows and charts to the folder --out.
     """
     from tombola.paper import CLAIMS
     from tombola.paper.reproduce import reproduce as run

@@ -67,8 +67,7 @@ class RowSource:
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and cells of every row; blank lines are skipped.
 
-        Raises TableError for a row that is not as wide as the header. Can be read once. Lines count from 1; the header
-        is the first line that is not blank.
+        Raises TableError for a row that is not as wide as the header. Can be read once.
         """
         for number, cells in self._rows:
             self._n_read += 1

@@ -44,7 +44,10 @@ def serve(
         bool, typer.Option("--proxy-headers", help="Trust X-Forwarded headers of a reverse proxy on this machine.")
     ] = False,
 ) -> None:
-    """Serve session and race files over HTTP, with a page and a JSON API."""
+    """Serve session and race files over HTTP, with a page and a JSON API.
+
+    Runs until it is stopped, such as by Ctrl-C. FILES are session and race files.
+    """
     try:
         from tombola.service.server import bind, check_host, open_service, run
         from tombola.service.tokens import TokenStore

@@ -79,7 +79,11 @@ def start(
     seed: LiveSeed = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Shuffle a list of rows and start a session on it."""
+    """Shuffle a list of rows and start a session on it.
+
+    The session file, --file, keeps the order and all tickets and outcomes. `session next` issues tickets, `session
+    record` takes their outcomes.
+    """
     from tombola.cli.budget_options import parse_budget
     from tombola.cli.reading import parse_kind, parse_names
     from tombola.learners.spec import parse_learner
@@ -144,7 +148,11 @@ def next_(
     reissue_after: ReissueAfter = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Issue tickets: print action and row of each, or write a list to work through."""
+    """Issue tickets: print action and row of each, or write a list to work through.
+
+    A ticket is an action to play on one row of the list; record its outcome by its number. With --out, the list
+    is a .csv or .xlsx file with a blank column outcome.
+    """
     from tombola.persistence.session_csv import check_daily_list, write_daily_list
 
     with _open_at(file, url, token, reissue_after) as session:
@@ -192,7 +200,11 @@ def record(
     token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Record the outcome of a ticket, or a table of them; repeating is harmless."""
+    """Record the outcome of a ticket, or a table of them; repeating is harmless.
+
+    The outcome is --loss or --score of one ticket, or --csv has a line per ticket. Another outcome for the same ticket
+    is an error. Prints the number of new outcomes.
+    """
     from tombola.cli.reading import parse_kind
     from tombola.persistence.session_csv import cost_columns, read_outcomes
     from tombola.persistence.session_events import Outcome
@@ -242,7 +254,7 @@ def amend(
 ) -> None:
     """Replace a wrong outcome; the learner replays everything.
 
-    The old one stays in the log.
+    The ticket gets the outcome of --loss or --score. The old one stays in the log, and is printed.
     """
     with _open_at(file, url, token) as session:
         value, units = _loss("session amend", session, loss, score, limits)
@@ -279,7 +291,11 @@ def export(
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")],
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Write all tickets and outcomes to a table."""
+    """Write all tickets and outcomes to a table.
+
+    A .csv or .parquet file, one line per ticket: ticket, id of the row, action, probability, outcome, and whether the
+    outcome was amended or the ticket cancelled.
+    """
     from tombola.persistence.session_csv import export_tickets
 
     with _open(file) as session:
@@ -292,7 +308,10 @@ def status(
     file: _File,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print progress and estimates of a session in plain words, then the details."""
+    """Print progress and estimates of a session in plain words, then the details.
+
+    The details have the plays, mean and confidence interval of each action, and the pending tickets.
+    """
     from tombola.cli.session_text import status_lines
 
     with _open(file) as session:
