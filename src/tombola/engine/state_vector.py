@@ -94,6 +94,6 @@ def mix_slice(memory: Floats) -> Floats:
 
     The mix is the probability of each of the k actions.
 
-    memory: as returned by `flatten`.
+    memory: as returned by `state_vector.flatten`.
     """
     return memory[memory.size - int(memory[0]) :]
