@@ -206,8 +206,8 @@ def _check_actions(tracker: BudgetTracker) -> None:
 def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
     """Move the shares of unaffordable actions to the null action, in place; a kernel.
 
-    In fluid play, where all actions are charged by their shares, all shares are then scaled down, in favour of the null
-    action, until the worst cost of the mix fits.
+    The null action costs nothing. In fluid play, where all actions are charged by their shares, all other shares are
+    then scaled down in its favour, until the worst cost of the mix fits.
 
     tracker: balance and limits, not changed; `tracker.fits` is 1 for each affordable action.
     mix: probability of each action, shape (actions,); changed.
@@ -258,9 +258,9 @@ def draw_and_reserve(
 ) -> tuple[int, float]:
     """Draw an action and reserve its worst cost; return action and probability.
 
-    A kernel. In fluid play nothing is drawn, the whole mix is played, and (null action, NaN) is returned. If the mix is
-    not a distribution, or the worst cost of the play exceeds the budget left, the null action is played and (null
-    action, NaN) is returned.
+    A kernel. In fluid play, where all actions are charged by their probabilities, nothing is drawn, the whole mix is
+    played, and (null action, NaN) is returned. If the mix is not a distribution, or the worst cost of the play exceeds
+    the budget left, the null action, which costs nothing, is played and (null action, NaN) is returned.
 
     tracker: balance of every resource; the reservation is added to it.
     mix: probability of each action, shape (actions,).
@@ -303,7 +303,7 @@ def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floa
     """Charge the cost of a play to the tracker, and release its reservation; a kernel.
 
     tracker: balance of every resource, changed in place.
-    played: share of each action in the play, shape (actions,); a single 1, unless play is fluid.
+    played: share of each action in the play, shape (actions,): a single 1, or in fluid play the mix.
     reserved: ticks (smallest units of cost) that `draw_and_reserve` reserved for the play, shape (resources,).
     costs: of the row, in cost units, shape (actions, resources).
     """

@@ -127,9 +127,9 @@ class StepRunner:
             self.runner.plan(played)
 
     def learn(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
-        """Pass the encoded outcome of a play to the learner.
+        """Pass the encoded outcome of a play to the learner, which updates its state.
 
-        Raises FeedbackError if the outcome is not valid.
+        Call it once per play, in any order. Raises FeedbackError if the outcome is not valid.
 
         round: the round of the play, from 1.
         action, probability: as returned by `act`.
@@ -151,7 +151,7 @@ class FeedbackModel(ABC):
     actions, horizon: number of actions and of rounds.
     full_feedback: whether an outcome has the losses of all actions.
     default_actions: number of actions, if the model prescribes it; else None.
-    supports_amend: whether an outcome can be corrected; spent budget cannot.
+    supports_amend: whether a session can correct an outcome later; not under a budget, whose costs are spent.
     """
 
     actions: int
@@ -166,9 +166,9 @@ class FeedbackModel(ABC):
     def outcome_width(self) -> int:
         """The number of floats of an encoded outcome, the feedback of one round.
 
-        1 (the loss) for bandit feedback; k (the loss of each action) for full feedback. Under a budget with m
-        resources: 1 +
-        m for bandit feedback, k (1 + m) for full feedback, without an added null action. 2 (label, weight) for labels.
+        1 (the loss) for bandit feedback, k (the loss of each action) for full feedback, 2 (label, weight) for labels.
+        Under a budget with m resources: 1 + m for bandit feedback; k (1 + m) for full feedback, where k does not count
+        an added null action.
         """
 
     @property
@@ -191,7 +191,8 @@ class FeedbackModel(ABC):
     ) -> Self:
         """Return the model for a learner; ParameterError if an argument does not fit.
 
-        A budget or features that the learner does not support do not fit, nor does a missing budget that it requires.
+        Models without a budget reject one, and features, unless they are for features; models under a budget require
+        one, and those with bandit feedback reject fluid play (`budget_run.mixed`).
 
         learner: an instance of a learner.
         horizon: number of rounds.
@@ -218,7 +219,10 @@ class FeedbackModel(ABC):
 
     @property
     def n_listed_actions(self) -> int:
-        """The number of actions without an added null action."""
+        """The number of actions in a table or an outcome: all but an added null action.
+
+        The null action costs nothing; under a budget it may have been added as the last action.
+        """
         return self.actions
 
     def balance(self, workspace: Any) -> Balance:
@@ -318,8 +322,8 @@ class FeedbackModel(ABC):
         """Return the feedback of a round as floats; FeedbackError if it is not valid.
 
         These `outcome_width` floats are the encoded outcome. Bandit feedback: the loss. Full feedback: the loss of each
-        action. Under a budget, costs follow: one per resource, with full feedback for each listed action in turn.
-        Labels: label and weight.
+        action. Under a budget, costs follow: one per resource, with full feedback for each action in turn. An added
+        null action is left out. Labels: label and weight.
 
         round, action: of the play: its round, from 1, for error messages, and its action, from 0.
         given: the keyword arguments of `Session.observe` by name, such as loss, reward and cost; None stands for a
@@ -351,15 +355,15 @@ class FeedbackModel(ABC):
         """Return an encoded outcome in the form of `Session.outcomes`.
 
         Bandit feedback: the loss, a float. Full feedback: a tuple, the loss of each action. Under a budget: a pair of
-        that and a tuple of costs, one per resource, with full feedback for each listed action in turn. Labels: the pair
-        (label, weight).
+        that and a tuple of costs, one per resource, with full feedback for each action in turn, without an added null
+        action. Labels: the pair (label, weight).
 
         outcome: floats as returned by `encode`.
         """
 
     @abstractmethod
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action played.
+        """Return the loss in [0, 1] of the action played; 1 for an added null action.
 
         action: the action played, from 0.
         outcome: floats as returned by `encode`.

@@ -70,10 +70,12 @@ class Learner(ABC):
 
     - `init(self, actions, horizon)` returns the state before the first round, a named tuple of numbers and arrays;
     - `act(state, rng)`, static, returns the action of the round, from 0, and its probability;
-    - `observe(state, ...)`, static, updates the arrays of the state with the feedback of one round.
+    - `observe(state, losses)` or, with bandit feedback, `observe(state, action, probability, loss)`, static, updates
+      the arrays of the state with the feedback of one round.
 
-    help() of each has the parameters. Optional: `needs_plan` and `plan`, to compute in plain Python between rounds, and
-    `bound`. CONTRIBUTING.md has a complete example.
+    help() of each has the parameters. The static methods are kernels: Numba compiles them, so they use numbers and
+    arrays only. Optional: `needs_plan` and `plan`, to compute in plain Python between rounds, and `bound`.
+    CONTRIBUTING.md has a complete example.
 
     feedback: "full", the learner observes the losses of all actions, or "bandit", that of the action played.
     learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
@@ -158,7 +160,7 @@ class Learner(ABC):
     def kernels(self, actions: int, horizon: int) -> Kernels:
         """Return the methods act, observe and needs_plan as functions to compile.
 
-        Their parameters are in the engine's order; `mix` is None. Raises LearnerError for a parameter that the engine
+        Their parameters are in the engine's order; mix is None. Raises LearnerError for a parameter that the engine
         does not pass.
 
         actions, horizon: number of actions and of rounds; most learners ignore them.
@@ -191,9 +193,11 @@ class MixedLearner(Learner):
 
     - `init(self, actions, horizon)` returns the state before the first round, a named tuple of numbers and arrays;
     - `mix(state, mix)`, static, writes the probability of each of the k actions into the array `mix`, shape (k,);
-    - `observe(state, ...)`, static, updates the arrays of the state with the feedback of one round.
+    - `observe(state, losses)` or, with bandit feedback, `observe(state, action, probability, loss)`, static, updates
+      the arrays of the state with the feedback of one round.
 
-    help() of each has the parameters.
+    help() of each has the parameters. The static methods are kernels: Numba compiles them, so they use numbers and
+    arrays only. Optional: `needs_plan` and `plan`, to compute in plain Python between rounds, and `bound`.
     """
 
     @staticmethod

@@ -80,10 +80,11 @@ def kl_lower_bound(mean: float, divergence: float) -> float:
 def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, radii: Floats) -> None:
     """Drop active actions with mean - radius > min (mean + radius), in place.
 
-    A kernel. Actions without feedback are kept.
+    A kernel. The minimum is over the active actions with feedback. Actions without feedback are kept.
 
-    left, active: the first `left[0]` entries of `active` are the active actions; changed.
-    seen, means, radii: losses observed, their mean, and radius of its confidence interval, of each action, shape (k,).
+    left, active: the first `left[0]` entries of `active` are the active actions; shapes (1,) and (k,); changed.
+    seen, means, radii: number of losses observed of each action, their mean, and the radius of its confidence
+        interval, shape (k,).
     """
     ceiling = math.inf
     for place in range(int(left[0])):

@@ -52,9 +52,10 @@ class Exp3(MixedLearner):
 
     total(a) is the sum of loss / probability over the plays of a.
 
-    `rate` = None is tuned to the horizon, sqrt(2 ln k / (k T)); then the regret is at most sqrt(2 k T ln k), in every
-    order. The estimates are right on average also when the feedback is late.
+    The estimates are right on average also when the feedback is late.
 
+    rate: learning rate, above 0. None is tuned to k actions and T rounds, sqrt(2 ln k / (k T)); then the regret is at
+        most sqrt(2 k T ln k), in every order.
     feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play

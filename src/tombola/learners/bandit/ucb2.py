@@ -140,8 +140,8 @@ class UCB2WithoutReplacement(UCB2):
 
     The radius of action a is sqrt(f (1 + alpha) ln(e n / n(a)) / (2 n(a))), where n(a) of the n losses seen are of
     action a, T is the horizon, e is Euler's number, and f = 1 - (n(a) - 1) / T is Serfling's factor (1974): rows of the
-    pool that were seen cannot differ any more. It matters late in a pool. No bound is proved for
-    this radius, so `bound` is None.
+    pool that were seen cannot differ any more. It matters late in a pool. No bound is proved for this radius, so
+    `bound` is None.
 
     alpha: growth of the blocks, in (0, 1); a larger one switches less.
     feedback: "bandit", the learner observes the loss of the action played.

@@ -120,8 +120,9 @@ class BudgetedLearner(BudgetedBase):
     - `mix(state, mix)`, static, writes the probability of each of the k actions into the array `mix`, shape (k,);
     - `observe(state, round, played, losses, costs)`, static, updates the arrays of the state with one row.
 
-    `terms` is a `BudgetTerms`: the budget as the learner knows it. Costs are scaled to [0, 1]. Optional: `needs_plan`
-    and `plan`, to compute in plain Python between rounds, and `bound`.
+    `terms` is a `BudgetTerms`: the budget as the learner knows it. Costs are scaled to [0, 1]. The static methods are
+    kernels: Numba compiles them, so they use numbers and arrays only. Optional: `needs_plan` and `plan`, to compute in
+    plain Python between rounds, and `bound`.
 
     feedback: "budgeted", the learner observes losses and costs of all actions.
     """
@@ -150,8 +151,9 @@ class BudgetedBanditLearner(BudgetedBase):
     - `mix(state, mix)`, static, writes the probability of each of the k actions into the array `mix`, shape (k,);
     - `observe(state, round, action, probability, loss, costs)`, static, updates the arrays of the state.
 
-    `terms` is a `BudgetTerms`: the budget as the learner knows it. Costs are scaled to [0, 1]. Optional: `needs_plan`
-    and `plan`, to compute in plain Python between rounds, and `bound`.
+    `terms` is a `BudgetTerms`: the budget as the learner knows it. Costs are scaled to [0, 1]. The static methods are
+    kernels: Numba compiles them, so they use numbers and arrays only. Optional: `needs_plan` and `plan`, to compute in
+    plain Python between rounds, and `bound`.
 
     feedback: "budgeted-bandit", the learner observes loss and costs of the action played.
     """

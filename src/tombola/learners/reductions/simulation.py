@@ -48,6 +48,9 @@ class _State(NamedTuple):
 class Simulation(MixedLearner):
     """Train `base` on i.i.d. draws from past rows, and play its frequencies.
 
+    Its frequencies are the share of each action in the plays of the base during the training; they are the
+    probabilities of the actions until the next training.
+
     base: any full-information learner, or a `PythonLearner`.
     schedule: the default, `GrowingSchedule()`, has no blocks: it keeps every row, trains when the rows have doubled,
         and plays the last mix in between. `LemmaSchedule(delay)` and `PaperSchedule(delay)` are faithful to the paper:

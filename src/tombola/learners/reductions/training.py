@@ -25,8 +25,8 @@ def train(
 ) -> Floats:
     """Return the play counts of `base` on i.i.d. draws from past rows, shape (k,).
 
-    In each round one row is drawn, the base plays, and gets its feedback at once. In fluid play, counts are sums of
-    probabilities.
+    In each round one row is drawn, the base plays, and gets its feedback at once. Under a budget with
+    `mixed` play, counts are sums of probabilities.
 
     base: learner to train; it starts from its first state.
     feedback_model: of the base; its horizon is the number of draws.
