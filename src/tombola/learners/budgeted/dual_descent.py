@@ -99,7 +99,7 @@ class DualDescent(BudgetedLearner):
 
         state: as returned by `init`, changed in place.
         round: not used.
-        played: share of each action in the play, shape (k,): the mix in fluid play, else 1 at the action drawn.
+        played: share of each action in the play, shape (k,): the mix if `mixed=True`, else 1 at the action drawn.
         losses, costs: of all k actions and m resources, shapes (k,) and (k, m), both in [0, 1].
         """
         add_row(state.seen, state.losses, state.costs, losses, costs)

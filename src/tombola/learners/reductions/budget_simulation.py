@@ -88,7 +88,7 @@ class BudgetSimulation(BudgetedLearner):
     def init(self, terms: BudgetTerms) -> _State:
         """Return the first state: no row kept; every round plays null until a training.
 
-        Warns (UserWarning) if the horizon is so short that only the null action is ever played.
+        Null is the action that costs nothing. Warns (UserWarning) if the horizon is so short that only null is played.
 
         terms: numbers of actions, resources and rounds, rate and null action; costs are scaled to [0, 1].
         """
@@ -149,6 +149,7 @@ class BudgetSimulation(BudgetedLearner):
         """Write the mix of the current block; between blocks, 1 at the null action.
 
         A block is a range of rounds before which `plan` trains the base; its mix is the average mix of that training.
+        The null action costs nothing.
 
         state: as returned by `init`; the round is counted in it.
         mix: output, the probability of each action, shape (k,).

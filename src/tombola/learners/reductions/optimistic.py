@@ -143,14 +143,14 @@ def _simulation_length(state: _State) -> int:
 class OptimisticSimulation(Learner):
     """Play the action that a base chooses in the last round of a simulation.
 
-    In round t the base plays h = 2^floor(log2 t) rounds in a simulation. There action a has, with probability I / m,
-    one of its first n losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which the mean m of
-    these losses was updated last, and I <= m is FrugalUCB's index with the rounds that are left. So the simulated mean
-    is I, and rounds are i.i.d. for every order of the rows. Every action is played once first. It buys generality, not
-    a better rate: if the base has at most the regret R(n) on n i.i.d. rounds, the regret for k actions and T rounds in
-    random order is at most the sum of R(2^i) over all 2^i <= T, plus `bounds.smallest_index`, which is of order
-    sqrt(k T) (docs/theory/optimistic.md). It simulates about T/4 rounds in every round; `LazyOptimisticSimulation` far
-    fewer, without the proof.
+    In round t the base, made for h = 2^floor(log2 t) rounds, plays a simulation of 1 to h rounds, their number drawn
+    uniformly. There action a has, with probability I / m, one of its first n losses, drawn uniformly, and else 0. n =
+    1, 2, 3, 5, 8, .. is the count at which the mean m of these losses was updated last, and I <= m is FrugalUCB's index
+    with the rounds that are left. So the simulated mean is I, and rounds are i.i.d. for every order of the rows. Every
+    action is played once first. It buys generality, not a better rate: if the base has at most the regret R(n) on n
+    i.i.d. rounds, the regret for k actions and T rounds in random order is at most the sum of R(2^i) over all 2^i <= T,
+    plus `bounds.smallest_index`, which is of order sqrt(k T) (docs/theory/optimistic.md). It simulates about T/4 rounds
+    in every round; `LazyOptimisticSimulation` far fewer, without the proof.
 
     base: any learner with feedback "bandit" that never plans; else ParameterError.
     feedback: "bandit", the learner observes the loss of the action played.
