@@ -62,13 +62,16 @@ def compare(
     """Play every learner on the same orders of the pool, and return all runs.
 
     - `pool`: a pool, an array of losses, a data frame, which needs `kind`, or several of them of different sizes.
-    - `learners`: learners, or functions of the horizon that return one; a dict gives them names.
+    - `learners`: learners, or functions of the horizon that return one; a dict gives them names. Else the name is the
+      class, or the text of the learner (repr) if two are of one class.
     - `orders`: input models "random", "iid" or "given", or several of them.
     - `repetitions`, `first`: number of repetitions, and index of the first; `first=40` continues 40 repetitions.
-    - `delay`: rounds until feedback arrives, for all rounds or for each row.
+    - `delay`: rounds between a play and its feedback: one number, one per round, a function of the round (from 1), or
+      one per row (`RowDelays`).
     - `switching_price`: loss added for each change of the action.
-    - `budget`, `stop`: budget of costs, and the rule that enforces it (see `play`). The comparator is then the best
-      fixed mix within the budget; with a target, the cheapest mix that reaches it.
+    - `budget`, `stop`: budget of costs, None without one, and the rule that enforces it: "fits" plays any action with a
+      worst cost that fits, "strict" only the null action once less than one largest cost is left. The comparator is
+      then the best fixed mix within the budget; with a target, the cheapest mix that reaches it.
     - `relabel`: permute the actions in every repetition, because real tables often list their best action first and
       ties go to the lowest index.
     - `marks`: rounds at which sums are recorded, besides the end and every fortieth of the rounds; about twelve per

@@ -45,10 +45,13 @@ def play(
 ) -> Trace:
     """Play a learner over the rows of a pool and return the trace.
 
+    The trace has the action, loss and cost of each round, and the regret.
+
     learner: a learner; on a labelled pool, a learner of labels.
     pool: a pool, an array of losses with one column per action, or a data frame, which needs `kind`.
     order: "random", "iid", "given", or an array with the row of each round, every row once, from 0.
-    delay: rounds between a play and its feedback: one number, one per round, or `RowDelays`.
+    delay: rounds between a play and its feedback: one number, one per round, a function of the round (from 1), or one
+        per row (`RowDelays`).
     switching_price: loss added to the regret for each change of the action.
     budget: amounts or target, for learners under a budget on a pool with costs. The worst cost of a play is reserved
         until its feedback arrives.
@@ -151,7 +154,8 @@ def run_learner(
     rows: row of each round, from 0.
     labels: column of the pool that each action of the learner stands for, a permutation; None for the order of the
         table.
-    delay: rounds between a play and its feedback: one number, one per round, or `RowDelays`.
+    delay: rounds between a play and its feedback: one number, one per round, a function of the round (from 1), or one
+        per row (`RowDelays`).
     streams: random generators of this repetition; that of the learner is used.
     budget_run: resolved budget (`resolve_budget`); None without one.
     marks: increasing rounds, from 1, at which the accumulators store all totals; may be empty.

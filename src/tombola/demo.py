@@ -35,7 +35,8 @@ def digits() -> Pool:
 
     A row is an image, an action a classifier; the loss is 1 where the held-out image is misread. Predictions are those
     of a five-fold cross-validation, so no classifier has seen the image that it reads. The cost of an action is the
-    time it takes to train it and read one fold, in milliseconds as measured once on one machine.
+    time it takes to train it and read one fold, in milliseconds as measured once on one machine. The classifiers are
+    trained anew in each call, which takes seconds. Raises TombolaError without scikit-learn.
     """
     images, labels = _scikit("datasets").load_digits(return_X_y=True)
     choice = _scikit("model_selection")

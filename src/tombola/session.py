@@ -223,7 +223,7 @@ class Session(ProcessBound):
         - `loss`: in [0, 1]; one number for bandit learners, one per action for full-information learners.
         - `reward`: 1 - loss, instead of the loss.
         - `cost`: under a budget: of the action played (a number, or one per resource), or actions x resources with full
-          feedback. Costs on the price list may be left out, and so may all feedback of an added null action.
+          feedback. Costs that the budget lists may be left out, and so may all feedback of an added null action.
         - `label`: for learners of labels: the true label, 0 or 1.
         - `weight`: for learners of labels: the loss of a wrong prediction, in (0, 1].
         """

@@ -17,8 +17,9 @@ def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Ba
 
     There is one point per value of the column `over`, sorted.
 
-    rows: several rows, such as repeated plays, per value of `over`.
-    name: of the curve in the legend.
+    rows: mappings from column to value, as `Claim.run` returns them; several rows, such as repeated plays, per value of
+        `over`.
+    name: name of the curve in the legend.
     over, column: columns of the x-axis and of the y-axis.
     where: columns with their required values; other rows are ignored.
     """
@@ -44,8 +45,8 @@ def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) ->
 
     There is one point per value of the column `over`, sorted: the mean of the rows with this value.
 
-    rows: of the claim.
-    name: of the curve in the legend.
+    rows: mappings from column to value, as `Claim.run` returns them.
+    name: name of the curve in the legend.
     over, column: columns of the x-axis and of the y-axis.
     where: columns with their required values; other rows are ignored.
 

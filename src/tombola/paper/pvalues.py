@@ -24,6 +24,8 @@ _MIN_COUNTS_FOR_EVENNESS = 16
 def exact(statement: bool) -> float:  # noqa: FBT001 - a statement, not a switch
     """Return the p-value of a computed statement: 1 if it is true, 0 if not.
 
+    A check of the statement can then be combined with statistical ones.
+
     >>> exact(2 + 2 == 4)
     1.0
     """
@@ -35,7 +37,8 @@ def mean_at_most(values: Floats, limit: float) -> float:
 
     Student's t test, one-sided. It is 1 for a single value, which has no standard error.
 
-    values: independent repetitions.
+    values: independent repetitions, shape (repetitions,).
+    limit: hypothetical upper limit of the mean.
 
     >>> round(mean_at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), mean_at_most(np.array([1.0, 1.0]), limit=1.0)
     (0.1127, 1.0)

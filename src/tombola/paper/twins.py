@@ -212,7 +212,7 @@ class OptimisticSimulationTwin(Twin):
     """Naive OptimisticSimulation: a new base learner is trained in every round.
 
     It is trained on draws from the first 1, 2, 3, 5, 8, .. losses of each action, some of them set to 0, so that their
-    mean is the index of FrugalUCB.
+    mean is the index of FrugalUCB, a lower confidence bound on the mean loss of the action.
 
     k, T: number of actions and of rounds.
     base: the simulated learner.

@@ -356,7 +356,8 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     The worst one has the largest mean regret in the first half of its plays. The regrets are those of the second half,
     which is an independent test.
 
-    rows: with columns T, kind (name of the input), play and regret.
+    rows: with columns T, kind (name of the input), play (number, which orders the plays) and regret. Only kinds that
+        start with "iid" are i.i.d. inputs.
     T: number of rounds; other rows are ignored.
 
     >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))

@@ -52,8 +52,8 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     All orders of five rows are played.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), played_delay
-    (function from d to the delay of the plays), training_rows (function from the rows seen and the row to be played to
-    the rows that train the policy; a correct one returns the rows seen).
+    (function from the stated delay to the delay of the plays, in rounds), training_rows (function from the rows seen
+    and the row to be played to the rows that train the policy; a correct one returns the rows seen).
 
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)

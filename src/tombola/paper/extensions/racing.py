@@ -121,7 +121,9 @@ class _RaceClaim(Extension):
 class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     """Error probability and expected wealth of the race for the best candidate.
 
-    All orders of three lists of 5 and 6 rows with three candidates, five levels.
+    A race evaluates candidates row by row, and drops those that are proved not to be best. The wealth against a
+    candidate is the capital, 1 at the start, of bets that win if it is not best. All orders of three lists of 5 and 6
+    rows with three candidates are computed, at five levels (allowed error probabilities).
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
     (function from the true length of the list to the one that the rule assumes), read (function from the true table of
@@ -150,7 +152,9 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     """Error probability of the race for a candidate within a tolerance of the best.
 
-    All orders of three lists of 5 and 6 rows with three candidates, five levels. The tolerance is a mean loss of 0.1.
+    A race evaluates candidates row by row, and drops those that are proved not to be best. All orders of three lists of
+    5 and 6 rows with three candidates are computed, at five levels (allowed error probabilities). The tolerance is a
+    mean loss of 0.1.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
     (function from the true length of the list to the one that the rule assumes), read (function from the true table of
@@ -172,7 +176,8 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
 class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     """Error probability of the race for the best two of three candidates.
 
-    All orders of three lists of 5 and 6 rows with three candidates, five levels.
+    A race evaluates candidates row by row, and drops those that are proved not to be among the best. All orders of
+    three lists of 5 and 6 rows are computed, at five levels (allowed error probabilities).
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
     (function from the true length of the list to the one that the rule assumes), read (function from the true table of
@@ -200,7 +205,8 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
 class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     """Error probability of the comparison of two candidates with a baseline.
 
-    All orders of three lists of 5 and 6 rows with three candidates, five levels.
+    The gate reads row by row, until it is proved for each candidate whether it is better than the baseline. All orders
+    of three lists of 5 and 6 rows are computed, at five levels (allowed error probabilities).
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
     (function from the true length of the list to the one that the rule assumes), read (function from the true table of
@@ -222,8 +228,9 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of the bets against the true mean, after every row.
 
-    All orders of three lists of 5 and 6 losses; the bets are those of `EProcess` on "mean at most" and "mean at least"
-    the true mean.
+    Wealth is the capital of the bets, 1 at the start; large wealth is evidence against the mean. All orders of three
+    lists of 5 and 6 losses are computed; the bets are those of `EProcess` on "mean at most" and "mean at least" the
+    true mean.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
     (function from the true length of the list to the one that the bets assume).
@@ -325,8 +332,9 @@ def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
 class KnownAnswers(Extension, name="known", expected="holds"):
     """Error probability and wealth of a race with answers on file and history.
 
-    All orders of two lists of 5 rows with three candidates; the answers of two rows, or of one candidate, are known
-    beforehand.
+    A race evaluates candidates row by row, and drops those that are proved not to be best: bets against a candidate
+    start with a wealth of 1, and large wealth is evidence. All orders of two lists of 5 rows with three candidates are
+    computed; the answers of two rows, or of one candidate, are known beforehand.
 
     Fields, which faults replace: orders (function from the number of rows to the orders to average over), before (hook
     that runs before each row, called with the informed rule, the order, the index i in it and the table of losses; a

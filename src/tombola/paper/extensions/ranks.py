@@ -210,10 +210,12 @@ def _n_orders(pool: tuple[int, ...]) -> int:
 class RankSets(Extension, name="ranks", expected="holds"):
     """Probability of a wrong claim about the order of candidates.
 
-    It is computed over all orders of small pools and all small samples.
+    It is computed over all orders of small pools and all small samples. Wealth is the capital of bets, 1 at the start;
+    large wealth is evidence against a hypothesis.
 
-    Fields, which faults replace: rule (class of the ranking rule), cluster (function from the rows of a cluster to the
-    rows that are bet on), reading ("this list" or "beyond this list", argument of `rank`).
+    Fields, which faults replace: rule (class of the ranking rule), cluster (function from the rows of a cluster, rows
+    that are sampled together, to the rows that are bet on), reading ("this list" or "beyond this list", argument of
+    `rank`).
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024

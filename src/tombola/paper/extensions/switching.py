@@ -52,7 +52,8 @@ NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = t
 def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
     """Return a 0/1 pool in which the best action has its losses at the start.
 
-    It loses (1 - gap)/2 of the rows, the others the last (1 + gap)/2, so that without a shuffle it looks worst.
+    The best action has loss 1 in the first (1 - gap)/2 T rows, the others in the last (1 + gap)/2 T rows; all other
+    losses are 0. Without a shuffle the best action looks worst.
 
     T, k: number of rows and of actions.
     gap: difference of the mean losses, in [0, 1].
