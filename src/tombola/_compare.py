@@ -101,6 +101,8 @@ def compare(
 class Comparison:
     """Hold the validated parameters of `compare`, and play its repetitions.
 
+    The method `play` plays them in blocks. Invalid parameters raise ParameterError.
+
     pool, learners, orders, kind, delay, switching_price, budget, stop, relabel, marks, seed: parameters of `compare`.
     pools, models: the pools, and the input models that draw their orders, as sequences.
     recipes: learners, or functions of the horizon that return one, by name.

@@ -375,6 +375,8 @@ class _Options(NamedTuple):
 class Regrets(NamedTuple):
     """Worst expected regret in each input model, and an input that attains it.
 
+    `worst_case` returns it. Regret is the total loss minus that of the comparator.
+
     iid, random, adversarial: regrets on i.i.d. draws, in random order, and in the worst order.
     iid_input: probability of each row (losses and costs, or features, label and weight) in the worst distribution.
     random_input, adversarial_input: worst pools, `Pool` or `LabelledPool`; the second one is in its worst order.

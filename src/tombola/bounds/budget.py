@@ -58,7 +58,7 @@ def budget_first_play(
 ) -> int:
     r"""Return the first round, from 1, in which BudgetSimulation may play at all.
 
-    Before, it plays the null action.
+    Before, it plays the null action, which costs nothing.
 
     It waits for the first block i with epsilon_i (`budget_epsilon`) small enough:
 
@@ -202,8 +202,8 @@ def serfling_lp_first_play(
 ) -> int | None:
     """Return the first round, from 1, in which SerflingLP may play at all.
 
-    None if there is none. Before, it plays null and spends nothing, so the round is known in advance: the first one of
-    a block with (B-1) / (rounds left) above its `bounds.budget.lp_margin`, for the budget B = rho T.
+    None if there is none. Before, it plays the null action and spends nothing, so the round is known in advance: the
+    first one of a block with (B-1) / (rounds left) above its `bounds.budget.lp_margin`, for the budget B = rho T.
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     rate: rho, budget per round and resource.
@@ -229,7 +229,8 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
     .. math:: \sum_{\mathrm{blocks}} L \left(e + M + \frac{1/T + e + M}{\rho}\right)
 
     A block of L rounds after n rows has Serfling's radius e and the margin M (`bounds.budget.lp_margin`); it costs L if
-    (rho T - 1)/T <= M, because then it plays null. The sum is of order sqrt(T ln(m k ln T / delta)) / rho.
+    (rho T - 1)/T <= M, because then it plays the null action, which earns nothing. The sum is of order sqrt(T ln(m k ln
+    T / delta)) / rho.
 
     horizon, actions, resources: T, k and m, number of rounds, actions and resources.
     rate: rho, budget per round and resource.

@@ -259,8 +259,9 @@ class Extension(Claim):
 def component(value: _Value) -> _Value:
     """Return a dataclass field of a claim with this default value.
 
-    A component is a part that the claim tests, such as a learner or a bound; faults replace it. Functions as plain
-    defaults would look like methods of the class, and dictionaries are not allowed as such.
+    Use it in the body of the class: `bound: Callable[[int], float] = component(bounds.birthday)`. A component is a part
+    that the claim tests, such as a learner or a bound; faults replace it. Functions as plain defaults would look like
+    methods of the class, and dictionaries are not allowed as such.
 
     value: default of the field, shared by all instances.
     """
@@ -305,9 +306,11 @@ def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
 def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
     """Return the slope of log mean(column) on log(over), with its 95 % interval.
 
+    Raises ParameterError for fewer than three values of `over`, and if a mean is not positive.
+
     rows: several rows, such as repeated plays, per value of `over`.
     over: column of the x-axis, such as the horizon; positive numbers.
-    column: column of the y-axis, such as the regret; its means must be positive.
+    column: column of the y-axis, such as the regret.
     where: columns with their required values; other rows are ignored.
     """
     at = levels(rows, over, **where)

@@ -55,7 +55,9 @@ def mean_at_most(values: Floats, limit: float) -> float:
 def mean_equals(values: Floats, mean: float) -> float:
     """Return the p-value of "the true mean is this one" (Student's t, two-sided).
 
-    values: independent repetitions.
+    It is 1 for a single value, which has no standard error.
+
+    values: independent repetitions, shape (repetitions,).
     mean: the hypothetical mean.
 
     >>> round(mean_equals(np.array([1.0, 2.0, 3.0]), mean=3.0), 4)
