@@ -101,7 +101,7 @@ def compare(
 class Comparison:
     """Hold the validated parameters of `compare`, and play its repetitions.
 
-    The method `play` plays them in blocks. Invalid parameters raise ParameterError.
+    The method `play` plays them in blocks. Invalid parameters raise a TombolaError, such as PoolError.
 
     pool, learners, orders, kind, delay, switching_price, budget, stop, relabel, marks, seed: parameters of `compare`.
     pools, models: the pools, and the input models that draw their orders, as sequences.

@@ -98,7 +98,7 @@ def _resolve_target(path: PathLike, *inputs: PathLike) -> Path:
 def read_bytes(path: PathLike) -> bytes:
     """Return the content of a regular file; reject pipes without blocking.
 
-    A missing file raises FileNotFoundError; a folder, a device and any other error of reading raise FileError.
+    A missing file raises FileNotFoundError. A folder, a device, or an error while reading raises FileError.
 
     >>> read_bytes("/dev/null")
     Traceback (most recent call last):

@@ -346,7 +346,7 @@ def short_repr(text: str, length: int = _MAX_REPR_LENGTH) -> str:
 def short_learner(learner: object) -> str:
     """Return the `repr` of a learner on one line, cut to 80 characters.
 
-    The `repr` of a session or a comparison contains it.
+    The `repr` of objects that own a learner, such as a session, contains it.
     """
     return short_repr(repr(learner), _MAX_LEARNER_LENGTH)
 

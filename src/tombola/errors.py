@@ -36,7 +36,8 @@ class PoolError(TombolaError):
 class OrderError(TombolaError):
     """Raised for an order that does not draw every row once, or is not random.
 
-    The latter concerns statements that hold in random order only, such as certificates.
+    The latter means that rows fail a test of random order, in a command with statements that hold in random order only.
+    Also raised for an unknown name of an order.
     """
 
 
@@ -107,7 +108,7 @@ class FileError(TombolaError, OSError):
 class TombolaWarning(UserWarning):
     """Warning category for degraded operation, such as code that cannot be cached.
 
-    The result of the call is correct; it may take longer or lack a part, which the message names.
+    The call still returns its result; the message names the part that is missing or takes longer.
     """
 
 

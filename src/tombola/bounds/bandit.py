@@ -43,7 +43,8 @@ def ucb1(horizon: int, actions: int) -> float:
 
     .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1) + \mathrm{drift}(T, k)
 
-    It is the bound for i.i.d. rows, `ucb1_iid`, plus `drift`, which bounds the difference of random order. At most T.
+    The sum is the bound for i.i.d. rows, `ucb1_iid`, plus `drift`, the bound on the further loss in random order. The
+    result is at most T.
 
     horizon, actions: T and k, number of rounds and of actions.
 
@@ -115,8 +116,8 @@ def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
 
     .. math:: \sqrt{32 (k-1) T \ln T} + (k-1) + \frac{2k}{T^2} + \mathrm{drift}(T, k)
 
-    A delay d > 0 adds k - 1 + d (H_k - 1), H_k = 1 + 1/2 + .. + 1/k. It is the bound for i.i.d. rows,
-    `successive_elimination_iid`, plus `drift`, which bounds the difference of random order. At most T.
+    A delay d > 0 adds k - 1 + d (H_k - 1), H_k = 1 + 1/2 + .. + 1/k. The sum is the bound for i.i.d. rows,
+    `successive_elimination_iid`, plus `drift`, the bound on the further loss in random order. The result is at most T.
 
     horizon, actions: T and k, number of rounds and of actions.
     delay: d, constant delay of the feedback in rounds.
