@@ -31,11 +31,11 @@ class LoadingLine:
     def start(self) -> None:
         """Print the loading line to standard error after `delay` seconds without output.
 
-        Returns at once: a timer in a daemon thread prints "tombola: loading and compiling ...". The first write of the
-            program
-        to standard output or standard error cancels the timer, or erases the line, by `stop`; the caller need not call
-            it.
-        Does nothing if standard error is not a terminal.
+        Returns at once: a timer in a daemon thread prints the line "tombola: loading and compiling ...". The first
+            write to
+        standard output or standard error calls `stop`, which cancels the timer or erases the line; the caller need not
+            do it.
+        Nothing happens if standard error is not a terminal.
         """
         if sys.stderr is None or not sys.stderr.isatty():
             return

@@ -151,10 +151,10 @@ class Race(ProcessBound):
         self._count_rows()
 
     def calls(self, count: int | None = None) -> list[Call]:
-        """Issue the next calls and return them; an empty list if none is possible now.
+        """Issue the next calls and return them; an empty list if there is none now.
 
-        None is possible if the race is done, a limit is reached, or all calls that it needs wait for answers. Calls
-        beyond the next row run ahead; some of them are wasted if their candidates are dropped meanwhile.
+        There is none if the race is done, a limit is reached, or all calls that it needs wait for answers. Calls beyond
+        the next row run ahead; some of them are wasted if their candidates are dropped meanwhile.
 
         count: largest number of calls, at least 1; None: all that the next row needs.
         """
@@ -172,6 +172,7 @@ class Race(ProcessBound):
     def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record the answer of a call; return False if the same was recorded before.
 
+        Returns True for a new answer; rows whose answers are complete are then counted, and candidates dropped.
         ConflictError if another answer was recorded before; FeedbackError if the answer is malformed or the call was
         not issued.
 
@@ -230,9 +231,9 @@ class Race(ProcessBound):
             self.record(event.ticket, loss=event.loss, cost=event.cost, failed=event.failed)
 
     def call(self, ticket: int) -> Call:
-        """Return the call of a ticket, issued or not.
+        """Return candidate and row of a ticket, as a `Call`; it need not be issued.
 
-        ticket: from 1 to rows times candidates; FeedbackError for other numbers.
+        ticket: number of the call, from 1 to rows times candidates; FeedbackError for other numbers.
         """
         ticket = self._check_ticket(ticket)
         position, candidate = divmod(ticket - 1, len(self.candidates))
@@ -289,7 +290,7 @@ class Race(ProcessBound):
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The names of the candidates still in the race for the whole list."""
+        """The names of the candidates not yet dropped in the race for the whole list."""
         return self.whole.active
 
     @property
@@ -459,7 +460,7 @@ class Race(ProcessBound):
     def rows_remaining(self) -> int | None:
         """Estimated number of rows still needed to answer the question, on average.
 
-        0 once it is answered; None before the first row is counted.
+        0 once no more rows are needed; None before the first row is counted.
         """
         return self._rows_needed("mean")
 

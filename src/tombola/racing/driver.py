@@ -93,6 +93,8 @@ def race(
     strata       the name of the group of every row; `Race.by_group` has the answers. None: no groups
     options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
 
+    Returns the finished `Race`. Ctrl-C raises `Interrupted`, which has the race so far and its log.
+
     Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls
     then run on that loop, which its clients and connections belong to.
 
@@ -399,6 +401,8 @@ def progress_line(race: Race) -> str:
     """Return one line about a race in progress, without a line break.
 
     It has the number of rows counted, active candidates, leader with its mean, calls, and rows still needed.
+
+    race: the race.
     """
     leader = race.leader
     units = race.settings.units

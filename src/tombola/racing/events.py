@@ -72,7 +72,10 @@ class MemoryLog:
         self._events = list(events)
 
     def append(self, event: Event) -> None:
-        """Store one event after all others."""
+        """Store one event after all others.
+
+        event: an issued call, or an answer.
+        """
         self._events.append(event)
 
     def replay(self) -> Iterable[Event]:

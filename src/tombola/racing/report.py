@@ -142,7 +142,8 @@ class RaceReport:
     def to_json(self) -> dict[str, Any]:
         """Return the report as a dict of JSON data.
 
-        verdict, answer, proved, done: sentence, names, True, False or None (open), whether the race has ended.
+        verdict, answer: the answer as a sentence, and as a list of names.
+        proved, done: True, False (refuted) or None (open); whether the race has ended.
         quantity: word for the values, "loss", "score" or the unit.
         candidates: list of dicts: name; mean, in the unit of the race, and rows it is over; active; against and wealth,
             opponent and wealth of the bet that dropped it, "certain" if infinite; ranks, [first, last]; drop_row. None

@@ -96,9 +96,8 @@ class Part:
     position  index of each row of the list within the rows of the part; arbitrary for rows outside of it
     side      answers on file and history of the rows of the part
 
-    `active` is a list with one bool per candidate: whether the part still needs its answers. All are False once the
-        rule
-    is done.
+    `active` is a list with one bool per candidate, True while the part still needs its answers. All of them
+    are False once the rule is done.
     """
 
     def __init__(self, rule: Elimination, position: Sequence[int], side: SideInformation) -> None:

@@ -253,12 +253,12 @@ class Forecast(NamedTuple):
 def rows_remaining(rule: Elimination) -> Forecast | None:
     """Estimate how many more rows the rule needs; None before the first row.
 
-    All zeros if the rule is done. A difference of losses of mean D and variance v needs n = 2 v ln(1 / level) / D^2
-        rows of an infinite population, and
-    n / (1 + n / N) of a list of N rows. However small v is, one row multiplies a wealth by at most about 1 + D, because
-    the next row may be the worst possible: at least n = ln(1 / level) / ln(1 + D) rows, and N (1 - exp(-n / N)) of a
-    list. D is known only up to its standard error, so the mean is over equally likely values of D, and the range is
-    that of an interval of D. Measured (docs/theory/race.md, section 7), without a guarantee.
+    All numbers are 0 if the rule is done. A difference of losses with mean D and variance v needs n = 2 v ln(1 / level)
+    / D^2 rows of an infinite population, and n / (1 + n / N) of a list of N rows. However small v is, one row
+    multiplies a wealth by at most about 1 + D, because the next row may be the worst possible. This needs at least n =
+    ln(1 / level) / ln(1 + D) rows, and N (1 - exp(-n / N)) of a list. D is known only up to its standard error, so the
+    mean is over equally likely values of D, and the range is that of an interval of D. Measured (docs/theory/race.md,
+    section 7), without a guarantee.
 
     rule: elimination rule of the race, with the rows counted so far.
     """

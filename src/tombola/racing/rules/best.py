@@ -52,6 +52,13 @@ class Best(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
+        """Drop the candidates that cannot be the best, by the answers on file; a kernel.
+
+        It is called before the first row.
+
+        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
+            loss over the answers on file of each candidate, must be over all rows.
+        """
         drop_hopeless(state)
         finish(state, 1.0)
 

@@ -93,7 +93,7 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
     b, o: numbers of the candidate and of its opponent.
     lead: sum of loss(b) - loss(o) before this row.
     d: loss(b) - loss(o) on this row.
-    shift: bound of the null hypothesis.
+    shift: bound of the null hypothesis, in mean loss.
     """
     _update_adjusted(state, state.offset, bettor, b, o, lead, d, shift)
     return update_wealth(state, bettor, lead, d, shift)
@@ -117,7 +117,7 @@ def expected_growth(state: Any, b: int, o: int) -> float:
 def largest_growth(edge: float, variance: float, reach: float) -> float:
     """Return the largest expected growth of log wealth in one row, to second order.
 
-    The bet is on a difference d = loss of a candidate minus loss of its opponent.
+    A kernel. The bet is on a difference d = loss of a candidate minus loss of its opponent.
 
     edge: expected d minus the largest mean of d under the null hypothesis.
     variance: of d.
@@ -204,8 +204,8 @@ def total_wealth(wealth: Any) -> float:
 def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen: float) -> bool:
     """Return whether no outcome of the rows left makes "L(b) - L(o) <= shift" true.
 
-    Always False for an infinite population. Unknown losses of b count as 0 and those of o as 1; answers on file count
-    as they are.
+    A kernel. L is the mean loss over the population. Always False for an infinite population. Unknown losses of b count
+    as 0 and those of o as 1; answers on file count as they are.
 
     state: an `EliminationState`.
     b, o: numbers of the candidate and of its opponent.

@@ -75,9 +75,8 @@ class Top(Elimination):
     def open_questions(self) -> list[OpenQuestion]:
         """Return one comparison per set of `top` candidates that is still to be rejected.
 
-        It asks whether the worst member of the set is worse than the best candidate outside of it. While the sets are
-            too many
-        to be listed: one comparison of the last of the first `top` with each candidate behind it.
+        It asks whether the worst member of the set is worse than the best candidate outside of it. If the sets are too
+        many to list, there is one comparison per active candidate behind the first `top`, with the last of these.
         """
         state, k, loss = self.state, self.candidates, self.state.total_loss
         if state.n_sets[0] == 0.0:
@@ -111,6 +110,14 @@ class Top(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
+        """Drop the candidates that answers on file exclude before the first row; a kernel.
+
+        A set of `top` candidates is rejected if it cannot be an answer for any values of the unknown losses. A
+        candidate is dropped if all sets with it are rejected.
+
+        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
+            loss over the answers on file of each candidate, must be over all rows.
+        """
         k, first = state.total_loss.size, state.members.shape[0]
         if state.wealth.shape[0] > first:
             for a in range(k):

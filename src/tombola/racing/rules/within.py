@@ -106,6 +106,14 @@ class Within(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
+        """Draw the conclusions that answers on file make certain before the first row.
+
+        A kernel. It drops candidates that cannot be the best, and sets `settled` for pairs whose difference is certain
+        to be less than the tolerance.
+
+        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
+            loss over the answers on file of each candidate, must be over all rows.
+        """
         k = state.total_loss.size
         drop_hopeless(state)
         for a in range(k):
