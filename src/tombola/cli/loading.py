@@ -31,11 +31,9 @@ class LoadingLine:
     def start(self) -> None:
         """Print the loading line to standard error after `delay` seconds without output.
 
-        Returns at once: a timer in a daemon thread prints the line "tombola: loading and compiling ...". The first
-            write to
-        standard output or standard error calls `stop`, which cancels the timer or erases the line; the caller need not
-            do it.
-        Nothing happens if standard error is not a terminal.
+        It returns at once. A timer in a daemon thread prints the line "tombola: loading and compiling ...". The first
+        write to standard output or standard error calls `stop`, which cancels the timer or erases the line. The caller
+        need not call it. Nothing happens if standard error is not a terminal.
         """
         if sys.stderr is None or not sys.stderr.isatty():
             return

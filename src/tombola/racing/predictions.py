@@ -130,7 +130,9 @@ class InformedRule:
     def update(self, row: int, losses: Floats) -> None:
         """Process the losses of the next row of the shuffled list.
 
-        row: index of the row in the list.
+        The wrapped `rule` is updated in place.
+
+        row: index of the row in the list, from 0.
         losses: one per candidate, in [0, 1]; those of dropped candidates are not read.
         """
         with expected_rounds(self.rule.rows, len(self.rule.state.wealth)):

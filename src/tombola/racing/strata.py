@@ -108,7 +108,7 @@ class Part:
     def count(self, row: int, losses: Floats) -> None:
         """Process the losses of the next row of the part, and update `active`.
 
-        row: index of the row in the list.
+        row: index of the row in the whole list, from 0; it must belong to the part.
         losses: one per candidate, in [0, 1]; those of candidates that are not active are not read.
         """
         if self._informed is None:

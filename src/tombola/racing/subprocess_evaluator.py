@@ -46,7 +46,10 @@ class OutOfRangeError(FeedbackError):
 
 
 class CallCounts:
-    """Numbers of calls and of failed calls by candidate, in one run; filled by `add`."""
+    """Numbers of calls and of failed calls by candidate, in one run; filled by `add`.
+
+    `notes` and `always_failed` report the failures.
+    """
 
     def __init__(self) -> None:
         self._calls: Counter[str] = Counter()
@@ -122,8 +125,8 @@ class SubprocessEvaluator:
     def check(self) -> None:
         """Raise ParameterError if a command cannot run; no command is started.
 
-        It must be well-formed and contain {row}, and without `shell` its program must exist. With a cap, a timeout must
-        not be shorter.
+        A command must be well-formed and contain {row}, and without `shell` its program must exist. With a `cap`,
+        `timeout` must not be shorter than it.
         """
         if self.cap is not None and self.timeout is not None and self.timeout < self.cap:
             raise ParameterError(

@@ -419,7 +419,7 @@ class MetricsRanking:
 
         The lines are separated by line breaks. ParameterError if there is no candidate or reading of this name.
 
-        Where it is not proved, the line has the number of rows that would probably separate them.
+        Where the order is not proved, the line has the number of rows that would probably separate them.
 
         first, second: names of candidates.
         reading: "this list" or "beyond this list"; None: the first one that the ranking has.
