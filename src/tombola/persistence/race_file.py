@@ -352,7 +352,10 @@ class RaceFile(LeasedFile[None]):
             return [tuple(cells) for cells in self._log.cells_of([call.row_index + 1 for call in calls])]
 
     def replay(self) -> tuple[Event, ...]:
-        """Return all events "call" and "answer" of the file in order, of all processes."""
+        """Return all events "call" and "answer" of the file in order, of all processes.
+
+        An `Event` has kind, ticket and, for answers, loss, cost and failed. Nothing is issued or recorded.
+        """
         with self._reading():
             return tuple(self._events)
 

@@ -237,7 +237,10 @@ class Status:
 
     @property
     def balance_text(self) -> str:
-        """Spent, reserved and left amounts by resource, as text; "" without a budget."""
+        """Spent, reserved and left amounts by resource, as text; "" without a budget.
+
+        Such as "3 spent, 1 reserved, 6 left of 10".
+        """
         amounts = zip(self.balance.amounts, self.balance.spent, self.balance.reserved, self.balance.left, strict=True)
         parts = [f"{s:.6g} spent, {r:.6g} reserved, {left:.6g} left of {a:.6g}" for a, s, r, left in amounts]
         if len(parts) > 1:
@@ -246,7 +249,10 @@ class Status:
 
     @property
     def target_text(self) -> str:
-        """Mean loss so far and target as text; "" without a target or outcomes."""
+        """Mean loss so far and target as text; "" without a target or outcomes.
+
+        Such as "mean loss 0.12 so far, target 0.1 over all rows", in the unit of the outcomes.
+        """
         if self.target is None or not self.answered:
             return ""
         mean, target = self.units.number(self.loss / self.answered), self.units.number(self.target)
@@ -254,7 +260,10 @@ class Status:
 
     @property
     def mix_text(self) -> str:
-        """Share of the rows by action in the current plan, as text; "" without a budget."""
+        """Share of the rows by action in the current plan, as text; "" without a budget.
+
+        Such as "current plan: small on 57 %, large on 43 % of the rows".
+        """
         shares = [f"{name} on {share:.0%}".replace("%", " %") for name, share in self.mix]
         return f"current plan: {', '.join(shares)} of the rows" if shares else ""
 

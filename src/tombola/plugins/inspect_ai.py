@@ -43,7 +43,8 @@ class EarlyStoppingRace:
     scorer: name of the score to use, if there are several. Values are converted by inspect_ai ("C" is 1, "I" is 0) and
         must be in [0, 1].
     log: event log, or path of a race file, which is continued; None keeps events in memory.
-    options: settings of `race`, such as `level` and `seed`; `max_cost` is rejected, because inspect_ai reports no cost.
+    seed, level and all further parameters: settings of the race, as for `tombola.race`; `max_cost` is rejected, because
+        inspect_ai reports no cost.
     """
 
     @accepts_race_options
@@ -127,8 +128,9 @@ class EarlyStoppingRace:
     async def complete_task(self) -> dict[str, Any]:
         """Return the result of the race for the log of the task. Called by inspect_ai.
 
-        Keys: verdict (a sentence), answer (names of the candidates that are possible answers), proved (None while
-        undecided), calls and calls_saved (their numbers), settings.
+        A coroutine. Keys: verdict (a sentence), answer (names of the candidates that are possible answers), proved
+        (True, False if refuted, None while undecided), calls (number of calls made), calls_saved (number of pairs of a
+        row and a candidate neither evaluated nor known before), settings (of the race, as JSON data).
         """
         race = self.race
         return {

@@ -151,7 +151,9 @@ class FeatureRows:
 class RoutedFeedback(FeatureRows, FullFeedback):
     """Feedback model of `Routed`: features before the decision, all losses after it.
 
-    An outcome is the losses of all actions, shape (k,).
+    An outcome is the losses of all actions, shape (actions,).
+
+    actions, horizon, features: numbers of actions, of rounds, and of features of a row.
     """
 
     @property

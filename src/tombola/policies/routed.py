@@ -57,7 +57,7 @@ class Routed:
     models: of row-centred losses: those of this package, or regressors of scikit-learn such as `Lasso()`.
     risk: largest loss of routing above that of the safe learner, in rows (one row is a loss of 1), on average over the
         guard's draws; with delay, also over orders.
-    worst: with delay, the same on every order, or None for no such promise.
+    worst: the same limit on every single order, which matters with delay; None for no such limit.
     growth: the length of a block as a multiple of the one before.
     delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over orders,
         and more rows in flight can be routed (`tombola.policies.live`).

@@ -71,7 +71,8 @@ class RoutedLP:
     One resource. Full rows with costs are seen after each play.
 
     models: of losses and costs: those of this package, or regressors of scikit-learn.
-    growth: the factor of rows seen after which the program is solved again.
+    growth: the linear program that mixes actions and routers is solved again when the number of rows seen has grown by
+        this factor.
 
     >>> import numpy as np
     >>> easy = np.arange(600) % 2

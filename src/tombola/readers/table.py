@@ -32,7 +32,7 @@ def read_pool(path: str | Path, *, kind: Kind | None = None, rescale: bool = Fal
     kind: "losses" (lower is better) or "scores" (higher is better); None if names of columns or of the file state it.
     rescale: map the smallest and the largest value to 0 and 1; otherwise values must be in [0, 1].
 
-    Further options: `read_table`.
+    `read_table` has further options, and also returns delays and notes.
     """
     return read_table(path, kind=kind, rescale=rescale).pool
 

@@ -140,8 +140,9 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
 async def read_issue_request(request: Request, default: int | None) -> tuple[int | None, float | None, str]:
     """Return count, reissue_after and key of a request for tickets or calls.
 
-    count: how many to issue; None for all that the next row of a race needs. reissue_after: in seconds, None if the
-    body has none. key: header Idempotency-Key, random without one. Raises ProblemError 422 if one is invalid.
+    A coroutine. count: how many to issue; None for all that the next row of a race needs. reissue_after: in seconds,
+    None if the body has none. key: header Idempotency-Key, random without one. Raises ProblemError 422 if one is
+    invalid.
 
     default: count if the body has none.
     """
@@ -266,7 +267,7 @@ async def export_table(service: "Service", request: Request, identity: Identity)
 async def table_reply(hosted: HostedFile[Any], kind: str, write: Callable[[Any, Path], int]) -> Response:
     """Return the table that `write` makes of a file, as a download.
 
-    Raises ProblemError 404 for another kind.
+    A coroutine. Raises ProblemError 404 for another kind.
 
     hosted: the session or race.
     kind: "csv" or "parquet".

@@ -27,7 +27,7 @@ MAX_TICKET = 2**53
 async def read_body(request: Request) -> bytes:
     """Return the body of a request.
 
-    Raises ProblemError 413 if it is larger than a megabyte, 400 if the connection ends early.
+    A coroutine. Raises ProblemError 413 if it is larger than a megabyte, 400 if the connection ends early.
     """
     body = bytearray()
     try:
@@ -50,9 +50,10 @@ async def read_body(request: Request) -> bytes:
 async def read_json(request: Request, *, required: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Any]:
     """Return the JSON object of a body with these fields and no others.
 
-    Raises ProblemError: 415 for another content type, 400 for malformed JSON, 422 for missing or unknown fields.
+    A coroutine. Raises ProblemError: 415 for another content type, 400 for malformed JSON, 422 for missing or unknown
+    fields.
 
-    required, optional: names of fields.
+    required, optional: names of fields that must, and that may, occur.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await read_body(request)
