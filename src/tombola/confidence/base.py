@@ -41,9 +41,11 @@ class OnlineStatistic(ABC):
     """Base class of statistics of values in [0, 1], updated online.
 
     One or more actions are updated separately: `update` adds one value, `extend` many. A compiled kernel updates the
-    state. A subclass calls `self._start(population, actions)` last in its constructor. It implements `init`, which
-        returns the initial state (a named tuple with the fields `counts` and
-    `total`, one entry per action), and the kernel `update_state(state, action, value)`.
+    state.
+
+    A subclass implements `init`, which returns the initial state (a named tuple with the fields `counts` and `total`,
+    one entry per action), and the kernel `update_state(state, action, value)`. Its constructor ends with
+    `self._start(population, actions)`.
 
     update_seconds: estimated seconds of one update in plain Python; the kernel of a short list is not compiled.
     """

@@ -53,7 +53,7 @@ class PairedDifferences:
         self._sequences: dict[int, tuple[Betting, int]] = {}
 
     def extend(self, rows: Any) -> None:
-        """Add whole rows of losses, which the caller has checked.
+        """Add whole rows of losses; the caller must have checked them.
 
         rows: losses in [0, 1], shape (rows, actions), in random order.
         """

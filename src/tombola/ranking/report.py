@@ -61,7 +61,10 @@ class Reading:
 
     @property
     def separated(self) -> float:
-        """The share, in [0, 1], of pairs of candidates whose order is proved; 1 for one."""
+        """The share, in [0, 1], of pairs of candidates whose order is proved.
+
+        1 for a single candidate.
+        """
         k = self.before.shape[0]
         return float(self.before.sum() / (k * (k - 1) / 2)) if k > 1 else 1.0
 
@@ -270,15 +273,13 @@ class Ranking:
 
         kind: "losses" or "scores".
         rows: number of rows of the list.
-        rows_not_used, rows_left_out: number of rows with a missing answer that are part of the list, or were dropped
-            from it.
+        rows_not_used, rows_left_out: numbers of rows with a missing answer: still part of the list, or dropped from it.
         answers_counted_as_worst: number of missing answers that count as the worst value.
         clusters: number of clusters; None without clusters.
         readings: list of dicts: reading (its name), exact, level, rows, pairs_separated (share of pairs in [0, 1]),
-            contradiction, every_look, as in `Reading`; groups, lists of names; candidates, a list by mean, best first.
-        A candidate is a dict: candidate (its name); mean, low and high, in the unit of the table; first_rank,
-            last_rank, from
-        1; proved_before, names of the candidates that it is proved to come before.
+            contradiction and every_look, as in `Reading`; groups, lists of names; candidates, a list of dicts, best
+            mean first: candidate (its name); mean, low and high, in the unit of the table; first_rank and last_rank,
+            from 1; proved_before, the names that it is proved to come before.
         """
         return {
             "kind": self.kind,
