@@ -281,7 +281,7 @@ class RaceFile(LeasedFile[None]):
         ticket: number of the call, `Call.ticket`.
         loss: in [0, 1]; None if the call failed.
         cost: of the call, at least 0, in the unit of the limit `max_cost`.
-        failed: whether the call failed; the setting `on_failure` of the race decides how it counts.
+        failed: whether the call failed; the setting on_failure of the race decides how it counts.
         """
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 

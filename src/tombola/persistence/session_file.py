@@ -451,7 +451,7 @@ class SessionFile(LeasedFile[Session]):
     def status(self, level: float = 0.05) -> "Status":
         """Return progress, pending tickets, and the mean loss of each action.
 
-        Means have confidence intervals. `Status` lists all fields.
+        Means have confidence intervals. The result has the fields of `tombola.persistence.session_status.Status`.
 
         level: all confidence intervals hold simultaneously with probability 1 - level.
         """

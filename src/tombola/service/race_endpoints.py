@@ -90,8 +90,8 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
     """Stream the counts of a race as server-sent events, one at each change.
 
     Counts: rows, rows_counted (rows that the race has used), calls (made), answered, saved (pairs of a row and a
-        candidate neither evaluated nor known before), active
-    (number of candidates left) and done (true or false). Callers: role reader or above.
+    candidate neither evaluated nor known before), active (number of candidates left) and done (true or false). Callers:
+    role reader or above.
     """
     return event_reply(service, service.race(request), _race_counts)
 
