@@ -34,8 +34,8 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
         *({"pool": "hard", "T": 2**i, "d": 4, "plays": 16} for i in (7, 9, 11)),
     ],
     "constraints": [
-        # EmpiricalLP is stopped in every play of the first pool, so that the fault "margin dropped" is detected.
-        *({"T": 2**16, "pool": pool, "plays": 5} for pool in ("three actions", "flipping")),
+        # As many plays as in `reproduce`: EmpiricalLP, for the fault "margin dropped", is stopped in most of them only.
+        {"T": 2**16, "pool": "flipping", "plays": 8},
         *({"m": m, "d": d} for m, d in ((1, 0), (1, 7), (2, 7))),
         *({"rate": rate, "T": T, "plays": 3} for rate, T in _COROLLARY),
     ],
