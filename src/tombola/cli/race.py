@@ -509,9 +509,10 @@ def extend(
     max_cost: MaxCost = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Raise --max-calls or --max-cost of a race, which then goes on.
+    """Raise the total of --max-calls or --max-cost of a race, so that it can go on.
 
-    The guarantee stays: it holds after every row, whenever you look and continue. The log keeps the earlier limit.
+    No call is made: `tombola race run FILE` continues. The guarantee stays: it holds after every row, whenever you look
+    and continue. The log keeps the earlier limit. Prints the file, its limits and the summary of the race.
     """
     if max_calls is None and max_cost is None:
         raise ParameterError("race extend: expected a new limit, got none; write --max-cost 50 or --max-calls 500.")

@@ -85,8 +85,8 @@ class BanditBirthdayTest(Learner):
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
         """Test the loss of action 0 until the test fires; pass later ones to UCB1.
 
-        The test fires if `loss` is off the grid, or equal to an earlier loss of action 0. UCB1 does not get that loss,
-        nor any before it.
+        The test fires if `loss` is none of the grid points 1/g, 2/g, .., 1 (g = parameter `grid` of the learner), or
+        equal to an earlier loss of action 0. UCB1 does not get that loss, nor any before it.
 
         state: as returned by `init`, changed in place.
         action, loss: the action played, from 0, and its loss in [0, 1].

@@ -35,7 +35,8 @@ def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Fl
     """Return the initial wealth of a bettor by strategy; sums to 1.
 
     A bettor is an e-process that compares two candidates.
-    There are 4 strategies on a list, and 5 for rows that are a sample: the fifth aims at the last row.
+    There are 4 strategies on a list, those of `update_wealth` in the same order, and 5 for rows that are a sample: the
+    fifth aims at the last row.
 
     population: number of rows of the list, or infinite for a sample.
     horizon_share: initial wealth of the fifth strategy, in [0, 1].
