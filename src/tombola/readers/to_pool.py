@@ -318,7 +318,7 @@ def value_range(parsed: ParsedTable) -> tuple[float, float]:
 def range_option(parsed: ParsedTable, kind: Kind) -> str:
     """Return the option about the range that numbers outside of [0, 1] need, as text.
 
-    Such as "range=(0, 50)" or "rescale=True"; inside of `_formatting.cli_style`, which all commands use, "--range 0,50".
+    Such as "range=(0, 50)" or "rescale=True"; "--range 0,50" inside of `_formatting.cli_style`, which all commands use.
     "" for numbers in [0, 1], and for a table without numbers.
 
     parsed: a table as read.

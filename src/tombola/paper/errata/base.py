@@ -87,7 +87,8 @@ def demonstrates(relation: str, printed: float, corrected: float, truth: float) 
     """Return whether the printed value is wrong and the corrected one is right.
 
     relation: condition for a value v to be right. "equals": v = truth within 1 %. "at most": truth <= v. "at least":
-        v <= truth, as a lower bound of it. "within": also v <= truth, but truth is a limit. "tighter": the result is whether truth <= corrected < printed.
+        v <= truth, as a lower bound of it. "within": also v <= truth, but truth is a limit. "tighter": the result is
+        whether truth <= corrected < printed.
     printed, corrected, truth: value by the printed line, by its correction, and the true value.
 
     >>> [demonstrates("at most", printed, corrected=3.0, truth=2.0) for printed in (1.0, 2.5)]
