@@ -46,7 +46,9 @@ def test_compare_prints_summary_and_ranking(feedback: str, tombola: Callable[...
         "compare", "losses.csv", "--feedback", feedback, "--repetitions", "3", "--workers", "1", "--seed", "5"
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("losses.csv: 40 rows, 3 actions, read as losses: lower is better.\n")
+    assert done.stdout.startswith(
+        "losses.csv: 40 rows, 3 actions, read as losses by the name of the file: lower is better.\n"
+    )
     assert "\nBest action in this table (exact): good, mean loss " in done.stdout
     pool = Pool(np.loadtxt(table, delimiter=",", skiprows=1))
     runs = compare(pool, default_learners(Conditions(feedback)), repetitions=3, seed=5)

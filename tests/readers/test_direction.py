@@ -129,3 +129,23 @@ def test_range_far_wider_than_the_values(limits: Any, noted: bool) -> None:
     table = read_table(np.array([[1.0, 0.0], [0.5, 0.25]]), kind="scores", range=limits)
     assert any("all values lie between 0 and 1, the range is 0 to" in one for one in table.remarks) == noted
     assert read_table(np.zeros((2, 2)), kind="scores", range=(0, 100)).remarks == ()
+
+
+# Names with words of both directions, or of a bad quantity that is scored: each is asked about.
+MIXED_NAMES = (
+    "gpt_loss_score", "score_error_gpt", "gpt failed (score)", "score_(lower=better)_gpt", "time_score_gpt",
+    "price_rating_gpt", "time_win_gpt", "gpt win loss", "gpt_hallucination_score", "toxicity_score_gpt", "risk score",
+    "gpt distance score", "1-accuracy", "1 - accuracy",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MIXED_NAMES)
+def test_names_with_words_of_both_directions_state_none(name: str) -> None:
+    assert direction_of([name]) == (None, "")
+    assert direction_of_file(name) is None
+
+
+def test_words_of_one_direction_still_state_it() -> None:
+    assert direction_of(["brier_score"])[0] == "losses"
+    assert direction_of(["gpt-4.1-accuracy"])[0] == "scores"
+    assert direction_of(["risk_loss"])[0] == "losses"

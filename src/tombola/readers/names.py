@@ -62,6 +62,12 @@ _LABEL = _GROUP | {
 _NEGATIONS = frozenset({"no", "not", "non", "without", "negative", "neg", "inverse", "inverted", "minus"})
 # Words that reverse the one before them, as in error_free and time_saved.
 _REVERSALS = frozenset({"free", "saved", "saving", "savings", "reduction", "reduced", "avoided", "left"})
+# Words for what is bad where it is high: beside a word for a score, as in risk_score, they state no direction.
+_ADVERSE = frozenset({
+    "hallucination", "hallucinations", "toxicity", "toxic", "risk", "risks", "distance", "deviation", "divergence",
+    "harm", "harmfulness", "bias", "severity", "uncertainty", "violation", "violations", "refusal", "refusals",
+    "failure", "fail", "defect", "defects", "spam", "churn", "anomaly", "fraud", "delay", "lower",
+})  # fmt: skip
 # "brier score" is a loss although "score" alone is not.
 _LOSS_ALTHOUGH_SCORE = frozenset({"brier"})
 
@@ -96,6 +102,8 @@ def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
     (('scores', 'accuracy'), (None, ''))
     >>> direction_of(["error_score"]), direction_of(["minisat seconds", "glucose seconds"])
     ((None, ''), ('losses', 'seconds'))
+    >>> direction_of(["gpt_risk_score"]), direction_of(["time_win_gpt"]), direction_of(["1-accuracy"])
+    ((None, ''), (None, ''), (None, ''))
     >>> direction_of(["no_errors"]), direction_of(["time_saved"]), direction_of(["no_rag_loss"])
     ((None, ''), (None, ''), ('losses', 'loss'))
     """
@@ -199,7 +207,12 @@ def _direction(name: str) -> Kind | None:
     ):
         return None
     lower, higher = bool(ends & (_LOSS | _COST)), bool(ends & _SCORE)
-    if lower and higher and not ends & _LOSS_ALTHOUGH_SCORE:
+    # Words of the other direction count wherever they are: gpt_loss_score and time_win_gpt state nothing.
+    against = set(words) & (_SCORE if lower else _LOSS | _COST | _ADVERSE)
+    if against and not ends & _LOSS_ALTHOUGH_SCORE:
+        return None
+    # As in 1-accuracy.
+    if re.match(r"\s*1\s*[-−]", name):
         return None
     return "losses" if lower else "scores" if higher else None
 
@@ -210,4 +223,4 @@ def _end_words(name: str) -> set[str]:
 
 
 def _words(name: str) -> list[str]:
-    return [word for word in re.split(r"[\s_:.\-/()\[\]]+", name.strip().lower()) if word]
+    return [word for word in re.split(r"[\s_:.\-/()\[\]=]+", name.strip().lower()) if word]
