@@ -1,7 +1,7 @@
-"""What large runs and sessions cost: opening a run file again, and saving a session.
+"""Measure large session files and sessions: opening a file again, and saving a session.
 
-    python benchmarks/reopening.py run 1000000 100000 FOLDER    a run of so many tickets, so many of them pending
-    python benchmarks/reopening.py session 5000000 FOLDER       a session of so many rounds
+    python benchmarks/reopening.py run 1000000 100000 FOLDER    tickets of a session, of them pending
+    python benchmarks/reopening.py session 5000000 FOLDER       rounds of a session
 
 Times are processor seconds of one process that does nothing else; memory is the most that it ever had.
 """

@@ -107,7 +107,7 @@ def race() -> None:
     candidates = [f"{name}={sys.executable} -c print({loss}) {{row}}" for name, loss in (("a", 0.1), ("b", 0.9))]
     options = [part for candidate in candidates for part in ("--candidate", candidate)]
     settings = ("--workers", "1", "--seed", "1", "--level", "1e-9", "--quiet")
-    run("race", "run", "rows.txt", "--file", "x.race", *options, *settings)
+    run("race", "run", "rows.txt", "--losses", "--file", "x.race", *options, *settings)
 
 
 def session_file() -> None:
