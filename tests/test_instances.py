@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from tombola import exact, instances
+from tombola import instances
 from tombola.errors import ParameterError
 from tombola.learners.full_information.follow_the_leader import FollowTheLeader
+from tombola.paper import exact
 
 
 def follow(losses, delay=0):

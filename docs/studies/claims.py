@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tombola.paper import CLAIMS, Claim
-from tombola.paper.base import Verdict
+from tombola.paper.base import Claim, Verdict
+from tombola.paper.registry import CLAIMS
 from tombola.paper.reproduce import ClaimResult
 from tombola.paper.runner import FaultResult, RunOptions, run_units
 from tombola.paper.source_faults import injected

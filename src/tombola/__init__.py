@@ -1,7 +1,7 @@
 """tombola: learn over a finite pool of rows drawn in random order.
 
 Names are loaded on first use, so that `import tombola` is fast. All learners are in `tombola.learners`; `bounds`,
-`budget`, `classification`, `confidence`, `exact`, `instances` and `rng` are modules of their own.
+`budget`, `classification`, `confidence`, `instances` and `rng` are modules of their own.
 """
 
 from importlib import import_module
@@ -9,7 +9,7 @@ from typing import Any
 
 __version__ = "0.1.0.dev0"
 
-_MODULES = ("bounds", "budget", "classification", "confidence", "demo", "exact", "instances", "learners", "rng")
+_MODULES = ("bounds", "budget", "classification", "confidence", "demo", "instances", "learners", "rng")
 _HOME = {
     "AsyncClient": "service.client",
     "AsyncRaceClient": "service.client",
@@ -38,7 +38,7 @@ _HOME = {
     "UCB1": "learners",
     "UCB2": "learners",
     "check_learner": "checks",
-    "cite": "_cite",
+    "cite": "paper.citations",
     "compare": "_compare",
     "play": "_play",
     "race": "racing",

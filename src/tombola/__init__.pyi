@@ -5,11 +5,9 @@ from tombola import budget as budget
 from tombola import classification as classification
 from tombola import confidence as confidence
 from tombola import demo as demo
-from tombola import exact as exact
 from tombola import instances as instances
 from tombola import learners as learners
 from tombola import rng as rng
-from tombola._cite import cite as cite
 from tombola._compare import compare as compare
 from tombola._play import play as play
 from tombola.budget.budget import Budget as Budget
@@ -28,6 +26,7 @@ from tombola.learners import Learner as Learner
 from tombola.learners import MixedLearner as MixedLearner
 from tombola.learners import Simulation as Simulation
 from tombola.learners import Thrifty as Thrifty
+from tombola.paper.citations import cite as cite
 from tombola.persistence.race_file import RaceFile as RaceFile
 from tombola.persistence.session_file import SessionFile as SessionFile
 from tombola.pool import Pool as Pool

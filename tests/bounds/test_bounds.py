@@ -12,7 +12,6 @@ from tombola.bounds.budget import _lp_blocks, _lp_radius, lp_margin
 from tombola.bounds.common import harmonic, sum_of_inverse_roots
 from tombola.bounds.frugal import _best_index_excess, _frugal_counts, _other_index_deficit, frugal_first_block
 from tombola.bounds.switching import _radius
-from tombola.exact import random_order, worst_pool
 from tombola.learners import (
     KLUCB,
     UCB1,
@@ -32,6 +31,7 @@ from tombola.learners import (
     TsallisInf,
 )
 from tombola.learners.base import Learner
+from tombola.paper.exact import random_order, worst_pool
 from tombola.paper.extensions.switching import trap_pool
 
 ROUNDING = 1e-12

@@ -22,8 +22,8 @@ from tombola.budget.optimum import UnreachableError, best_mix, dual_prices, targ
 from tombola.budget.target import TargetRegret, target_regret
 from tombola.cli.session import start, status
 from tombola.errors import ParameterError
-from tombola.exact import random_order
 from tombola.learners import DualDescent, EmpiricalLP, OptimisticLP, ThriftyLP
+from tombola.paper.exact import random_order
 from tombola.persistence import SessionFile
 from tombola.readers.to_pool import Table
 from twin_cases import Case, check_budget_twin

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from tombola.paper import CLAIMS, EXTENSIONS, Claim
+from tombola.paper.base import Claim
 from tombola.paper.claims.birthday import Birthday
 from tombola.paper.claims.constraints import _COROLLARY, POOLS
 from tombola.paper.extensions.delay import LEARNERS
 from tombola.paper.extensions.empirical_lp import _PLAY_MODES
+from tombola.paper.registry import CLAIMS, EXTENSIONS
 from tombola.paper.reproduce import reproduce
 from tombola.paper.runner import FaultResult, _unit_seed
 from tombola.paper.source_faults import injected

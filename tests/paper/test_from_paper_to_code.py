@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from tombola import bounds
-from tombola.paper import CLAIMS, EXTENSIONS
+from tombola.paper.registry import CLAIMS, EXTENSIONS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "from_paper_to_code.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from tombola.bounds.frugal import _best_index_excess
 from tombola.engine.compiler import compiled, interpreted
 from tombola.errors import ParameterError
 from tombola.learners import SuccessiveElimination
-from tombola.paper import CLAIMS
+from tombola.paper.registry import CLAIMS
 from tombola.paper.source_faults import SourceFault, _faulty_function, _function_of, injected
 
 HALVING = SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2")

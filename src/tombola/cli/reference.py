@@ -34,7 +34,7 @@ def claims(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
 
     Prints name, source, expected verdict and statement of each.
     """
-    from tombola.paper import CLAIMS
+    from tombola.paper.registry import CLAIMS
 
     if as_json:
         fields = ("name", "source", "statement", "expected")
@@ -58,7 +58,7 @@ def cite(
 
     Without a name: the BibTeX entry of the paper, and where to find names.
     """
-    from tombola._cite import cite as find_citation
+    from tombola.paper.citations import cite as find_citation
 
     found = find_citation(name)
     if as_json:

@@ -36,7 +36,7 @@ def reproduce(
 
     Writes a page with all rows and charts to the folder --out.
     """
-    from tombola.paper import CLAIMS
+    from tombola.paper.registry import CLAIMS
     from tombola.paper.reproduce import reproduce as run
     from tombola.parallel.progress import is_interactive
 

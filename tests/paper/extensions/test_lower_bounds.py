@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from tombola.exact import random_order
 from tombola.learners import Hedge
+from tombola.paper.exact import random_order
 from tombola.paper.extensions.lower_bounds import (
     _game_matrix,
     _hedge_strategy,

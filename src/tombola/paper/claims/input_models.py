@@ -27,13 +27,13 @@ import numpy as np
 from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.confidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
-from tombola.exact import Regrets, worst_case
 from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component, levels, select
 from tombola.paper.curves import exact_column, reference_lines
+from tombola.paper.exact import Regrets, worst_case
 from tombola.report.chart import Chart, Line
 from tombola.rng import repetition_seeds
 
@@ -418,7 +418,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
     Fields, which faults replace: exact (function from learner, rows and T to the worst regrets, as
-    `tombola.exact.worst_case`), order (order of the rows in plays).
+    `tombola.paper.exact.worst_case`), order (order of the rows in plays).
 
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)

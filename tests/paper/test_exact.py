@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import Budget, Simulation, exact, play
+from tombola import Budget, Simulation, play
 from tombola._types import Floats
 from tombola.budget.optimum import optimum
 from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
@@ -21,6 +21,7 @@ from tombola.learners.bandit.ucb1 import UCB1
 from tombola.learners.base import Feedback, Learner, MixedLearner
 from tombola.learners.full_information.follow_the_leader import FollowTheLeader
 from tombola.learners.full_information.hedge import Hedge
+from tombola.paper import exact
 from tombola.pool import Pool
 from tombola.rng import uniform
 

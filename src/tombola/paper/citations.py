@@ -101,7 +101,7 @@ def cite(name: str = "") -> Citation:
     if key in _COMMANDS:
         return Citation(key, _COMMANDS[key], (*bibtex_entries(" ".join(_COMMANDS[key])), SOFTWARE_ENTRY))
     # Found at run time: as a static import it closes a cycle of all modules, in which mypy misreads a dataclass.
-    claims = import_module("tombola.paper").CLAIMS
+    claims = import_module("tombola.paper.registry").CLAIMS
     claim = next((one for one in claims if one.name == key or _is_statement(key, one.source)), None)
     if claim is not None:
         return _claim_citation(claim)
@@ -142,7 +142,7 @@ def _claim_citation(claim: Any) -> Citation:
 
 def _errata_of(claim: Any) -> list[int]:
     """Return the numbers of the errata between the statement of a claim and the next statement of the paper."""
-    claims, errata = import_module("tombola.paper").CLAIMS, import_module("tombola.paper.errata").ERRATA
+    claims, errata = import_module("tombola.paper.registry").CLAIMS, import_module("tombola.paper.errata").ERRATA
     # Lines of the LaTeX source at which the statements begin; the claim `errata` is about all of them.
     starts = {one.name: [int(line) for line in re.findall(r"\bL(\d+)", one.source)] for one in claims}
     starts.pop("errata")

@@ -6,12 +6,12 @@ import pytest
 
 from conftest import SOURCE
 from tombola import cite, learners
-from tombola._cite import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY
 from tombola.bounds.references import _ENTRIES, PAPER, bound_source
 from tombola.errors import ParameterError
 from tombola.learners.spec import has_bound
-from tombola.paper import CLAIMS
 from tombola.paper.base import Claim
+from tombola.paper.citations import _COMMANDS, PAPER_ENTRY, SOFTWARE_ENTRY
+from tombola.paper.registry import CLAIMS
 
 THEORY = SOURCE.parent / "docs" / "theory"
 
