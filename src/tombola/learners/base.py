@@ -32,16 +32,7 @@ Kernel: TypeAlias = Callable[..., Any]
 
 
 class Kernels(NamedTuple):
-    """Functions of a learner that the engine compiles; one of `act` and `mix` is None.
-
-    It is the result of `Learner.kernels`. `state` is the named tuple that `Learner.init` returns.
-
-    act: `act(state, rng)` returns an action and its probability.
-    mix: `mix(state, mix)` writes the probability of every action into `mix`.
-    observe: `observe(state, ...)` updates the state with feedback; further parameters: see `Learner.observe`.
-    needs_plan: `needs_plan(state)` returns whether `Learner.plan` must run before the next round; under a budget
-        `needs_plan(state, fits)`, with 1 in `fits` for each affordable action.
-    """
+    """Functions of a learner that the engine compiles; one of `act` and `mix` is None."""
 
     act: Kernel | None
     mix: Kernel | None
@@ -91,9 +82,8 @@ class Learner(ABC):
     def init(self, actions: int, horizon: int) -> Any:
         """Return the state before the first round, a named tuple of numbers and arrays.
 
-        The kernels get it as `state`. Fields that change must be arrays, even single numbers.
-
-        actions, horizon: number of actions and of rounds.
+        The kernels get it as `state`. Fields that change must be arrays, even single numbers. Raises ParameterError if
+        the parameters of the learner do not fit the number of actions.
         """
 
     @staticmethod
@@ -101,10 +91,8 @@ class Learner(ABC):
     def act(state: Any, rng: RngState) -> tuple[int, float]:
         """Return the action of this round, from 0, and its probability; a kernel.
 
-        The probability is 1 if the action is not random, NaN if there is no formula.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator, the first argument of `tombola.rng.uniform(rng)` and others there.
+        The probability is 1 if the action is not random, NaN if there is no formula. `rng` is the first argument of
+        `tombola.rng.uniform(rng)` and others there.
         """
 
     @staticmethod
@@ -114,10 +102,9 @@ class Learner(ABC):
 
         A learner declares the arguments that it uses, in any order; they are passed by name.
 
-        state: as returned by `init`.
         losses, round: with full information; losses in [0, 1] of all actions, shape (k,), and the round, from 1.
-        action, probability, loss: with bandit feedback; the action played, from 0, its probability, and its loss in
-            [0, 1].
+        action, probability, loss: with bandit feedback; the action played, from 0, its probability then, and its loss
+            in [0, 1].
         """
 
     @staticmethod
@@ -125,8 +112,6 @@ class Learner(ABC):
         """Return whether `plan` must run before the next round; a kernel.
 
         False for learners that never plan. `plan` must change the state so that this returns False.
-
-        state: as returned by `init`.
         """
         return False
 
@@ -134,9 +119,6 @@ class Learner(ABC):
         """Compute between two rounds in plain Python; write the result into `state`.
 
         It is called when `needs_plan` returns True, for work that cannot be compiled, such as an LP.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator of the learner.
         """
 
     @property
@@ -151,19 +133,13 @@ class Learner(ABC):
 
     @property
     def mixes(self) -> bool:
-        """Whether this learner returns a mix, the probability of every action.
-
-        True for subclasses of `MixedLearner`, which define `MixedLearner.mix`. False for those that define `act`.
-        """
+        """Whether this learner defines `mix`, the probability of every action, not `act`."""
         return False
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the methods act, observe and needs_plan as functions to compile.
+        """Return the static methods as functions to compile, parameters in engine order.
 
-        Their parameters are in the engine's order; mix is None. Raises LearnerError for a parameter that the engine
-        does not pass.
-
-        actions, horizon: number of actions and of rounds; most learners ignore them.
+        Raises LearnerError for a parameter that the engine does not pass.
         """
         return Kernels(
             act=kernel_by_name(self, "act"),
@@ -175,11 +151,10 @@ class Learner(ABC):
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return a bound on the expected regret for every pool in random order, or None.
 
-        None means that no bound is proved for these arguments.
+        None means that no bound is proved for these arguments; most are proved without delay only. The bound of a
+        learner with a `price` includes the price of its switches, in losses. An override lists the parameters it
+        needs, in any order: they are passed by name.
 
-        An override lists the parameters it needs, in any order: they are passed by name.
-
-        actions, horizon: number of actions and of rounds.
         delay: constant delay of the feedback, in rounds.
         """
         return None
@@ -189,56 +164,33 @@ class Learner(ABC):
 class MixedLearner(Learner):
     """Base class of learners that return a mix; the engine draws the action.
 
-    Subclass it as a frozen dataclass with the class attribute `feedback` ("full" or "bandit"), and define:
-
-    - `init(self, actions, horizon)` returns the state before the first round, a named tuple of numbers and arrays;
-    - `mix(state, mix)`, static, writes the probability of each of the k actions into the array `mix`, shape (k,);
-    - `observe(state, losses)` or, with bandit feedback, `observe(state, action, probability, loss)`, static, updates
-      the arrays of the state with the feedback of one round.
-
-    help() of each has the parameters. The static methods are kernels: Numba compiles them, so they use numbers and
-    arrays only. Optional: `needs_plan` and `plan`, to compute in plain Python between rounds, and `bound`.
+    As `Learner`, but define `mix(state, mix)` instead of `act`.
     """
 
     @staticmethod
     @abstractmethod
     def mix(state: Any, mix: Floats) -> None:
-        """Write the probability of every action into `mix`, shape (k,); a kernel.
-
-        state: as returned by `init`.
-        mix: output; nonnegative, with sum 1.
-        """
+        """Write the probability of every action, with sum 1, into `mix`, shape (k,)."""
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Raise AssertionError on every call: the engine draws the action from `mix`."""
         raise AssertionError("the engine draws the action of a MixedLearner from its mix")
 
     @property
     def mixes(self) -> bool:
-        """True: this learner returns a mix, the probability of every action."""
         return True
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the methods mix, observe and needs_plan as functions to compile.
-
-        Their parameters are in the engine's order; `act` is None. Raises LearnerError for a parameter that the engine
-        does not pass.
-
-        actions, horizon: number of actions and of rounds; not used.
-        """
         return super().kernels(actions, horizon)._replace(act=None, mix=kernel_by_name(self, "mix"))
 
 
 def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
     """Return a method of `learner` with its parameters in the engine's order.
 
-    The result is a plain function to compile. Raises LearnerError for a parameter that the engine does not pass.
+    Raises LearnerError for a parameter that the engine does not pass.
 
-    learner: an instance.
     method: "act", "mix", "observe" or "needs_plan".
-    feedback: kind of feedback, which selects the parameters of `observe`: "full", "bandit", "budgeted" or
-        "budgeted-bandit". "budgeted" for `needs_plan` of learners under a budget; else "".
+    feedback: kind of feedback, where the parameters depend on it; else "".
     """
     key = f"{method} {feedback}".strip()
     kernel: Kernel = getattr(learner, method)
@@ -253,13 +205,8 @@ def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
 def bound_of(learner: Any, *, actions: int, horizon: int, delay: int = 0) -> float | None:
     """Return the regret bound of a learner by `learner.bound`; None without a proof.
 
-    The bound is on the expected regret in random order. Arguments are passed by name, since numbers of actions and of
-    rounds in the wrong places would give a wrong bound; LearnerError if `learner.bound` has other parameters. With a
-    `delay` above 0, None if it has no parameter `delay`.
-
-    learner: an instance with a method `bound`.
-    actions, horizon: number of actions and of rounds.
-    delay: constant delay of the feedback, in rounds.
+    Arguments are passed by name, since numbers of actions and of rounds in the wrong places would give a wrong bound;
+    LearnerError if `learner.bound` has other parameters. None with a `delay` above 0 if it has no parameter `delay`.
     """
     given = {"actions": actions, "horizon": horizon, "delay": delay}
     parameters = inspect.signature(learner.bound).parameters.values()

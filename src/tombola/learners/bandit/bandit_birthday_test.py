@@ -19,8 +19,6 @@ _observe_ucb1: Kernel = UCB1.observe
 
 
 class _State(NamedTuple):
-    """Grid, points seen, whether the test fired, and the state of UCB1."""
-
     grid: float  # number of points; `points` is 1 for each point seen
     points: Floats
     fired: Floats  # 1 once the test has fired
@@ -44,7 +42,6 @@ class BanditBirthdayTest(Learner):
     repairs it.
 
     grid: number g of points of the grid, at least 1; None is the horizon.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import instances, play
     >>> round(play(BanditBirthdayTest(), instances.birthday(100), seed=0).regret, 9)
@@ -59,23 +56,11 @@ class BanditBirthdayTest(Learner):
             _validate.integer("BanditBirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no point of the grid seen, UCB1 before its first round.
-
-        actions: number of actions, for UCB1.
-        horizon: number of rounds; it is the number of grid points if `grid` is None.
-        """
         grid = horizon if self.grid is None else self.grid
         return _State(float(grid), np.zeros(grid + 1), np.zeros(1), *UCB1().init(actions, horizon))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return action 0, or UCB1's action once the test has fired, and probability 1.
-
-        The test is made by `observe`: it fires if a loss of action 0 repeats or is off the grid.
-
-        state: as returned by `init`; UCB1 counts its plays in it.
-        rng: not used.
-        """
         if state.fired[0] == 0.0:
             return 0, 1.0
         action, probability = _act_ucb1(state, rng)
@@ -83,15 +68,6 @@ class BanditBirthdayTest(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Test the loss of action 0 until the test fires; pass later ones to UCB1.
-
-        The test fires if `loss` is none of the grid points 1/g, 2/g, .., 1 (g = parameter `grid` of the learner), or
-        equal to an earlier loss of action 0. UCB1 does not get that loss, nor any before it.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
         if state.fired[0] > 0.0:
             _observe_ucb1(state, action, probability, loss)
         elif fires(state.points, state.grid, loss):

@@ -1,8 +1,10 @@
 """Kernels on counts, means and sums of losses that several learners share."""
 
 import math
+from typing import Any
 
-from tombola._types import Floats
+from tombola._types import Floats, RngState
+from tombola.learners.base import Kernel
 
 # Absolute error of `kl_lower_bound`.
 _TOLERANCE = 1e-12
@@ -11,19 +13,20 @@ _MAX_NEWTON_STEPS = 100
 
 
 def update_mean(seen: Floats, means: Floats, action: int, loss: float) -> None:
-    """Count one more loss of an action and update its mean, in place; a kernel.
-
-    seen, means: number and mean of the losses observed of each action, shape (k,).
-    action, loss: the action, from 0, and its new loss, in [0, 1].
-    """
+    """Count one more loss of an action and update its mean, in place; a kernel."""
     seen[action] += 1.0
     means[action] += (loss - means[action]) / seen[action]
+
+
+def observe_mean(state: Any, action: int, probability: float, loss: float) -> None:
+    """Add a loss to count and mean of its action, `state.seen` and `state.means`."""
+    update_mean(state.seen, state.means, action, loss)
 
 
 def least_tried_action(seen: Floats, chosen: Floats) -> int:
     """Return the least chosen action without feedback; -1 if all have feedback.
 
-    A kernel. seen, chosen: number of losses observed and of plays of each action, shape (k,).
+    A kernel. `seen` counts the losses observed of each action, `chosen` its plays.
 
     Without delay this tries every action once, in turn; with delay it goes round in turn until feedback comes.
     """
@@ -35,10 +38,7 @@ def least_tried_action(seen: Floats, chosen: Floats) -> int:
 
 
 def argmin(values: Floats) -> int:
-    """Return the index of the smallest value, the lowest among equals; a kernel.
-
-    values: one number per action, shape (k,).
-    """
+    """Return the index of the smallest value, the lowest among equals; a kernel."""
     best = 0
     for action in range(1, values.size):
         if values[action] < values[best]:
@@ -49,13 +49,10 @@ def argmin(values: Floats) -> int:
 def kl_lower_bound(mean: float, divergence: float) -> float:
     """Return the smallest q with kl(mean, q) <= divergence, to 1e-12; a kernel.
 
-    kl is the relative entropy of two Bernoulli distributions. q is in [0, mean].
+    kl is the relative entropy of two Bernoulli distributions, in nats. q is in [0, mean].
 
     Newton's method for u = ln q. kl is convex in u, and both starting points are left of the root (Pinsker's
     inequality; leaving out the term -(1 - mean) ln(1 - q) >= 0 of kl), so u climbs to the root and never passes it.
-
-    mean: observed mean loss, in [0, 1].
-    divergence: largest relative entropy, in nats, 0 or more.
     """
     if mean <= _TOLERANCE or divergence <= 0.0:
         return mean if divergence <= 0.0 else 0.0
@@ -82,9 +79,8 @@ def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, rad
 
     A kernel. The minimum is over the active actions with feedback. Actions without feedback are kept.
 
-    left, active: the first `left[0]` entries of `active` are the active actions; shapes (1,) and (k,); changed.
-    seen, means, radii: number of losses observed of each action, their mean, and the radius of its confidence
-        interval, shape (k,).
+    left, active: the first `left[0]` entries of `active` are the active actions; shapes (1,) and (k,).
+    seen, means, radii: number of losses observed of each action, their mean, and the radius of its interval.
     """
     ceiling = math.inf
     for place in range(int(left[0])):
@@ -98,3 +94,28 @@ def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, rad
             active[kept] = action
             kept += 1
     left[0] = kept
+
+
+def make_block_act(most_promising: Kernel, next_block: Kernel) -> Kernel:
+    """Return the kernel `act` of a learner that plays one action for a whole block.
+
+    While an action has no feedback, such an action is played for one round. Then `most_promising(state)` returns the
+    action of the next block, and `next_block(state, action)` its number of rounds. The state has the fields `current`
+    and `left`, action and rounds left of the block, shape (1,), and the counts `chosen` and `seen`.
+    """
+
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
+        """Return the action of the current block; choose the next one at its end."""
+        if state.left[0] == 0.0:
+            action = least_tried_action(state.seen, state.chosen)
+            state.left[0] = 1.0
+            if action < 0:
+                action = most_promising(state)
+                state.left[0] = next_block(state, action)
+            state.current[0] = action
+        action = int(state.current[0])
+        state.left[0] -= 1.0
+        state.chosen[action] += 1.0
+        return action, 1.0
+
+    return act

@@ -7,13 +7,11 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats
-from tombola.learners.bandit.counts import update_mean
+from tombola.learners.bandit.counts import observe_mean
 from tombola.learners.base import Feedback, MixedLearner
 
 
 class _State(NamedTuple):
-    """Rounds acted, and counts and means of every action."""
-
     c: float  # exploration constant
     acted: Floats  # rounds played
     # seen, means: answers and mean loss of each action.
@@ -39,7 +37,6 @@ class EpsilonGreedy(MixedLearner):
     unknown in practice. With the default it may stay with a wrong action for long, so `bound` is None.
 
     c: exploration constant, 0 or more.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(EpsilonGreedy(), Pool([[1.0, 0.0]] * 1000), seed=0)
@@ -54,23 +51,10 @@ class EpsilonGreedy(MixedLearner):
         _validate.real("EpsilonGreedy", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: no action tried, no loss seen.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         return _State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write e / k for each of k actions into `mix`, and 1 - e more for the best mean.
-
-        Here e = min(1, c k / t) is the probability of exploration in round t, and 1 before any feedback. The best mean
-        is the smallest mean loss.
-
-        state: as returned by `init`; the round is counted in it.
-        mix: output, the probability of each action, shape (k,).
-        """
         state.acted[0] += 1.0
         best = _best_mean_action(state)
         share = 1.0 if best < 0 else min(1.0, state.c * mix.size / state.acted[0])
@@ -79,12 +63,4 @@ class EpsilonGreedy(MixedLearner):
         if best >= 0:
             mix[best] += 1.0 - share
 
-    @staticmethod
-    def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to the mean loss of the action played; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
-        update_mean(state.seen, state.means, action, loss)
+    observe = staticmethod(observe_mean)

@@ -19,20 +19,15 @@ _MIN_WEIGHT_SUM = 1e-100
 
 
 class _State(NamedTuple):
-    """Estimated total losses, and weight(a) = exp(base - rate total(a))."""
-
     rate: float  # learning rate
     base: Floats  # shift of the exponent, which keeps weights in range
-    # totals, weights: of each action.
+    # Estimated total loss of each action, and weight = exp(base - rate total).
     totals: Floats
     weights: Floats
 
 
 def _rebase(state: _State) -> None:
-    """Rescale the weights to a largest weight of 1, in place; a kernel.
-
-    It is called before they underflow. Probabilities do not change.
-    """
+    """Rescale the weights to a largest weight of 1, in place; a kernel."""
     state.base[0] = state.rate * state.totals[argmin(state.totals)]
     for action in range(state.totals.size):
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
@@ -50,13 +45,10 @@ def _weight_sum(weights: Floats) -> float:
 class Exp3(MixedLearner):
     """Play action a with probability proportional to exp(-rate total(a)).
 
-    total(a) is the sum of loss / probability over the plays of a.
-
-    The estimates are right on average also when the feedback is late.
+    total(a) is the sum of loss / probability over the plays of a; it is right on average also when feedback is late.
 
     rate: learning rate, above 0. None is tuned to k actions and T rounds, sqrt(2 ln k / (k T)); then the regret is at
         most sqrt(2 k T ln k), in every order.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(Exp3(), Pool([[1.0, 0.0]] * 200), seed=0)
@@ -72,25 +64,12 @@ class Exp3(MixedLearner):
             _validate.real("Exp3", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: estimated total losses 0, and the learning rate.
-
-        The rate is the parameter `rate`; None is sqrt(2 ln k / (k T)).
-
-        actions, horizon: number k of actions, and number T of rounds.
-        """
         tuned = math.sqrt(2 * math.log(actions) / (actions * horizon))
         rate = tuned if self.rate is None else self.rate
         return _State(rate, np.zeros(1), np.zeros(actions), np.ones(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probabilities proportional to exp(-rate total(a)) into `mix`; a kernel.
-
-        total(a) is the estimated total loss of action a.
-
-        state: as returned by `init`.
-        mix: output, the probability of each action, shape (k,).
-        """
         total = _weight_sum(state.weights)
         if total < _MIN_WEIGHT_SUM:
             _rebase(state)
@@ -100,19 +79,8 @@ class Exp3(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the estimated total loss of the action; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: with which the action was drawn, above 0.
-        """
         state.totals[action] += loss / probability
         state.weights[action] = math.exp(state.base[0] - state.rate * state.totals[action])
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on the expected regret in random order; None if `delay` > 0.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return None if delay > 0 else bounds.exp3(horizon, actions, self.rate)

@@ -16,8 +16,6 @@ _TANGENT_TOLERANCE = 1e-11
 
 
 class _State(NamedTuple):
-    """Counts and means of every action, and its last lower bound."""
-
     c: float  # factor of ln ln t
     answered: Floats  # all answers
     # chosen, seen, means: plays, answers and mean loss of each action.
@@ -31,20 +29,12 @@ class _State(NamedTuple):
 
 
 def _tangent(state: _State, action: int, level: float) -> float:
-    """Return the tangent of an action's lower bound, at another level.
-
-    level: ln t + c ln ln t.
-
-    The bound is convex in the level, so the tangent is below it.
-    """
+    """Return the tangent of the last lower bound, which is convex in the level."""
     return state.indices[action] - state.slopes[action] * (level - state.levels[action])  # type: ignore[no-any-return]
 
 
 def _solve_lower_bound(state: _State, action: int, level: float) -> float:
-    """Return the lower bound of an action, and store it with its slope.
-
-    level: ln t + c ln ln t.
-    """
+    """Return the lower bound of an action, and store it with its slope."""
     mean, seen = state.means[action], state.seen[action]
     index = kl_lower_bound(mean, level / seen)
     if index < mean or index == 0.0:
@@ -54,11 +44,9 @@ def _solve_lower_bound(state: _State, action: int, level: float) -> float:
 
 
 def _most_promising(state: _State, level: float) -> int:
-    """Return the action with the smallest lower bound.
+    """Return the action with the smallest lower bound at the level ln t + c ln ln t.
 
     Tangents, which are below the bounds, save most of the exact solutions.
-
-    level: ln t + c ln ln t.
     """
     best = 0
     for action in range(1, state.seen.size):
@@ -84,7 +72,6 @@ class KLUCB(Learner):
     gives no bound for c = 0, nor one that is free of the gaps, so `bound` is None (docs/theory/transfer.md).
 
     c: weight of ln ln t in the threshold, at least 0.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(KLUCB(), Pool([[1.0, 0.0]] * 100), seed=0)
@@ -99,23 +86,11 @@ class KLUCB(Learner):
         _validate.real("KLUCB", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: no action tried, no loss seen.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         chosen, seen, means, levels, slopes = np.zeros((5, actions))
         return _State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action with the smallest lower confidence bound, and probability 1.
-
-        While an action has no feedback, return such an action instead. Actions count from 0.
-
-        state: as returned by `init`; the play is counted in it.
-        rng: not used.
-        """
         best = least_tried_action(state.seen, state.chosen)
         if best < 0:
             level = math.log(state.answered[0] + 1.0)
@@ -126,12 +101,6 @@ class KLUCB(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to the mean loss of the action played; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
         update_mean(state.seen, state.means, action, loss)
         state.indices[action], state.slopes[action] = -math.inf, 0.0
         state.answered[0] += 1.0

@@ -8,13 +8,11 @@ import numpy as np
 
 from tombola import bounds
 from tombola._types import Floats, RngState
-from tombola.learners.bandit.counts import drop_inferior, update_mean
+from tombola.learners.bandit.counts import drop_inferior, observe_mean
 from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
-    """Active actions, turn, counts and means."""
-
     width: float  # sqrt(2 ln T), factor of the radius
     turn: Floats  # position of the next action in `active`
     # left, active: the first `left` entries of `active` are the active actions.
@@ -35,8 +33,6 @@ class SuccessiveElimination(Learner):
     In random order its regret is at most `bounds.successive_elimination`, in which a delay d adds d (H_k - 1), less
     than d ln k; H_k is 1 + 1/2 + .. + 1/k (docs/theory/transfer.md).
 
-    feedback: "bandit", the learner observes the loss of the action played.
-
     >>> from tombola import Pool, play
     >>> trace = play(SuccessiveElimination(), Pool([[1.0, 0.0]] * 100), seed=0)
     >>> trace.actions.tolist() == [0, 1] * 37 + [1] * 26
@@ -46,24 +42,12 @@ class SuccessiveElimination(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: all actions active, no loss seen.
-
-        actions: number of actions.
-        horizon: number T of rounds; the radius of n losses is sqrt(2 ln T / n).
-        """
         width = math.sqrt(2 * math.log(horizon))
         everyone = np.arange(actions, dtype=np.float64)
         return _State(width, np.zeros(1), np.full(1, float(actions)), everyone, *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the next active action in turn, and probability 1.
-
-        After each turn over the active actions it drops those with mean - radius > min (mean + radius).
-
-        state: as returned by `init`, changed in place.
-        rng: not used.
-        """
         if state.turn[0] == state.left[0]:
             if state.left[0] > 1.0:
                 for place in range(int(state.left[0])):
@@ -75,20 +59,7 @@ class SuccessiveElimination(Learner):
         state.turn[0] += 1.0
         return action, 1.0
 
-    @staticmethod
-    def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to the mean loss of the action played; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
-        update_mean(state.seen, state.means, action, loss)
+    observe = staticmethod(observe_mean)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret for every pool in random order.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return bounds.successive_elimination(horizon, actions, delay)

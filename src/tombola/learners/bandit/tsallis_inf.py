@@ -21,11 +21,9 @@ _MAX_NEWTON_STEPS = 60
 
 
 class _State(NamedTuple):
-    """Rounds answered, y of the last round, estimated totals and scaled gaps."""
-
     answered: Floats
     y: Floats  # solution of `normalise` in the last round, where the next search starts
-    # totals, gaps: of each action; gap = eta (total - smallest total) / 2.
+    # Estimated total loss of each action, and gap = eta (total - smallest total) / 2.
     totals: Floats
     gaps: Floats
 
@@ -36,9 +34,8 @@ def normalise(gaps: Floats, y: float, mix: Floats) -> float:
     A kernel: Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y. After one step it climbs to
     the root and never passes it.
 
-    gaps: eta (total - smallest total) / 2 of each action, shape (k,), with eta the learning rate.
+    gaps: eta (total - smallest total) / 2 of each action, with eta the learning rate.
     y: where the search starts, 1 or more; the y of the last round is close.
-    mix: output, the probability of each action, shape (k,).
     """
     for _ in range(_MAX_NEWTON_STEPS):
         total, slope = 0.0, 0.0
@@ -63,8 +60,6 @@ class TsallisInf(MixedLearner):
     (without delay, t is the round). No parameters, no horizon. The regret is at most (4 sqrt(k) - 2) sqrt(T) in every
     order.
 
-    feedback: "bandit", the learner observes the loss of the action played.
-
     >>> from tombola import Pool, play
     >>> trace = play(TsallisInf(), Pool([[1.0, 0.0]] * 200), seed=0)
     >>> int(trace.actions.sum()) > 150
@@ -74,22 +69,10 @@ class TsallisInf(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: the total loss of every action is 0.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         return _State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probabilities 4 / (eta (total(a) - x))^2 into `mix`; x makes the sum 1.
-
-        total(a) is the estimated total loss of action a, and eta = 2 / sqrt(1 + rounds with feedback).
-
-        state: as returned by `init`, changed in place (start of the next search for x).
-        mix: output, the probability of each action, shape (k,).
-        """
         half_eta = 1.0 / math.sqrt(state.answered[0] + 1.0)
         smallest = state.totals[argmin(state.totals)]
         for action in range(mix.size):
@@ -98,19 +81,8 @@ class TsallisInf(MixedLearner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the estimated total loss of the action; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: with which the action was drawn, above 0.
-        """
         state.totals[action] += loss / probability
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on the expected regret in random order; None if `delay` > 0.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return None if delay > 0 else bounds.tsallis_inf(horizon, actions)

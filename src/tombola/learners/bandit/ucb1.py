@@ -16,12 +16,10 @@ _DEFAULT_SCALE = 2.0
 
 
 class _State(NamedTuple):
-    """Rounds and actions answered; counts and means; shrink = 1 / sqrt(seen)."""
-
     scale: float  # factor of ln n in the radius
     answered: Floats  # all answers
     untried: Floats  # actions without an answer
-    # chosen, seen, means, shrink: of each action.
+    # Of each action; shrink = 1 / sqrt(seen).
     chosen: Floats
     seen: Floats
     means: Floats
@@ -37,7 +35,6 @@ class UCB1(Learner):
     the bound for i.i.d. rows plus the drift of random order (docs/theory/transfer.md).
 
     scale: factor of ln n, 0 or more.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(UCB1(), Pool([[1.0, 0.0]] * 100), seed=0)
@@ -52,23 +49,11 @@ class UCB1(Learner):
         _validate.real("UCB1", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: no action tried, no loss seen.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         zeros = np.zeros((4, actions))
         return _State(self.scale, np.zeros(1), np.full(1, float(actions)), *zeros)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action with the smallest lower confidence bound, and probability 1.
-
-        While an action has no feedback, return such an action instead. Actions count from 0.
-
-        state: as returned by `init`; the play is counted in it.
-        rng: not used.
-        """
         best, least = 0, math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)
@@ -83,12 +68,6 @@ class UCB1(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to the mean loss of the action played; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
         if state.seen[action] == 0.0:
             state.untried[0] -= 1.0
         update_mean(state.seen, state.means, action, loss)
@@ -96,11 +75,4 @@ class UCB1(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on the expected regret in random order, or None.
-
-        None if `delay` > 0, or if the parameter `scale` is not 2.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return bounds.ucb1(horizon, actions) if self.scale == _DEFAULT_SCALE and delay == 0 else None

@@ -8,8 +8,8 @@ import numpy as np
 
 from tombola import _validate, bounds
 from tombola._statistics import serfling_factor
-from tombola._types import Floats, RngState
-from tombola.learners.bandit.counts import least_tried_action, update_mean
+from tombola._types import Floats
+from tombola.learners.bandit.counts import make_block_act, update_mean
 from tombola.learners.base import Feedback, Learner
 
 # Smallest allowed `alpha`, the growth of the blocks. Blocks of length 0 are skipped one by one: a smaller alpha would
@@ -18,26 +18,21 @@ _MIN_ALPHA = 1e-6
 
 
 class _State(NamedTuple):
-    """State of `UCB2`: the current block, and counts and means of every action."""
-
     alpha: float  # growth of the blocks
     population: float  # rows of the pool for radii without replacement, else infinite
-    # current, left: action of the block, and rounds left in it, shape (1,).
+    # current, left: action of the block, and rounds left in it.
     current: Floats
     left: Floats
-    answered: Floats  # number of losses observed in all, shape (1,)
-    powers: Floats  # (1 + alpha)^r of each action after r blocks, shape (k,)
-    # chosen, seen, means: plays, losses observed and their mean, of each action, shape (k,).
+    answered: Floats  # number of losses observed in all
+    powers: Floats  # (1 + alpha)^r of each action after r blocks
+    # chosen, seen, means: plays, losses observed and their mean, of each action.
     chosen: Floats
     seen: Floats
     means: Floats
 
 
 def _most_promising(state: _State) -> int:
-    """Return the action with the smallest lower confidence bound; a kernel.
-
-    Every action must have an answer.
-    """
+    """Return the action with the smallest lower confidence bound; all have answers."""
     best, least = 0, math.inf
     for action in range(state.seen.size):
         seen = state.seen[action]
@@ -70,7 +65,6 @@ class UCB2(Learner):
     Cesa-Bianchi and Fischer 2002, Theorem 2, prove for i.i.d. rows holds there too (docs/theory/transfer.md).
 
     alpha: growth of the blocks, in (0, 1); a larger one switches less.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> play(UCB2(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()
@@ -84,53 +78,17 @@ class UCB2(Learner):
         _validate.real(type(self).__name__, "alpha", self.alpha, least=_MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: no action tried, no loss seen.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
         return _State(self.alpha, math.inf, *place, np.ones(actions), *np.zeros((3, actions)))
 
-    @staticmethod
-    def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, from 0, and probability 1.
-
-        A block is a run of rounds with one action. At its end, the action with the smallest lower confidence bound
-        begins the next one; while an action has no feedback, such an action is played for one round instead.
-
-        state: as returned by `init`, changed in place.
-        rng: not used.
-        """
-        if state.left[0] == 0.0:
-            action = least_tried_action(state.seen, state.chosen)
-            state.left[0] = 1.0
-            if action < 0:
-                action = _most_promising(state)
-                state.left[0] = _next_block(state, action)
-            state.current[0] = action
-        action = int(state.current[0])
-        state.left[0] -= 1.0
-        state.chosen[action] += 1.0
-        return action, 1.0
+    act = staticmethod(make_block_act(_most_promising, _next_block))
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to the mean loss of the action played; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
         update_mean(state.seen, state.means, action, loss)
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on the expected regret in random order; None if `delay` > 0.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return bounds.ucb2(horizon, actions, self.alpha) if delay == 0 else None
 
 
@@ -143,21 +101,13 @@ class UCB2WithoutReplacement(UCB2):
     pool that were seen cannot differ any more. It matters late in a pool. No bound is proved for this radius, so
     `bound` is None.
 
-    alpha: growth of the blocks, in (0, 1); a larger one switches less.
-    feedback: "bandit", the learner observes the loss of the action played.
-
     >>> from tombola import Pool, play
     >>> play(UCB2WithoutReplacement(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()
     [0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1]
     """
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: no action tried, no loss seen.
-
-        actions: number of actions.
-        horizon: number of rounds, which is the number of rows of the pool that radii assume.
-        """
         return super().init(actions, horizon)._replace(population=float(horizon))
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> None:
-        """Return None for all `actions`, `horizon` and `delay`: no bound is proved."""
+        return None

@@ -56,10 +56,6 @@ class DualDescent(BudgetedLearner):
             _validate.real("DualDescent", "step", self.step, above=0)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state, a named tuple: no row seen, all dual prices 0.
-
-        terms: numbers of actions, resources and rounds, rate and null action; costs are scaled to [0, 1].
-        """
         k, m = terms.actions, terms.resources
         tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))
         return _State(
@@ -74,13 +70,6 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Set `mix` to 1 at the action of least mean loss plus priced mean cost, else 0.
-
-        Before the first feedback it is the null action, which costs nothing.
-
-        state: as returned by `init`; not changed.
-        mix: output, shape (k,).
-        """
         best, least = int(state.null), math.inf
         for action in range(mix.size):
             mix[action] = 0.0
@@ -93,15 +82,6 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add the row to the sums; raise the prices of resources used above the rate.
-
-        Prices of resources used below the rate (budget per round) fall, to 0 at least.
-
-        state: as returned by `init`, changed in place.
-        round: not used.
-        played: share of each action in the play, shape (k,): the mix if `mixed=True`, else 1 at the action drawn.
-        losses, costs: of all k actions and m resources, shapes (k,) and (k, m), both in [0, 1].
-        """
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):
             state.prices[j] = max(0.0, state.prices[j] + state.step * (resource_use(played, costs, j) - state.rate))

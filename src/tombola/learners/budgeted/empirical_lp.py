@@ -74,10 +74,6 @@ class EmpiricalLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state, a named tuple: no row seen; the mix is the null action.
-
-        terms: numbers of actions, resources and rounds, null action and target; costs are scaled to [0, 1].
-        """
         return _State(
             growth=float(self.growth),
             **target_fields(terms),
@@ -90,40 +86,15 @@ class EmpiricalLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add a row to the sums of losses and costs, and the loss of the play; a kernel.
-
-        state: as returned by `init`, changed in place.
-        round: not used.
-        played: share of each action in the play, shape (k,): the mix if `mixed=True`, else 1 at the action drawn.
-        losses, costs: of all k actions and m resources, shapes (k,) and (k, m), both in [0, 1].
-        """
         for action in range(losses.size):
             state.lost[0] += played[action] * losses[action]
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether `plan` must solve the LP again before the next round.
-
-        It is due when the rows seen have grown by the factor `growth`, when the rounds to come have shrunk by its
-        square, or when an action of the mix is no longer affordable.
-
-        state: as returned by `init`; not changed.
-        fits: 1 for each affordable action, else 0, shape (k,).
-        """
         return plan_is_due(state, state.seen[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of the mean rows for the budget left; store the mix in `state`.
-
-        The LP maximises the mean reward of a mix of affordable actions, with mean costs of at most left / (rounds
-        without feedback). With a target, it minimises the cost for the mean loss that is still needed.
-
-        state: as returned by `init`, changed in place; unchanged mix before the first feedback.
-        left: unspent budget of each of the m resources, shape (m,), for costs in [0, 1].
-        fits: 1 for each affordable action, else 0, shape (k,).
-        rng: not used.
-        """
         seen = float(state.seen[0])
         state.fitted[:] = fits
         state.following[0] = next_solve(int(seen), int(state.horizon), state.growth)
@@ -135,9 +106,4 @@ class EmpiricalLP(BudgetedLearner):
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return a bound on the regret in random order, with probability 1 - delta.
-
-        terms: numbers of actions, resources and rounds, and rate; costs are scaled to [0, 1].
-        delta: error probability, in (0, 1).
-        """
         return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)

@@ -78,10 +78,6 @@ class OptimisticLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no play observed; the mix is the null action.
-
-        terms: numbers of actions, resources and rounds, prices and null action; costs are scaled to [0, 1].
-        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -94,39 +90,14 @@ class OptimisticLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Add loss and costs of the action played to its means; a kernel.
-
-        state: as returned by `init`, changed in place.
-        round, probability: not used.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        costs: of the action, scaled to [0, 1], shape (m,) for m resources.
-        """
         update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether `plan` must solve the LP again before the next round.
-
-        It is due when the plays of an action have grown by the factor `growth`, the rounds to come have shrunk by it,
-        or an action of the mix is no longer affordable.
-
-        state: as returned by `init`; not changed.
-        fits: 1 for each affordable action, else 0, shape (k,).
-        """
         return plan_is_due(state, state.answered[0], fits)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of optimistic rewards and costs; store the mix in `state`.
-
-        Optimistic are upper confidence bounds of rewards and lower confidence bounds of costs; a known price is the
-        cost. Mean costs are at most left / (rounds without feedback).
-
-        state: as returned by `init`, changed in place.
-        left: unspent budget of each of the m resources, shape (m,), for costs in [0, 1].
-        fits: 1 for each affordable action, else 0, shape (k,).
-        rng: not used.
-        """
         rates = left / schedule_next_plan(state, fits)
         lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
         rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])
@@ -135,13 +106,6 @@ class OptimisticLP(BudgetedBanditLearner):
         share_unseen(state, rewards, costs)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return a bound on the regret in random order, with probability 1 - delta.
-
-        None if the argument is below the parameter `delta` of the learner, for which alone the bound is proved.
-
-        terms: numbers of actions, resources and rounds, and rate; costs are scaled to [0, 1].
-        delta: error probability, in (0, 1).
-        """
         if delta < self.delta:
             return None
         k, m = terms.actions, terms.resources

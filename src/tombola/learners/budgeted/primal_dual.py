@@ -49,10 +49,6 @@ class PrimalDual(BudgetedLearner):
     """
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state, a named tuple: total losses 0, and the learning rates.
-
-        terms: numbers of actions, resources and rounds, rate and null action; costs are scaled to [0, 1].
-        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         rate = max(terms.rate, 1e-9)  # a budget of next to nothing never exceeds it
         state = _State(
@@ -69,24 +65,10 @@ class PrimalDual(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probabilities proportional to exp(-eta_P total(a)) into `mix`; a kernel.
-
-        total(a) is the sum over past rows of loss plus priced cost of action a, and eta_P the learning rate.
-
-        state: as returned by `init`; not changed.
-        mix: output, the probability of each action, shape (k,).
-        """
         write_exponential_weights(state.totals, state.primal_rate, mix)
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add loss plus priced cost of every action to its total; update the prices.
-
-        state: as returned by `init`, changed in place.
-        round: not used.
-        played: share of each action in the play, shape (k,): the mix if `mixed=True`, else 1 at the action drawn.
-        losses, costs: of all k actions and m resources, shapes (k,) and (k, m), both in [0, 1].
-        """
         resources = state.prices.size
         for action in range(losses.size):
             charge = losses[action]

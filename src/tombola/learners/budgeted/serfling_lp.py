@@ -64,10 +64,6 @@ class SerflingLP(BudgetedLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state, a named tuple: no row seen; the mix is the null action.
-
-        terms: numbers of actions, resources and rounds, and null action; costs are scaled to [0, 1].
-        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
@@ -83,35 +79,13 @@ class SerflingLP(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Add the losses and costs of a row to their sums; a kernel.
-
-        state: as returned by `init`, changed in place.
-        round, played: not used.
-        losses, costs: of all k actions and m resources, shapes (k,) and (k, m), both in [0, 1].
-        """
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether `plan` must solve the LP again before the next round.
-
-        It is due when the rows seen have grown by the factor `growth` since the last plan; first after one row.
-
-        state: as returned by `init`; not changed.
-        fits: not used.
-        """
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of the mean rows at the rate minus a margin; store the mix.
-
-        The rate is (left - 1) / (rounds without feedback). If it is at most the margin for some resource, the mix is
-        the null action.
-
-        state: as returned by `init`, changed in place.
-        left: unspent budget of each of the m resources, shape (m,), for costs in [0, 1].
-        fits, rng: not used.
-        """
         seen, horizon = int(state.seen[0]), int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
         state.following[0] = following
@@ -122,13 +96,6 @@ class SerflingLP(BudgetedLearner):
         solve(state, *means_of(state), rates, np.arange(fits.size))
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        """Return a bound on the regret in random order, with probability 1 - delta.
-
-        None if the argument is below the parameter `delta` of the learner, for which alone the bound is proved.
-
-        terms: numbers of actions, resources and rounds, and rate; costs are scaled to [0, 1].
-        delta: error probability, in (0, 1).
-        """
         if delta < self.delta:
             return None
         return serfling_lp(terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth)

@@ -109,10 +109,6 @@ class ThriftyLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no play observed; the mix is the null action.
-
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        """
         k = terms.actions
         return _State(
             growth=float(self.growth),
@@ -134,13 +130,6 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the mix of the last plan, and count it as plays of the actions.
-
-        A new plan becomes due once an action was played often since the last plan, even if its feedback is late.
-
-        state: as returned by `init`, changed in place.
-        mix: output, the probability of every action, shape (k,).
-        """
         write_planned_mix(state, mix)
         for action in range(mix.size):
             state.chosen[action] += mix[action]
@@ -149,12 +138,6 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Add loss and costs of the action played to its means, in `state`.
-
-        state: as returned by `init`, changed in place.
-        round, action, probability: of the play; rounds count from 1, actions from 0.
-        loss, costs: of the action; costs are scaled to [0, 1], shape (m,).
-        """
         add_loss(state, action, loss)
         add_costs(state, action, costs)
         for j in range(costs.size):
@@ -166,14 +149,6 @@ class ThriftyLP(BudgetedBanditLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether a plan is due; if so, update the posterior in `state`.
-
-        It is due when the plays of an action have grown by the factor `growth`, the rounds to come have shrunk by it,
-        or an action of the mix is no longer affordable. The posterior is that of the mean loss of each action.
-
-        state: as returned by `init`, changed in place.
-        fits: 1 for each affordable action, else 0, shape (k,).
-        """
         if not plan_is_due(state, state.answered[0], fits):
             return False
         # In this kernel, because kernels are compiled.
@@ -181,16 +156,6 @@ class ThriftyLP(BudgetedBanditLearner):
         return True
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Solve the LP of posterior means with bonuses for actions worth exploring.
-
-        The LP maximises mean reward plus bonus, with mean costs of at most left / (rounds without feedback); with a
-        target, it minimises the cost for the mean loss that is still needed. `mix` writes the result.
-
-        state: as returned by `init`, changed in place.
-        left: unspent budget per resource, with costs scaled to [0, 1], shape (m,).
-        fits: 1 for each affordable action, shape (k,).
-        rng: not used.
-        """
         remaining = schedule_next_plan(state, fits)
         _write_beta_posterior(state)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)

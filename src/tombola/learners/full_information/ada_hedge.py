@@ -18,8 +18,6 @@ _FLIP, _FLOP = 0, 1
 
 
 class _State(NamedTuple):
-    """Losses relative to the leader; mix, rate and log-sum; mixability gap."""
-
     kappa: float  # parameter
     relative_losses: Floats  # total loss of each action minus the smallest total
     # mix, rate, log_sum: current mix, its learning rate, and the log of the sum of its weights.
@@ -42,10 +40,8 @@ def _add_row(relative_losses: Floats, mix: Floats, rate: float, log_sum: float, 
 
     Losses enter only through their differences, so that a row with equal losses has no gap, not even by rounding.
 
-    relative_losses: total loss of each action minus the smallest total, shape (k,), updated.
-    mix: exponential weights of these, shape (k,), updated at this rate.
-    rate, log_sum: learning rate of the mix, and logarithm of the sum of its weights before normalisation.
-    losses: the row, in [0, 1], shape (k,).
+    relative_losses: total loss of each action minus the smallest total.
+    mix: exponential weights of these at `rate`; `log_sum` is the log of their sum before normalisation.
     """
     lowest, least = math.inf, math.inf
     for action in range(losses.size):
@@ -74,7 +70,6 @@ class AdaHedge(MixedLearner):
     constant when one action is clearly best, and in random order a delay d adds about d (docs/theory/delay.md).
 
     kappa: factor of the learning rate, above 0.
-    feedback: "full", the learner observes the losses of all actions.
 
     >>> from tombola import Pool, play
     >>> trace = play(AdaHedge(), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
@@ -89,11 +84,6 @@ class AdaHedge(MixedLearner):
         _validate.real("AdaHedge", "kappa", self.kappa, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: uniform mix, no row seen.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         return _State(
             kappa=self.kappa,
             relative_losses=np.zeros(actions),
@@ -105,41 +95,20 @@ class AdaHedge(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Copy the probabilities that `observe` computed last into `mix`; a kernel.
-
-        They are proportional to exp(-rate * total loss), and uniform before the first row.
-
-        state: as returned by `init`; not changed.
-        mix: output, the probability of each action, shape (k,).
-        """
         for action in range(mix.size):
             mix[action] = state.mix[action]
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of a row to the totals; update mixability gap, rate and mix.
-
-        A kernel. The mixability gap of a row is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)).
-
-        state: as returned by `init`, changed in place.
-        losses: of all actions, in [0, 1], shape (k,).
-        """
         state.gap[0] += _add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         state.rate[0] = state.kappa * _adapted_rate(state.gap[0], losses.size)
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret for every pool in random order.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return bounds.ada_hedge(horizon, actions, self.kappa, delay)
 
 
 class _FlipFlopState(NamedTuple):
-    """Losses relative to the leader; mix, rate and log-sum; gaps and regime."""
-
     # relative_losses, mix, rate, log_sum: as in `_State`.
     relative_losses: Floats
     mix: Floats
@@ -160,13 +129,10 @@ def _regime_ends(gaps: Floats, regime: int) -> bool:
 class FlipFlop(MixedLearner):
     """Alternate between follow the leader ("flip") and AdaHedge ("flop").
 
-    Their mixability gaps stay balanced.
-
-    Flip ends when its gap exceeds phi/alpha times that of flop, flop when its gap exceeds alpha times that of flip;
-    phi = 2.37 and alpha = 1.243 (de Rooij et al. 2014, Corollary 16). The regret is at most 5.64 times that of follow
-    the leader plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 3.76 ln k + 6.64.
-
-    feedback: "full", the learner observes the losses of all actions.
+    Their mixability gaps stay balanced: flip ends when its gap exceeds phi/alpha times that of flop, flop when its gap
+    exceeds alpha times that of flip; phi = 2.37 and alpha = 1.243 (de Rooij et al. 2014, Corollary 16). The regret is
+    at most 5.64 times that of follow the leader plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 3.76 ln k +
+    6.64.
 
     >>> from tombola import Pool, play
     >>> trace = play(FlipFlop(), Pool([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), order="given", seed=0)
@@ -177,13 +143,6 @@ class FlipFlop(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _FlipFlopState:
-        """Return the first state: uniform mix, no row seen, regime "flip".
-
-        Flip is follow the leader; the other regime, flop, is AdaHedge.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         return _FlipFlopState(
             relative_losses=np.zeros(actions),
             mix=np.full(actions, 1 / actions),
@@ -193,29 +152,10 @@ class FlipFlop(MixedLearner):
             regime=np.array([float(_FLIP)]),
         )
 
-    @staticmethod
-    def mix(state: _FlipFlopState, mix: Floats) -> None:
-        """Copy the probabilities that `observe` computed last into `mix`; a kernel.
-
-        They are those of follow the leader, with ties shared equally, or those of AdaHedge, whichever is the regime
-        now.
-
-        state: as returned by `init`; not changed.
-        mix: output, the probability of each action, shape (k,).
-        """
-        for action in range(mix.size):
-            mix[action] = state.mix[action]
+    mix = staticmethod(AdaHedge.mix)
 
     @staticmethod
     def observe(state: _FlipFlopState, losses: Floats) -> None:
-        """Add the losses of a row to the totals; update gaps, regime and mix; a kernel.
-
-        The regime changes between follow the leader and AdaHedge when its mixability gap exceeds a multiple of the
-        other's.
-
-        state: as returned by `init`, changed in place.
-        losses: of all actions, in [0, 1], shape (k,).
-        """
         regime = int(state.regime[0])
         state.gaps[regime] += _add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
         if _regime_ends(state.gaps, regime):
@@ -225,9 +165,4 @@ class FlipFlop(MixedLearner):
         state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret for every pool in random order.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return bounds.flip_flop(horizon, actions, delay)

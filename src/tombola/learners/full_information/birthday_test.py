@@ -20,8 +20,6 @@ _SINGLE = 2.0**-23
 
 
 class _State(NamedTuple):
-    """Grid, points seen, whether the test fired, and the totals since then."""
-
     grid: float  # number of points; `seen` is 1 for each point seen
     seen: Floats
     fired: Floats  # 1 once the test has fired
@@ -31,11 +29,7 @@ class _State(NamedTuple):
 def fires(seen: Floats, grid: float, loss: float) -> bool:
     """Return whether a loss is off the grid or repeated; otherwise mark it as seen.
 
-    A kernel. The grid is {1/grid, ..., grid/grid}.
-
-    seen: entry i is 1 if the loss i/grid was seen, shape (grid + 1,); changed in place.
-    grid: number of points.
-    loss: the next loss of action 0, in [0, 1].
+    A kernel. The grid is {1/grid, ..., grid/grid}; entry i of `seen` is 1 if the loss i/grid was seen.
     """
     point = math.floor(grid * loss + 0.5)
     if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, _TOLERANCE + grid * _SINGLE):
@@ -50,14 +44,11 @@ def fires(seen: Floats, grid: float, loss: float) -> bool:
 class BirthdayTest(Learner):
     """Play action 0 until a loss of it repeats or is off the grid; then the leader.
 
-    Follow the leader starts from scratch.
-
-    The grid is {1/g, ..., g/g} with g = `grid`, or the horizon T without one. On i.i.d. input the test fires after at
-    most 2 sqrt(T) rounds on average, so the regret is O(sqrt(T log k)). In random order it has no bound: on the pool
-    whose action 0 loses 1/T, ..., T/T it never fires, and the regret is linear.
+    Follow the leader starts from scratch. The grid is {1/g, ..., g/g} with g = `grid`, or the horizon T without one. On
+    i.i.d. input the test fires after at most 2 sqrt(T) rounds on average, so the regret is O(sqrt(T log k)). In random
+    order it has no bound: on the pool whose action 0 loses 1/T, ..., T/T it never fires, and the regret is linear.
 
     grid: number g of points of the grid, at least 1; None is the horizon.
-    feedback: "full", the learner observes the losses of all actions.
 
     >>> from tombola import Pool, play
     >>> play(BirthdayTest(), Pool([[0.25, 0], [1, 0], [0.5, 0], [0.75, 0]]), order="given", seed=0).actions.tolist()
@@ -74,35 +65,15 @@ class BirthdayTest(Learner):
             _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no point of the grid seen, total losses 0.
-
-        actions: number of actions.
-        horizon: number of rounds; it is the number of grid points if `grid` is None.
-        """
         grid = horizon if self.grid is None else self.grid
         return _State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return action 0, or the leader once the test has fired, and probability 1.
-
-        The leader has the smallest total loss since then. The test is made by `observe`: it fires if a loss of action 0
-        repeats or is off the grid.
-
-        state: as returned by `init`; not changed.
-        rng: not used.
-        """
         return argmin(state.totals), 1.0
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Test the loss of action 0 until the test fires; add later rows to the totals.
-
-        The test fires if the loss is off the grid, or equal to an earlier loss of action 0. That row is not added.
-
-        state: as returned by `init`, changed in place.
-        losses: of all actions, in [0, 1], shape (k,).
-        """
         if state.fired[0] > 0.0:
             add_losses(state.totals, losses)
         elif fires(state.seen, state.grid, losses[0]):

@@ -14,9 +14,7 @@ from tombola.rng import integers
 
 
 class _State(NamedTuple):
-    """Whether ties are broken at random, and the total loss of every action."""
-
-    random: float
+    random: float  # whether ties are broken at random
     totals: Floats
 
 
@@ -30,10 +28,7 @@ def _count_leaders(totals: Floats, first: int) -> int:
 
 
 def add_losses(totals: Floats, losses: Floats) -> None:
-    """Add the losses of a row to the totals, in place; a kernel.
-
-    totals, losses: of each action, shape (k,).
-    """
+    """Add the losses of a row to the totals, in place; a kernel."""
     for action in range(losses.size):
         totals[action] += losses[action]
 
@@ -46,8 +41,6 @@ class FollowTheLeader(Learner):
 
     For random order: there its regret is at most about pi sqrt(2 T ln k), and (pi/2) sqrt(T) for k = 2, and a delay
     d adds d (`bounds.follow_the_leader`, docs/theory/delay.md). In adversarial order it is linear.
-
-    feedback: "full", the learner observes the losses of all actions.
 
     >>> from tombola import Pool, play
     >>> play(FollowTheLeader(), Pool([[1, 0], [1, 0], [0, 1]]), order="given", seed=0).actions.tolist()
@@ -64,23 +57,10 @@ class FollowTheLeader(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: the total loss of every action is 0.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         return _State(random=float(self.ties == "random"), totals=np.zeros(actions))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an action of the smallest total loss, from 0, and its probability.
-
-        Among n such actions it is the lowest one with probability 1, or, if `ties` is "random", a random one with
-        probability 1/n.
-
-        state: as returned by `init`; not changed.
-        rng: random generator; used only for random ties.
-        """
         action, count = argmin(state.totals), 1
         if state.random > 0.0:
             count = _count_leaders(state.totals, action)
@@ -95,17 +75,7 @@ class FollowTheLeader(Learner):
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of a row to the total loss of each action; a kernel.
-
-        state: as returned by `init`, changed in place.
-        losses: of all actions, in [0, 1], shape (k,).
-        """
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret for every pool in random order.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return bounds.follow_the_leader(horizon, actions, delay)

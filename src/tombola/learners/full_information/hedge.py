@@ -22,8 +22,6 @@ _MIN_VECTOR_ACTIONS = 8
 
 
 class _State(NamedTuple):
-    """The rate, and the total loss of every action over the rows seen."""
-
     rate: float
     totals: Floats
 
@@ -32,12 +30,8 @@ class _State(NamedTuple):
 def write_exponential_weights(totals: Floats, rate: float, mix: Floats) -> float:
     """Write normalised exponential weights into `mix`; return the log of their sum.
 
-    A kernel. Weights are exp(-rate * (total - least)) before the normalisation, where least is the smallest total; the
-    result is the natural logarithm of their sum.
-
-    totals: total loss of each action, shape (k,).
-    rate: learning rate; infinity shares the probability equally among the actions of the smallest total.
-    mix: output, the probability of each action, shape (k,).
+    A kernel. Weights are exp(-rate * (total - least)) before the normalisation, where least is the smallest total. An
+    infinite rate shares the probability equally among the actions of the smallest total.
     """
     lowest = least(totals)
     if rate == math.inf:
@@ -67,8 +61,6 @@ class Hedge(MixedLearner):
 
     Another `rate` has the bounds of `bounds.hedge` and `bounds.hedge_given_order`.
 
-    feedback: "full", the learner observes the losses of all actions.
-
     >>> from tombola import Pool, play
     >>> trace = play(Hedge(rate=1.0), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
     >>> trace.expected_losses.round(3).tolist()
@@ -93,42 +85,18 @@ class Hedge(MixedLearner):
             _validate.real("Hedge", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: total losses 0, and the learning rate.
-
-        The rate is the parameter `rate`; None is sqrt(8 ln k / T) for random order, sqrt(8 ln k / (T (1 + 2 delay)))
-        for given order.
-
-        actions, horizon: number k of actions, and number T of rounds.
-        """
         tuned = math.sqrt(8 * math.log(actions) / (horizon * (1 + 2 * self.delay)))
         return _State(rate=tuned if self.rate is None else self.rate, totals=np.zeros(actions))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write probabilities proportional to exp(-rate * total loss) into `mix`.
-
-        state: as returned by `init`; not changed.
-        mix: output, the probability of each action, shape (k,).
-        """
         write_exponential_weights(state.totals, state.rate, mix)
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        """Add the losses of a row to the total loss of each action; a kernel.
-
-        state: as returned by `init`, changed in place.
-        losses: of all actions, in [0, 1], shape (k,).
-        """
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret in the order given by parameter `order`.
-
-        It holds for every pool in random order if `order` is "random", for every order of the rows if it is "given".
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         if self.order == "random":
             return bounds.hedge(horizon, actions, self.rate, delay)
         rate = self.init(actions, horizon).rate if actions > 1 else None
@@ -136,8 +104,6 @@ class Hedge(MixedLearner):
 
 
 class _AnytimeState(NamedTuple):
-    """The number of rows seen, and the total loss of every action over them."""
-
     seen: Floats
     totals: Floats
 
@@ -149,8 +115,6 @@ class HedgeAnytime(MixedLearner):
     Without delay the regret is at most sqrt(T ln k) in every order, for all T at once. In random order a delay d adds
     d (1 - 1/k), without being known.
 
-    feedback: "full", the learner observes the losses of all actions.
-
     >>> from tombola import Pool, play
     >>> trace = play(HedgeAnytime(), Pool([[1.0, 0.0]] * 3), order="given", seed=0)
     >>> trace.expected_losses.round(3).tolist()
@@ -160,39 +124,17 @@ class HedgeAnytime(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _AnytimeState:
-        """Return the first state, a named tuple: no row seen, total losses 0.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         return _AnytimeState(seen=np.zeros(1), totals=np.zeros(actions))
 
     @staticmethod
     def mix(state: _AnytimeState, mix: Floats) -> None:
-        """Write probabilities proportional to exp(-rate * total loss) into `mix`.
-
-        The rate is 2 sqrt(ln k / (1 + rows seen)) for k actions.
-
-        state: as returned by `init`; not changed.
-        mix: output, the probability of each action, shape (k,).
-        """
         rate = 2.0 * math.sqrt(math.log(mix.size) / (1.0 + state.seen[0]))
         write_exponential_weights(state.totals, rate, mix)
 
     @staticmethod
     def observe(state: _AnytimeState, losses: Floats) -> None:
-        """Count a row, and add its losses to the total loss of each action; a kernel.
-
-        state: as returned by `init`, changed in place.
-        losses: of all actions, in [0, 1], shape (k,).
-        """
         state.seen[0] += 1.0
         add_losses(state.totals, losses)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
-        """Return a bound on the expected regret for every pool in random order.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return bounds.hedge_anytime(horizon, actions, delay)

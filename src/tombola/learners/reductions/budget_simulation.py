@@ -57,7 +57,6 @@ class BudgetSimulation(BudgetedLearner):
     margin: 2 as printed; the proof of zero violation adds up to 3 epsilon_i (erratum 20: the next block differs from
         the past by 2 epsilon_i, not one), so it needs 3. Either way the stop rule keeps the budget.
     delay: d, in rounds; each block waits d rounds for its feedback, and plays null meanwhile.
-    learns: False: it needs thousands of rounds.
 
     Play it with `stop="strict", mixed=True` to be faithful to the paper.
 
@@ -86,12 +85,6 @@ class BudgetSimulation(BudgetedLearner):
             )
 
     def init(self, terms: BudgetTerms) -> _State:
-        """Return the first state: no row kept; every round plays null until a training.
-
-        Null is the action that costs nothing. Warns (UserWarning) if the horizon is so short that only null is played.
-
-        terms: numbers of actions, resources and rounds, rate and null action; costs are scaled to [0, 1].
-        """
         k, m, T = terms.actions, terms.resources, terms.horizon
         first = budget_first_play(T, k, m, max(terms.rate, 1e-9), self.delta, self.margin)
         if first > T:
@@ -116,24 +109,10 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        """Return whether the next round begins a block, before which `plan` must train.
-
-        state: as returned by `init`; not changed.
-        fits: not used.
-        """
         following = int(state.counters[_BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[_N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Train `base` on past rows at the rate minus a margin; store its average mix.
-
-        The training plays as many rounds as the next block has, on i.i.d. draws from the rows kept. If the rate minus
-        the margin is below half the rate, or no row was kept, the mix is the null action.
-
-        state: as returned by `init`, changed in place.
-        left, fits: not used.
-        rng: random generator of the draws and of the base, changed in place.
-        """
         state.counters[_BLOCK] += 1.0
         block, kept, k = int(state.counters[_BLOCK]), int(state.counters[_N_KEPT]), state.played.size
         m = state.costs.shape[1] // k
@@ -146,14 +125,6 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the mix of the current block; between blocks, 1 at the null action.
-
-        A block is a range of rounds before which `plan` trains the base; its mix is the average mix of that training.
-        The null action costs nothing.
-
-        state: as returned by `init`; the round is counted in it.
-        mix: output, the probability of each action, shape (k,).
-        """
         state.counters[_N_ACTED] += 1.0
         within = in_block(state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED])
         for action in range(mix.size):
@@ -163,13 +134,6 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Store a row for training if its round is round 1 or in a block, else ignore it.
-
-        state: as returned by `init`, changed in place.
-        round: of the play, from 1.
-        played: not used.
-        losses, costs: of all k actions and m resources, shapes (k,) and (k, m), both in [0, 1].
-        """
         if not in_any_block(state.starts, state.lengths, int(state.counters[_BLOCK]), float(round)):
             return
         row = int(state.counters[_N_KEPT])

@@ -32,7 +32,6 @@ class Interleaved(Learner):
 
     base: learner with feedback "full" that never plans, and whose `observe` does not take the round.
     delay: d, the largest delay of the feedback, in rounds, 0 or more.
-    feedback: "full", the learner observes the losses of all actions.
 
     >>> from tombola import Hedge, instances, play
     >>> trace = play(Interleaved(Hedge(), delay=4), instances.split(500), delay=4, seed=0)
@@ -55,27 +54,14 @@ class Interleaved(Learner):
 
     @property
     def mixes(self) -> bool:
-        """Whether the base learner, and so this one, returns a mix instead of an action."""
         return self.base.mixes
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first states of d + 1 copies of `base`, as one named tuple.
-
-        actions: number of actions.
-        horizon: number T of rounds; each copy is made for ceil(T / (d + 1)) of them.
-        """
         count = min(self.delay + 1, horizon)
         memory = flatten(self.base.init(actions=actions, horizon=-(-horizon // count)), actions)
         return _State(acted=np.zeros(1), copies=np.tile(memory, (count, 1)))
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return functions to compile that call those of the copy whose turn it is.
-
-        `act` is None if the base returns a mix, `mix` is None if it returns an action. `observe` calls the copy that
-        played the round.
-
-        actions, horizon: number of actions and of rounds, passed to the base.
-        """
         base = self.base.kernels(actions, horizon)
         view = unflattener(self.base.init(actions=actions, horizon=horizon))
         base_act, base_mix, base_observe = base.act, base.mix, base.observe
@@ -94,29 +80,13 @@ class Interleaved(Learner):
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Raise AssertionError on every call: use the kernel `act` of `kernels` instead.
-
-        That kernel calls `act` of the base learner on the copy whose turn it is; the engine never calls this method.
-        """
         raise AssertionError("Interleaved acts through the kernels of its base")
 
     @staticmethod
     def observe(state: Any, round: int, losses: Floats) -> None:
-        """Raise AssertionError on every call: use the kernel `observe` of `kernels`.
-
-        That kernel passes the losses to the copy that played the round; the engine never calls this method.
-        """
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return d + 1 times the bound of `base` for ceil(T / (d + 1)) rounds, or None.
-
-        Here d is the parameter `delay` of this learner. It bounds the expected regret in random order. None if the base
-        has no bound, or if the true delay is larger than d.
-
-        actions, horizon: number of actions, and number T of rounds.
-        delay: true delay of the feedback, in rounds.
-        """
         count = min(self.delay + 1, horizon)
         share = bound_of(self.base, actions=actions, horizon=-(-horizon // count))
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)

@@ -153,7 +153,6 @@ class OptimisticSimulation(Learner):
     in every round; `LazyOptimisticSimulation` far fewer, without the proof.
 
     base: any learner with feedback "bandit" that never plans; else ParameterError.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import UCB1, instances, play
     >>> play(OptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32
@@ -172,44 +171,19 @@ class OptimisticSimulation(Learner):
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: no loss seen, no simulation yet.
-
-        actions, horizon: number of actions and of rounds.
-        """
         vectors: list[Floats] = [*np.zeros((7, actions)), lazy_zeros(actions, horizon)]  # from `chosen` to `past`
         return _State(float(horizon), np.zeros(1), np.full(1, -1.0), *vectors)
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether `plan` must simulate the next action first; a kernel.
-
-        It must before every round, once every action has feedback.
-
-        state: as returned by `init`.
-        """
         return bool(state.planned[0] < 0.0 and least_tried_action(state.seen, state.chosen) < 0)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Simulate the base, and store the last action it plays in `state`.
-
-        The number of simulated rounds is drawn uniformly from 1 to 2^floor(log2 t) for the next round t. The feedback
-        of a simulated play is a past loss of that action, drawn at random, or 0. `act` returns the stored action.
-
-        state: as returned by `init`; its arrays are changed in place.
-        rng: random generator of the base and of the simulated feedback, changed by every draw.
-        """
         rounds = _simulation_length(state)
         state.planned[0], _ = _simulate(self.base, state, rounds, integers(rng, rounds) + 1, rng)
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action that `plan` stored in `state`, and NaN as its probability.
-
-        While an action has no feedback yet, return such an action and probability 1 instead. Actions count from 0.
-
-        state: as returned by `init`; the play is counted in it.
-        rng: not used.
-        """
         action, probability = int(state.planned[0]), math.nan
         if action < 0:
             action, probability = least_tried_action(state.seen, state.chosen), 1.0
@@ -220,23 +194,9 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Store a loss, from which later simulations draw; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
         _store_loss(state, action, loss)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on the expected regret in random order, or None.
-
-        It is the sum of the bounds of `base` for 1, 2, 4, .. rounds up to the horizon, plus `bounds.smallest_index`.
-        None if `base` has no bound, or if `delay` > 0.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
         if delay > 0 or any(share is None for share in shares):
             return None
@@ -260,13 +220,6 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether `plan` must simulate again before the next round; a kernel.
-
-        It must once the rounds have doubled, or the losses seen of an action have grown by half, since the last plan.
-        It need not while an action has no feedback yet.
-
-        state: as returned by `init`.
-        """
         if least_tried_action(state.seen, state.chosen) >= 0:
             return False
         late = state.acted[0] + 1.0 >= 2.0 * state.planned[0]
@@ -275,14 +228,6 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return bool(late)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Simulate the base, and store the share of its plays of each action in `state`.
-
-        The base plays 2^floor(log2 t) simulated rounds for the next round t. The feedback of a simulated play is a past
-        loss of that action, drawn at random, or 0. Until the next plan, `act` draws its actions with these shares.
-
-        state: as returned by `init`; its arrays are changed in place.
-        rng: random generator of the base and of the simulated feedback, changed by every draw.
-        """
         rounds = _simulation_length(state)
         _, plays = _simulate(self.base, state, rounds, rounds, rng)
         state.played[:] = plays / rounds
@@ -291,13 +236,6 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return an action drawn from the shares that `plan` stored, and its probability.
-
-        While an action has no feedback yet, return such an action and probability 1 instead. Actions count from 0.
-
-        state: as returned by `init`; the play is counted in it.
-        rng: random generator of the draw.
-        """
         action, probability = least_tried_action(state.seen, state.chosen), 1.0
         if action < 0:
             action = choice(state.played, rng)
@@ -307,5 +245,4 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         return action, probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return None for all `actions`, `horizon` and `delay`: no bound is proved."""
         return None

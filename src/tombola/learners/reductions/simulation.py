@@ -66,8 +66,6 @@ class Simulation(MixedLearner):
     plus the cost of a delay of d rounds: d with the default schedule, d ceil(log2 T) with LemmaSchedule(d), which is
     the looser Theorem 4.2 of the paper and `bounds.simulation`.
 
-    feedback: "full", the learner observes the losses of all actions.
-
     >>> from tombola import FollowTheLeader, instances, play
     >>> from tombola.learners import LemmaSchedule
     >>> trace = play(Simulation(FollowTheLeader(), LemmaSchedule(delay=10)), instances.split(1000), delay=10, seed=0)
@@ -100,12 +98,6 @@ class Simulation(MixedLearner):
                 )
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no row kept; the mix is 1 at `free_action`.
-
-        Raises ParameterError unless the parameter `free_action` is below `actions`.
-
-        actions, horizon: number of actions and of rounds; the rows kept take horizon x actions floats of memory.
-        """
         if self.free_action >= actions:
             raise ParameterError(
                 f"Simulation: free_action must be one of the {actions} actions 0..{actions - 1}, "
@@ -128,27 +120,12 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether `plan` must train before the next round; a kernel.
-
-        It must when a block begins or, for a schedule without blocks, when the rows kept have grown by its factor.
-
-        state: as returned by `init`; not changed.
-        """
         if state.by_blocks == 0.0:
             return bool(state.counters[_N_KEPT] >= state.counters[_NEXT])
         following = int(state.counters[_BLOCK]) + 1
         return bool(following < state.starts.size and state.counters[_N_ACTED] + 1.0 >= state.starts[following])
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Train `base` on i.i.d. draws from the rows kept; store the shares of its plays.
-
-        The base starts anew and plays as many rounds as the next block has, or as many as there are rows kept if the
-        schedule has no blocks. The share of each action in its plays, averaged over `trainings` such runs, is the new
-        mix. Without rows the mix stays.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator of the draws and of the base, changed in place.
-        """
         past = state.past[: int(state.counters[_N_KEPT])]
         rounds = _begin_training(state)
         if past.shape[0] > 0:
@@ -159,14 +136,6 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        """Write the mix of the last training into `mix`, or 1 at `free_action`.
-
-        The latter before the first training, and between blocks if the parameter `waiting` is "free". The mix of a
-        training is the share of each action in the plays of the base.
-
-        state: as returned by `init`; the round is counted in it.
-        mix: output, the probability of each action, shape (k,).
-        """
         state.counters[_N_ACTED] += 1.0
         if state.waits == 1.0 and not in_block(
             state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED]
@@ -180,14 +149,6 @@ class Simulation(MixedLearner):
 
     @staticmethod
     def observe(state: _State, round: int, losses: Floats) -> None:
-        """Store the losses of a row for training; a kernel.
-
-        With blocks and the parameter `past` = "blocks", a row is ignored unless its round is round 1 or in a block.
-
-        state: as returned by `init`, changed in place.
-        round: of the play, from 1.
-        losses: of all actions, in [0, 1], shape (k,).
-        """
         if state.discards == 1.0 and not in_any_block(
             state.starts, state.lengths, int(state.counters[_BLOCK]), float(round)
         ):
@@ -198,17 +159,6 @@ class Simulation(MixedLearner):
         state.counters[_N_KEPT] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on the expected regret in random order, or None.
-
-        Without delay it is `bounds.simulation`, the theorem of docs/theory/delay.md, section 2. The default schedule
-        adds `delay` (Theorem 3 (1) there); `LemmaSchedule(d)` adds d ceil(log2 T), as in Theorem 4.2 of the paper.
-
-        It bounds the expected regret with k `actions` over `horizon` rounds in random order, with a constant `delay`;
-        None where the theorem does not apply. The base needs a bound of its own: it holds on i.i.d. rows, which are a
-        mixture of pools in random order. `LemmaSchedule(d)` must keep the rows of its blocks only and know a delay of
-        at least `delay`; `GrowingSchedule` must have growth 2. Other schedules have no proof (docs/theory/delay.md,
-        section 2).
-        """
         base = self._base_bound(actions, horizon)
         if base is None:
             return None

@@ -19,8 +19,6 @@ from tombola.rng import choice
 
 
 class _State(NamedTuple):
-    """Action of the block, its probability and rounds left; estimated totals."""
-
     # block, rate: length of a block, and learning rate.
     block: float
     rate: float
@@ -28,7 +26,7 @@ class _State(NamedTuple):
     current: Floats
     probability: Floats
     left: Floats
-    # totals, weights: of each action.
+    # totals, weights: estimated total loss and probability of each action.
     totals: Floats
     weights: Floats
 
@@ -43,7 +41,6 @@ class BatchedExp3(Learner):
 
     price: cost of a switch, in losses.
     block: rounds of a block; None is (2 price)^(2/3) (T / (2 k ln k))^(1/3), and the rate fits.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(BatchedExp3(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)
@@ -61,12 +58,6 @@ class BatchedExp3(Learner):
             _validate.integer("BatchedExp3", "block", self.block, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no block begun, estimated total losses 0.
-
-        The length of a block is the parameter `block`, and tuned if that is None; the learning rate is tuned to it.
-
-        actions, horizon: number of actions and of rounds.
-        """
         block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
         rate = math.sqrt(2 * math.log(actions) / (actions * math.ceil(horizon / block))) / block
         place = (np.zeros(1), np.ones(1), np.zeros(1))
@@ -74,23 +65,9 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def needs_plan(state: _State) -> bool:
-        """Return whether the current block has ended, so that `plan` must draw the next.
-
-        A block is a run of rounds with one action. True before the first round.
-
-        state: as returned by `init`; not changed.
-        """
         return bool(state.left[0] == 0.0)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Draw the action of the next block, and store it with its probability in `state`.
-
-        Action a is drawn with a probability proportional to exp(-rate total(a)), where total(a) is its estimated total
-        loss.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator of the draw, changed in place.
-        """
         least = state.totals[argmin(state.totals)]
         state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
         state.weights[:] /= state.weights.sum()
@@ -99,32 +76,12 @@ class BatchedExp3(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, and its probability when it was drawn.
-
-        A block is a run of rounds with one action, which `plan` draws. Actions count from 0.
-
-        state: as returned by `init`; the round is counted in it.
-        rng: not used.
-        """
         state.left[0] -= 1.0
         return int(state.current[0]), state.probability[0]
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add loss / probability to the estimated total loss of the action; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: with which the action was drawn, above 0.
-        """
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
-
-        It is in losses, for every pool in random order. A switch costs the parameter `price`.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return None if delay > 0 else switching.batched_exp3(horizon, actions, self.price, self.block)

@@ -5,27 +5,17 @@ from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tombola import _validate
 from tombola._types import RngState
 from tombola.bounds.switching import elimination_counts
 from tombola.confidence.betting import BettingGrid, new_grid, update_grid
 from tombola.learners.base import Feedback, Learner
-from tombola.learners.switching.staged_elimination import next_play, next_stage
+from tombola.learners.switching.staged_elimination import first_stage, next_play, next_stage
 
-# Fields of the stage in the state, as in `stages.State`.
-_STAGE = ("target", "stretch", "rest", "turn", "left", "active")
-# Type of the state: stage, then the betting grid.
-_State: Any = namedtuple("_State", (*_STAGE, *BettingGrid._fields))  # type: ignore[misc]
-
-
-def _smallest_upper_end(state: Any) -> float:
-    """Return the smallest upper end of the intervals of the active actions; a kernel."""
-    ceiling = math.inf
-    for place in range(int(state.left[0])):
-        ceiling = min(ceiling, state.high[int(state.active[place])])
-    return ceiling
+# Fields of the stage, as in `staged_elimination.State`, then those of the betting grid.
+_State: Any = namedtuple(  # type: ignore[misc]
+    "_State", ("target", "stretch", "rest", "turn", "left", "active", *BettingGrid._fields)
+)
 
 
 def _drop_inferior(state: Any) -> None:
@@ -33,7 +23,9 @@ def _drop_inferior(state: Any) -> None:
 
     The interval of a dropped action lies above that of another. The next action in turn begins a stretch.
     """
-    ceiling, turn, kept = _smallest_upper_end(state), int(state.turn[0]), 0
+    ceiling, turn, kept = math.inf, int(state.turn[0]), 0
+    for place in range(int(state.left[0])):
+        ceiling = min(ceiling, state.high[int(state.active[place])])
     for place in range(int(state.left[0])):
         action = int(state.active[place])
         if state.low[action] <= ceiling:
@@ -50,16 +42,14 @@ def _drop_inferior(state: Any) -> None:
 class BettingElimination(Learner):
     """Eliminate actions by betting confidence sequences, within stages.
 
-    In a stage each active action plays one stretch of rounds; the next stage goes back in reverse order.
-
-    Action a is dropped when its betting interval, at level delta/k, lies above that of another. The intervals hold at
-    all counts simultaneously, so an action is dropped immediately, not at the end of a stage. The best action is
-    dropped with probability at most `delta`; None is 1/T. The width has no formula, so `bound` is None. There are at
-    most as many switches as with `SerflingElimination`. Memory is 20 KB per action, and an update takes a microsecond
-    until one action is left.
+    In a stage each active action plays one stretch of rounds; the next stage goes back in reverse order. Action a is
+    dropped when its betting interval, at level delta/k, lies above that of another. The intervals hold at all counts
+    simultaneously, so an action is dropped immediately, not at the end of a stage. The best action is dropped with
+    probability at most `delta`; None is 1/T. The width has no formula, so `bound` is None. There are at most as many
+    switches as with `SerflingElimination`. Memory is 20 KB per action, and an update takes a microsecond until one
+    action is left.
 
     delta: probability that the best action is dropped, in (0, 1); None is 1/T for T rounds.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(BettingElimination(delta=0.1), Pool([[1.0, 0.0]] * 60), seed=0)
@@ -75,30 +65,12 @@ class BettingElimination(Learner):
             _validate.real("BettingElimination", "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> Any:
-        """Return the first state, a named tuple: all actions active, no loss seen.
-
-        actions, horizon: number of actions and of rounds; they set the length of the first stage and the level of
-            intervals.
-        """
-        first = float(elimination_counts(horizon, actions, self.delta)[0])
+        stage = first_stage(actions, elimination_counts(horizon, actions, self.delta)[0])
         delta = 1 / horizon if self.delta is None else self.delta
-        lengths, left, everyone = (
-            np.full((3, 1), first),
-            np.full(1, float(actions)),
-            np.arange(actions, dtype=np.float64),
-        )
-        betting: tuple[Any, ...] = new_grid(float(horizon), delta / actions, actions)
-        return _State._make((*lengths, np.zeros(1), left, everyone, *betting))
+        return _State(*stage, *new_grid(float(horizon), delta / actions, actions))
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Drop inferior actions; return the next active one, from 0, and probability 1.
-
-        An action is dropped when its confidence interval lies above that of another one.
-
-        state: as returned by `init`, changed in place.
-        rng: not used.
-        """
         if state.left[0] > 1.0:
             _drop_inferior(state)
         if state.turn[0] >= state.left[0]:
@@ -107,13 +79,5 @@ class BettingElimination(Learner):
 
     @staticmethod
     def observe(state: Any, action: int, probability: float, loss: float) -> None:
-        """Update the confidence interval of the action by a loss; a kernel.
-
-        The interval is a betting confidence sequence. Does nothing once one action is left.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
         if state.left[0] > 1.0:
             update_grid(state, action, loss)

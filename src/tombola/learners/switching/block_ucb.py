@@ -11,14 +11,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, RngState
-from tombola.learners.bandit.counts import least_tried_action, update_mean
+from tombola._types import Floats
+from tombola.learners.bandit.counts import make_block_act
+from tombola.learners.bandit.ucb2 import UCB2
 from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
-    """Frame, current block, counts and means."""
-
     scale: float  # factor of ln n in the radius
     blocks: Floats  # number of blocks of each frame
     # frame, blocks_left: current frame, and its blocks left.
@@ -37,8 +36,6 @@ class _State(NamedTuple):
 def _blocks_per_frame(horizon: int) -> list[int]:
     """Return the number of blocks of frames 1, 2, .., up to the horizon.
 
-    Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks.
-
     >>> _blocks_per_frame(1000)
     [1, 7, 166, 16256]
     """
@@ -52,10 +49,7 @@ def _blocks_per_frame(horizon: int) -> list[int]:
 
 
 def _most_promising(state: _State) -> int:
-    """Return the action with the smallest lower confidence bound; a kernel.
-
-    Every action must have an answer.
-    """
+    """Return the action with the smallest lower confidence bound; all have answers."""
     best, least = 0, math.inf
     depth = state.scale * math.log(state.answered[0])
     for action in range(state.seen.size):
@@ -65,13 +59,13 @@ def _most_promising(state: _State) -> int:
     return best
 
 
-def _begin_block(state: _State) -> None:
-    """Begin the next block in place; frame f has blocks of f rounds."""
+def _next_block(state: _State, action: int) -> float:
+    """Return the length of the next block, and count it; frame f has blocks of f rounds."""
     if state.blocks_left[0] == 0.0 and int(state.frame[0]) < state.blocks.size:
         state.blocks_left[0] = state.blocks[int(state.frame[0])]
         state.frame[0] += 1.0
     state.blocks_left[0] -= 1.0
-    state.left[0] = state.frame[0]
+    return state.frame[0]  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -86,8 +80,6 @@ class BlockUCB(Learner):
     a block lasts about sqrt(log2 t) rounds. n(a) counts the losses seen of a, and n all of them. The analysis is for
     i.i.d. rows and depends on the gaps, so `bound` is None.
 
-    feedback: "bandit", the learner observes the loss of the action played.
-
     >>> from tombola import Pool, play
     >>> play(BlockUCB(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()
     [0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1]
@@ -100,43 +92,8 @@ class BlockUCB(Learner):
         _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: no action tried, no loss seen.
-
-        actions: number of actions.
-        horizon: number of rounds; blocks are planned for so many, in frames of equal block length.
-        """
         blocks = np.array(_blocks_per_frame(horizon), dtype=np.float64)
         return _State(self.scale, blocks, *(np.zeros(1) for _ in range(5)), *np.zeros((3, actions)))
 
-    @staticmethod
-    def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, from 0, and probability 1.
-
-        A block is a run of rounds with one action. At its end, the action with the smallest lower confidence bound
-        begins the next one; while an action has no feedback, such an action is played for one round instead.
-
-        state: as returned by `init`, changed in place.
-        rng: not used.
-        """
-        if state.left[0] == 0.0:
-            action = least_tried_action(state.seen, state.chosen)
-            state.left[0] = 1.0
-            if action < 0:
-                action = _most_promising(state)
-                _begin_block(state)
-            state.current[0] = action
-        action = int(state.current[0])
-        state.left[0] -= 1.0
-        state.chosen[action] += 1.0
-        return action, 1.0
-
-    @staticmethod
-    def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to the mean loss of the action played; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
-        update_mean(state.seen, state.means, action, loss)
-        state.answered[0] += 1.0
+    act = staticmethod(make_block_act(_most_promising, _next_block))
+    observe = staticmethod(UCB2.observe)

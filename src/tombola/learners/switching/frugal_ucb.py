@@ -13,14 +13,11 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.frugal import FRUGAL_TOLL, frugal_first_block, frugal_ucb
-from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, update_mean
+from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, observe_mean
 from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
-    """Rounds acted, current block, counts and means."""
-
-    # horizon, scale, price: parameters.
     horizon: float
     scale: float
     price: float
@@ -43,7 +40,7 @@ def lower_index(mean: float, seen: float, remaining: float, actions: int, horizo
 
     mean, seen: mean and number of the losses observed of the action, at least one.
     remaining: number of rounds left.
-    actions, horizon: number of actions k and of rounds T.
+    actions, horizon: k and T.
     scale: factor of the radius; 1 in the theorem, less explores less.
     """
     worth = math.log(max(1.0, remaining / (actions * seen)))
@@ -53,13 +50,9 @@ def lower_index(mean: float, seen: float, remaining: float, actions: int, horizo
 def most_promising(state: Any, times: float, scale: float) -> int:
     """Return the action with the smallest index plus the price of a switch; a kernel.
 
-    Actions count from 0. The index is `lower_index`, and 0 for actions without feedback. For every action but the
-    current one, times * price / (remaining rounds) is added.
-
-    state: with `horizon`, `price`, `acted` (rounds played), `current` (action), and `chosen`, `seen` and `means`
-        (plays, losses observed and their mean) of each action; not changed.
-    times: number of switching prices that a switch must repay in the remaining rounds.
-    scale: factor of the radius in `lower_index`; 1 in the theorem.
+    The index is `lower_index` with `scale`, and 0 for actions without feedback. For every action but the current one,
+    times * price / (remaining rounds) is added: a switch must repay so many prices. `state` has the fields of
+    `FrugalUCB` or `Thrifty`.
     """
     remaining = max(1.0, state.horizon - state.acted[0])
     toll = times * state.price / remaining
@@ -86,14 +79,12 @@ class FrugalUCB(Learner):
     With R rounds left, the index of a is the smallest q <= m(a) with n(a) kl(m(a), q) <= scale (1 - n(a)/T) ln max(1, R
     / (k n(a))), plus 2 price / R unless a is being played; n(a) counts its losses seen, m(a) is their mean, and kl is
     the relative entropy of two Bernoulli distributions. Without any loss, q = 0. A block lasts half of the previous
-    plays of the action, and at least min(16 price, 2 sqrt(T/k)) rounds. So it explores while that can pay, and less the
-    closer the end is. For every pool in random order without delay its
-    regret, with the price of its switches, is at most `bounds.frugal_ucb`, of order sqrt(k T) + price k ln T, which is
-    the best order there is up to the constant (docs/theory/frugal.md).
+    plays of the action, and at least min(16 price, 2 sqrt(T/k)) rounds. For every pool in random order without delay
+    its regret, with the price of its switches, is at most `bounds.frugal_ucb`, of order sqrt(k T) + price k ln T, which
+    is the best order there is up to the constant (docs/theory/frugal.md).
 
     price: cost of a switch, in losses, 0 or more.
     scale: factor of the logarithm in the index, 0 or more. 1 is meant; below 1/2 the bound gains a logarithm.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import instances, play
     >>> trace = play(FrugalUCB(), instances.gap(2**14, 2, 0.1, seed=0), switching_price=1.0, seed=0)
@@ -110,25 +101,12 @@ class FrugalUCB(Learner):
         _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: no action tried, no loss seen.
-
-        actions, horizon: number of actions and of rounds; with the parameter `price` they set the length of the
-            shortest block.
-        """
         shortest = float(frugal_first_block(horizon, actions, self.price))
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
         return _State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, from 0, and probability 1.
-
-        A block is a run of rounds with one action. At its end, the action with the smallest index, with the price of a
-        switch to it, begins the next one.
-
-        state: as returned by `init`, changed in place.
-        rng: not used.
-        """
         if state.left[0] == 0.0:
             action = most_promising(state, FRUGAL_TOLL, state.scale)
             state.current[0] = action
@@ -139,22 +117,7 @@ class FrugalUCB(Learner):
         state.chosen[action] += 1.0
         return action, 1.0
 
-    @staticmethod
-    def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to the mean loss of the action played; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
-        update_mean(state.seen, state.means, action, loss)
+    observe = staticmethod(observe_mean)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
-
-        It is in losses, for every pool in random order. A switch costs the parameter `price`.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return frugal_ucb(horizon, actions, self.price, self.scale) if delay == 0 else None

@@ -12,13 +12,11 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
-from tombola.learners.bandit.counts import drop_inferior, update_mean
+from tombola.learners.bandit.counts import drop_inferior, observe_mean
 from tombola.learners.base import Feedback, Learner
 
 
 class _State(NamedTuple):
-    """Rounds, start of the block, active actions, counts and means."""
-
     width: float  # factor of the squared radius
     first: float  # rounds before the first block
     # acted, start: rounds played, and rounds before the current block.
@@ -54,8 +52,6 @@ class SimulationSuccessiveElimination(Learner):
     switches.
 
     price: cost of a switch, in losses, 0 or more; only `bound` uses it.
-    feedback: "bandit", the learner observes the loss of the action played.
-    learns: False, at usual horizons it drops no action.
 
     >>> from tombola import Pool, play
     >>> play(SimulationSuccessiveElimination(), Pool([[1.0, 0.0]] * 16), seed=0).actions.tolist()
@@ -70,10 +66,6 @@ class SimulationSuccessiveElimination(Learner):
         _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state, a named tuple: all actions active, no loss seen.
-
-        actions, horizon: number of actions and of rounds; they set the radius of the confidence intervals.
-        """
         width = math.sqrt(10 * actions) * math.pow(math.log(horizon), 1.5)
         first = float(1 << (actions - 1).bit_length())
         everyone = np.arange(actions, dtype=np.float64)
@@ -82,14 +74,6 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of this round, from 0, and probability 1.
-
-        A block gives each active action one stretch of rounds, in turn. When a block begins, inferior actions are
-        dropped.
-
-        state: as returned by `init`, changed in place.
-        rng: not used.
-        """
         acted, first = int(state.acted[0]), int(state.first)
         state.acted[0] += 1.0
         if acted < first:
@@ -100,22 +84,7 @@ class SimulationSuccessiveElimination(Learner):
         turn = min((acted - start) // (start // left), left - 1)
         return int(state.active[turn]), 1.0
 
-    @staticmethod
-    def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to the mean loss of the action played; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
-        update_mean(state.seen, state.means, action, loss)
+    observe = staticmethod(observe_mean)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
-
-        It is in losses, for every pool in random order. A switch costs the parameter `price`.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return None if delay > 0 else switching.simulation_elimination(horizon, actions, self.price)

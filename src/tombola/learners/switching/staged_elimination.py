@@ -24,9 +24,6 @@ from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 class State(NamedTuple):
     """State of `StagedElimination`: position in the stage, counts and means.
 
-    A stage gives each active action, one that was not dropped, a stretch of consecutive rounds. Single numbers that
-    change have shape (1,), those of each action shape (k,).
-
     population, level: number of rows of the pool, and error probability of a two-sided interval.
     target: plays that every active action reaches in this stage.
     stretch, rest: plays of each action in this stage, and those left of the current one.
@@ -54,13 +51,11 @@ class State(NamedTuple):
 class StagedElimination(Learner):
     """Base class of learners that eliminate actions by `radius` after each stage.
 
-    A stage plays every active action for one stretch of consecutive rounds. Then action a is dropped if
-    mean(a) - r(a) > min_b (mean(b) + r(b)), where r(a) is radius(state, a). Subclasses define the static method
-    `radius(state, action)`.
+    A stage plays every active action, one not dropped, for one stretch of consecutive rounds. Then action a is dropped
+    if mean(a) - r(a) > min_b (mean(b) + r(b)), where r(a) is radius(state, a).
 
     delta: probability that the best action is dropped; None is 1/T.
     price: cost of a switch, in losses; only `bound` uses it.
-    feedback: "bandit", the learner observes the loss of the action played.
     """
 
     delta: float | None = None
@@ -74,28 +69,10 @@ class StagedElimination(Learner):
             _validate.real(name, "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
-        """Return the first state: all actions active, no loss seen, the first stage begun.
-
-        actions, horizon: number of actions and of rounds; they set the length of the first stage and the level of
-            intervals.
-        """
         counts = switching.elimination_counts(horizon, actions, self.delta)
         # Level of a two-sided interval; only one side is needed.
         level = 2 * math.exp(-switching.elimination_log(len(counts), horizon, actions, self.delta))
-        return State(
-            population=float(horizon),
-            level=level,
-            target=np.full(1, float(counts[0])),
-            stretch=np.full(1, float(counts[0])),
-            rest=np.full(1, float(counts[0])),
-            turn=np.zeros(1),
-            left=np.full(1, float(actions)),
-            active=np.arange(actions, dtype=np.float64),
-            radii=np.zeros(actions),
-            seen=np.zeros(actions),
-            means=np.zeros(actions),
-            squares=np.zeros(actions),
-        )
+        return State(float(horizon), level, *first_stage(actions, counts[0]), *np.zeros((4, actions)))
 
     @staticmethod
     @abstractmethod
@@ -103,36 +80,17 @@ class StagedElimination(Learner):
         """Return the radius of the confidence interval of a mean loss; a kernel.
 
         The true mean loss over the pool is within mean +- radius, up to the error probability `state.level`.
-
-        state: as returned by `init`, with counts, means and squared deviations; not changed.
-        action: index of the action, from 0.
         """
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return `act`, `observe` and `needs_plan` as functions to compile.
-
-        `act(state, rng)` plays in stages, and drops inferior actions after each by the `radius` of the subclass.
-
-        actions, horizon: number of actions and of rounds; not used.
-        """
         return super().kernels(actions, horizon)._replace(act=_make_act(self.radius))
 
     @staticmethod
     def act(state: State, rng: RngState) -> tuple[int, float]:
-        """Raise AssertionError on every call: use the kernel `act` of `kernels`.
-
-        That kernel is built from `radius` of the subclass; the engine never calls this method.
-        """
         raise AssertionError("a learner by stages acts through its kernels")
 
     @staticmethod
     def observe(state: State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to count, mean and squared deviations of the action; a kernel.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
         before = state.means[action]
         update_mean(state.seen, state.means, action, loss)
         state.squares[action] += (loss - before) * (loss - state.means[action])
@@ -142,11 +100,10 @@ class StagedElimination(Learner):
 class SerflingElimination(StagedElimination):
     """Play active actions in stages, and drop the inferior ones after each.
 
-    A stage ends when the count of each has grown by half.
-
-    Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), r = sqrt((1 - (n-1)/T) ln(k S / delta) / (2 n)), for
-    the n losses seen of an action, k actions and S ends of stages in all (Serfling 1974): the radius shrinks to 0 as
-    the pool is used up. The first stage is as long as the first drop needs.
+    A stage ends when the count of each has grown by half. Then action a is dropped if mean(a) - r(a) > min_b (mean(b) +
+    r(b)), r = sqrt((1 - (n-1)/T) ln(k S / delta) / (2 n)), for the n losses seen of an action, k actions and S ends of
+    stages in all (Serfling 1974): the radius shrinks to 0 as the pool is used up. The first stage is as long as the
+    first drop needs.
 
     delta: probability that the best action is dropped; None is 1/T. Then the regret is at most
         `bounds.switching.elimination`, of order sqrt(k T ln T) + price k ln T. A small delta is for the proof; 0.1
@@ -161,24 +118,9 @@ class SerflingElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        """Return Serfling's radius of a mean loss, from the number of losses seen.
-
-        A kernel. For n losses it is sqrt(f ln(2 / state.level) / (2 n)), at most 1, where f is the factor of sampling
-        without replacement; 0 once all rows are seen (`serfling_radius`).
-
-        state: as returned by `init`; not changed.
-        action: index of the action, from 0.
-        """
         return serfling_radius(state.seen[action], state.population, state.level)
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
-
-        It is in losses, for every pool in random order. A switch costs the parameter `price`.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)
 
 
@@ -190,9 +132,6 @@ class BernsteinElimination(StagedElimination):
     about sqrt(2 v L / n) + 4.5 L / n for the variance v of n losses and S ends of stages in all, L = ln(7 k S / delta).
     It drops sooner where losses are nearly constant, and hardly later elsewhere.
 
-    delta: probability that the best action is dropped; None is 1/T.
-    price: cost of a switch, in losses; only `bound` uses it.
-
     >>> from tombola import Pool, play
     >>> pool = Pool([[0.1, 0.0]] * 10_000)
     >>> play(BernsteinElimination(), pool, seed=0).regret < play(SerflingElimination(), pool, seed=0).regret
@@ -201,13 +140,6 @@ class BernsteinElimination(StagedElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        """Return the smaller of Serfling's and the variance-based radius of a mean loss.
-
-        A kernel. Both are at half of `state.level`; the second is the empirical Bernstein-Serfling radius.
-
-        state: as returned by `init`; not changed.
-        action: index of the action, from 0.
-        """
         seen, level = state.seen[action], 0.5 * state.level
         variance = state.squares[action] / max(seen, 1.0)
         return min(
@@ -216,13 +148,6 @@ class BernsteinElimination(StagedElimination):
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
-
-        It is in losses, for every pool in random order. A switch costs the parameter `price`.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         delta = 1 / horizon if self.delta is None else self.delta
         bound = switching.elimination(horizon, actions, self.price, delta / 2) + delta / 2 * horizon
         most = horizon + self.price * switching.elimination_switches(horizon, actions, delta / 2)
@@ -244,13 +169,16 @@ def _make_act(radius: Kernel) -> Kernel:
     return act
 
 
+def first_stage(actions: int, plays: int) -> tuple[Floats, ...]:
+    """Return the fields `target` to `active` of a state whose first stage has `plays`."""
+    turn, left, everyone = np.zeros(1), np.full(1, float(actions)), np.arange(actions, dtype=np.float64)
+    return (*np.full((3, 1), float(plays)), turn, left, everyone)
+
+
 def next_stage(state: Any) -> None:
     """Begin a stage: reverse the order of actions, and raise `target` by half.
 
-    A kernel. A stage gives each active action a stretch of consecutive rounds. With the order reversed, no switch is
-    needed between stages.
-
-    state: with the fields `left`, `active`, `target`, `stretch`, `rest` and `turn` of `State`; changed in place.
+    A kernel. With the order reversed, no switch is needed between stages.
     """
     left = int(state.left[0])
     for place in range(left // 2):
@@ -269,8 +197,6 @@ def next_play(state: Any) -> int:
 
     After the last play of its stretch, the next active action becomes the current one. Call `next_stage` first if
     `turn` >= `left`.
-
-    state: with the fields `active`, `stretch`, `rest` and `turn` of `State`; changed in place.
     """
     action = int(state.active[int(state.turn[0])])
     state.rest[0] -= 1.0

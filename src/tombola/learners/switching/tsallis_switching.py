@@ -21,8 +21,6 @@ from tombola.rng import choice
 
 
 class _State(NamedTuple):
-    """Current block, y of the last draw, and totals of every action."""
-
     blocks: Floats  # number of blocks begun
     # current, probability, left: action of the block, its probability, and rounds left.
     current: Floats
@@ -46,7 +44,6 @@ class TsallisSwitching(Learner):
     proof of Rouyer, Seldin and Cesa-Bianchi 2021 for i.i.d. rows is for other constants.
 
     price: cost of a switch, in losses.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import Pool, play
     >>> trace = play(TsallisSwitching(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)
@@ -61,11 +58,6 @@ class TsallisSwitching(Learner):
         _validate.real("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: no block begun, estimated total losses 0.
-
-        actions: number of actions.
-        horizon: not used.
-        """
         place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
         return _State(*place, np.full(1, math.sqrt(actions)), *np.zeros((3, actions)))
 
@@ -74,15 +66,6 @@ class TsallisSwitching(Learner):
     observe = staticmethod(BatchedExp3.observe)
 
     def plan(self, state: _State, rng: RngState) -> None:
-        """Draw the action of the next block, and store it with its probability in `state`.
-
-        Action a of k is drawn with probability 4 / (eta (total(a) - x))^2; x makes the sum 1, and total(a) is its
-        estimated total loss. Block n = 1, 2, .. has B = max(1, ceil(1.5 price sqrt(n / k))) rounds, and eta = sqrt(8 /
-        n) / B.
-
-        state: as returned by `init`, changed in place.
-        rng: random generator of the draw, changed in place.
-        """
         state.blocks[0] += 1.0
         length = switching.tsallis_block(int(state.blocks[0]), state.totals.size, self.price)
         half_eta = math.sqrt(2.0 / state.blocks[0]) / length
@@ -93,11 +76,4 @@ class TsallisSwitching(Learner):
         state.current[0], state.probability[0], state.left[0] = action, state.weights[action], length
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
-
-        It is in losses, for every pool in random order. A switch costs the parameter `price`.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return None if delay > 0 else switching.tsallis_switching(horizon, actions, self.price)
