@@ -151,9 +151,9 @@ class Learner(ABC):
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return a bound on the expected regret for every pool in random order, or None.
 
-        None means that no bound is proved for these arguments; most are proved without delay only. The bound of a
-        learner with a `price` includes the price of its switches, in losses. An override lists the parameters it
-        needs, in any order: they are passed by name.
+        None means that no bound is proved for these arguments; most are proved without delay only. Learners for
+        switching costs include the price of their switches, in losses. An override lists the parameters it needs, in
+        any order: they are passed by name.
 
         delay: constant delay of the feedback, in rounds.
         """

@@ -38,8 +38,6 @@ def to_spec(learner: Any) -> dict[str, Any]:
     schedules and hypothesis classes become nested specifications. The name of a class that tombola cannot look up, or
     of any other object, begins with "own "; `from_spec` cannot build those.
 
-    learner: a dataclass instance, a learner or a part of one.
-
     >>> from tombola import Hedge
     >>> to_spec(Hedge(rate=0.5))
     {'name': 'Hedge', 'parameters': {'rate': 0.5, 'order': 'random', 'delay': 0}}
@@ -52,12 +50,8 @@ def to_spec(learner: Any) -> dict[str, Any]:
 def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
     """Return the learner of a specification.
 
-    Raises SessionError if `given` differs from the specification, or if a class is unknown, and LearnerError if the
-    class is not a learner.
-
-    spec: as returned by `to_spec`, with the keys "name" and "parameters".
-    given: if not None, it must have this specification and is returned. If None, the learner is built; its class must
-        be one of tombola or of an installed package.
+    If `given` is not None, it must have this specification and is returned. Raises SessionError if it differs, or if a
+    class is neither of tombola nor of an installed package, and LearnerError if the class is not a learner.
     """
     if given is not None:
         if to_spec(given) != spec:
@@ -80,11 +74,8 @@ def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
 def parse_learner(text: str) -> "Learner":
     """Return the learner of a text such as "UCB2" or "Hedge(rate=0.1)".
 
-    The text is parsed, not evaluated as Python.
-
-    Raises ParameterError for unknown names and for anything but constants, learners and keyword parameters.
-
-    text: name of a learner class of tombola or of an installed package, and optionally parameters by name.
+    The text is parsed, not evaluated as Python. Raises ParameterError for unknown names and for anything but constants,
+    learners and keyword parameters.
 
     >>> parse_learner("UCB2(alpha=0.25)")
     UCB2(alpha=0.25)
@@ -153,8 +144,6 @@ def has_bound(kind: Any) -> bool:
 
     It does if `bound` returns a number, not None, for an instance with default parameters, or with the base Hedge() or
     UCB1() if a base is required, for 2 actions and 1024 rounds without delay.
-
-    kind: class of a learner.
 
     >>> has_bound(learners.UCB1), has_bound(learners.Simulation), has_bound(learners.ThompsonSampling)
     (True, True, False)

@@ -30,7 +30,6 @@ from tombola.learners.base import Learner
 from tombola.learners.reductions.optimistic import (
     _compile_simulation,
     _SimulatedHistory,
-    _store_loss,
     keep_probabilities,
 )
 from tombola.learners.switching.frugal_ucb import lower_index
@@ -67,8 +66,8 @@ def test_simulated_mean_is_the_index() -> None:
     """40,000 simulated losses of an action: its index to five standard deviations, false alarm below 1e-6."""
     state = OptimisticSimulation(Listener()).init(2, 400)._replace(past=np.zeros((2, 400)))
     for loss in np.linspace(0.6, 1.0, 62):  # 62 is one of the counts 1, 2, 3, 5, 8, 12, ..
-        _store_loss(state, 1, float(loss))
-    _store_loss(state, 0, 0.0)
+        OptimisticSimulation.observe(state, 1, 1.0, float(loss))
+    OptimisticSimulation.observe(state, 0, 1.0, 0.0)
     share = keep_probabilities(state)
     expected = lower_index(0.8, 62.0, 400.0, 2, 400.0)
     assert share[0] == 0.0, "an action that never lost has nothing to keep"

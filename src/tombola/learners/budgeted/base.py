@@ -26,12 +26,12 @@ from tombola.learners.base import Kernels, kernel_by_name
 class BudgetedBase(ABC):
     """Base class of learners under budgets, for both kinds of feedback.
 
-    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead; they list the methods to define. Costs and rates are
-    in the common scale of `tombola.budget.budget.Budget`: costs in [0, 1], one rate (budget per round) for all
-    resources.
+    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead, as a frozen dataclass, and define `init` and the
+    static methods `mix` and `observe`; help() of each has the parameters. The static methods are kernels: Numba
+    compiles them, so they use numbers and arrays only. Optional: `needs_plan` and `plan`, to compute in plain Python
+    between rounds, and `bound`. Costs are in [0, 1], with one rate (budget per round) for all resources.
 
-    feedback: key of `tombola.feedback.FEEDBACK_MODELS`: "budgeted" or "budgeted-bandit".
-    mixes: True, it returns the probability of every action.
+    feedback: "budgeted" or "budgeted-bandit".
     learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
     supports_target: whether it can minimise costs under a loss target.
     """
@@ -45,38 +45,27 @@ class BudgetedBase(ABC):
     def init(self, terms: BudgetTerms) -> Any:
         """Return the state before the first round, a named tuple of numbers and arrays.
 
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
+        terms: the budget as the learner knows it, with the numbers of actions, resources and rounds.
         """
 
     @staticmethod
     @abstractmethod
     def mix(state: Any, mix: Floats) -> None:
-        """Write the probability of every action into `mix`, shape (k,); a kernel.
-
-        state: as returned by `init`.
-        mix: output; nonnegative, with sum 1.
-        """
+        """Write the probability of every action, with sum 1, into `mix`, shape (k,)."""
 
     @staticmethod
     def needs_plan(state: Any, fits: Floats) -> bool:
         """Return whether `plan` must run before the next round; a kernel.
 
-        False unless overridden. After `plan` it must return False.
-
-        state: as returned by `init`.
-        fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
+        After `plan` it must return False. `fits` is 1 for each action that the budget left can pay for, shape (k,).
         """
         return False
 
     def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:  # noqa: B027 - some never plan
         """Compute between two rounds in plain Python; write the result into `state`.
 
-        The engine calls it when `needs_plan` returns True. It does nothing unless overridden.
-
-        state: as returned by `init`, changed in place.
-        left: unspent budget of each of the m resources, with costs scaled to [0, 1], shape (m,).
-        fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
-        rng: random generator of the learner, changed by every draw.
+        left: unspent budget of each of the m resources, shape (m,), for costs in [0, 1].
+        fits: 1 for each action that it can pay for, else 0, shape (k,).
         """
 
     @property
@@ -85,12 +74,7 @@ class BudgetedBase(ABC):
         return type(self).needs_plan is not BudgetedBase.needs_plan
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
-        """Return the methods `mix`, `observe` and `needs_plan` as functions to compile.
-
-        In the result, `act` is None. Raises LearnerError for a parameter that the engine does not pass.
-
-        actions, horizon: number of actions and of rounds; not used.
-        """
+        """Return the static methods as functions to compile, as `Learner.kernels`."""
         return Kernels(
             act=None,
             mix=kernel_by_name(self, "mix"),
@@ -102,10 +86,7 @@ class BudgetedBase(ABC):
         """Return a bound on the regret in random order, or None if none is proved.
 
         For every pool, with probability 1 - delta, the reward of the best fixed mix within the budget exceeds that of
-        this learner by at most the bound, in total over all rounds. None unless overridden.
-
-        terms: numbers of actions, resources and rounds; rate, prices and target; costs are scaled to [0, 1].
-        delta: error probability, in (0, 1).
+        this learner by at most the bound, in total over all rounds.
         """
         return None
 
@@ -114,17 +95,7 @@ class BudgetedBase(ABC):
 class BudgetedLearner(BudgetedBase):
     """Base class of learners under budgets that observe whole rows.
 
-    Subclass it as a frozen dataclass and define three methods; help() of each has the parameters:
-
-    - `init(self, terms)` returns the state before the first round, a named tuple of numbers and arrays;
-    - `mix(state, mix)`, static, writes the probability of each of the k actions into the array `mix`, shape (k,);
-    - `observe(state, round, played, losses, costs)`, static, updates the arrays of the state with one row.
-
-    `terms` is a `BudgetTerms`: the budget as the learner knows it. Costs are scaled to [0, 1]. The static methods are
-    kernels: Numba compiles them, so they use numbers and arrays only. Optional: `needs_plan` and `plan`, to compute in
-    plain Python between rounds, and `bound`.
-
-    feedback: "budgeted", the learner observes losses and costs of all actions.
+    As `BudgetedBase`, with `observe(state, round, played, losses, costs)`.
     """
 
     feedback: ClassVar[str] = "budgeted"
@@ -134,8 +105,7 @@ class BudgetedLearner(BudgetedBase):
     def observe(state: Any, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         """Update the state in place with the row of a round; a kernel.
 
-        state: as returned by `init`.
-        round: round in which the row was played, from 1.
+        round: in which the row was played, from 1.
         played: share of each action, shape (k,): the mix itself under `play(mixed=True)`, else 1 at the action drawn.
         losses, costs: of all actions, shapes (k,) and (k, m) for m resources; both in [0, 1], costs by scaling.
         """
@@ -145,17 +115,7 @@ class BudgetedLearner(BudgetedBase):
 class BudgetedBanditLearner(BudgetedBase):
     """Base class of learners under budgets that observe only the action played.
 
-    Subclass it as a frozen dataclass and define three methods; help() of each has the parameters:
-
-    - `init(self, terms)` returns the state before the first round, a named tuple of numbers and arrays;
-    - `mix(state, mix)`, static, writes the probability of each of the k actions into the array `mix`, shape (k,);
-    - `observe(state, round, action, probability, loss, costs)`, static, updates the arrays of the state.
-
-    `terms` is a `BudgetTerms`: the budget as the learner knows it. Costs are scaled to [0, 1]. The static methods are
-    kernels: Numba compiles them, so they use numbers and arrays only. Optional: `needs_plan` and `plan`, to compute in
-    plain Python between rounds, and `bound`.
-
-    feedback: "budgeted-bandit", the learner observes loss and costs of the action played.
+    As `BudgetedBase`, with `observe(state, round, action, probability, loss, costs)`.
     """
 
     feedback: ClassVar[str] = "budgeted-bandit"
@@ -165,18 +125,14 @@ class BudgetedBanditLearner(BudgetedBase):
     def observe(state: Any, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         """Update the state in place with loss and costs of the action played; a kernel.
 
-        state: as returned by `init`.
-        round: round in which it was played, from 1.
+        round: in which it was played, from 1.
         action, probability: the action, from 0, and its probability then.
-        loss, costs: of the action; the loss in [0, 1], and the costs of m resources, scaled to [0, 1], shape (m,).
+        loss, costs: of the action, both in [0, 1]; costs of m resources, shape (m,).
         """
 
 
 def check_growth(learner: Any) -> None:
-    """Raise ParameterError unless growth > 1 and delta, if any, is in (0, 1).
-
-    learner: an instance with the attribute `growth`, and possibly `delta`; its class is named in the message.
-    """
+    """Raise ParameterError unless growth > 1 and delta, if any, is in (0, 1)."""
     name = type(learner).__name__
     _validate.real(name, "growth", learner.growth, above=1)
     if hasattr(learner, "delta"):

@@ -19,9 +19,6 @@ from tombola.learners.budgeted.primal_dual import resource_use
 
 
 class _State(NamedTuple):
-    """The rate, the step, the null action; rows seen and their sums; the prices."""
-
-    # rate, step, null: parameters.
     rate: float
     step: float
     null: float

@@ -27,12 +27,9 @@ from tombola.learners.budgeted.means import (
 
 
 class _State(NamedTuple):
-    """Sums of the rows seen, the schedule of plans, and the plan."""
-
-    # growth, horizon, target: parameters; the target is infinite if there is none.
     growth: float
     horizon: float
-    target: float
+    target: float  # infinite if there is none
     idle: float  # the added null action, -1 if there is none
     lost: Floats  # total loss so far
     seen: Floats  # number of rows; `losses` (k,) and `costs` (k, m) are their sums
@@ -49,12 +46,11 @@ class _State(NamedTuple):
 class EmpiricalLP(BudgetedLearner):
     """Play the optimal mix of the LP of the empirical means.
 
-    Its rate is (budget left) / (rounds without feedback).
-
-    The default choice under a budget with full feedback. The LP is solved for the actions that still fit, so play with
-    `stop="fits"`. Before the first feedback it plays the null action. In random order without delay its regret is at
-    most `bounds.empirical_lp(...)`, of order sqrt(T)/rate (docs/theory/budget.md): the margin of `SerflingLP` is not
-    needed.
+    Its rate is (budget left) / (rounds without feedback). With a target, it minimises the cost for the mean loss that
+    is still needed. The default choice under a budget with full feedback. The LP is solved for the actions that still
+    fit, so play with `stop="fits"`. Before the first feedback it plays the null action. In random order without delay
+    its regret is at most `bounds.empirical_lp(...)`, of order sqrt(T)/rate (docs/theory/budget.md): the margin of
+    `SerflingLP` is not needed.
 
     growth: the LP is solved again when the rows seen have grown by this factor, when the rounds to come have shrunk by
         its square, and when an action of the mix no longer fits.

@@ -27,12 +27,9 @@ from tombola.learners.budgeted.means import (
 
 
 class _State(NamedTuple):
-    """Counts, means and costs of every action, the schedule of plans, and the plan."""
-
-    # growth, horizon: parameters; `log` is ln(2 (k+1) (m+1) T / delta).
     growth: float
     horizon: float
-    log: float
+    log: float  # ln(2 (k+1) (m+1) T / delta)
     # prices, ceilings: costs known in advance (NaN if unknown), and largest rewards.
     prices: Floats
     ceilings: Floats
@@ -53,13 +50,12 @@ class _State(NamedTuple):
 class OptimisticLP(BudgetedBanditLearner):
     """Play the optimal mix of the LP of optimistic means (bandit feedback).
 
-    Optimistic are upper confidence bounds of rewards and lower confidence bounds of costs.
-
-    For an action observed n times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if p >
-    1/2, and g = ln(2 (k+1) (m+1) T / delta) for k actions, m resources and T rounds; costs with a price are known.
-    Solved again when the plays of an action have grown by a factor, or the rounds to come have shrunk by it. In random
-    order without delay its regret is at most `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows
-    and many actions need less caution: see `ThriftyLP`.
+    Optimistic are upper confidence bounds of rewards and lower confidence bounds of costs. For an action observed n
+    times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if p > 1/2, and g = ln(2 (k+1)
+    (m+1) T / delta) for k actions, m resources and T rounds; costs with a price are known. Solved again when the plays
+    of an action have grown by a factor, or the rounds to come have shrunk by it. In random order without delay its
+    regret is at most `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows and many actions need
+    less caution: see `ThriftyLP`.
 
     delta: error probability of the confidence bounds.
     growth: factor after which the LP is solved again.
@@ -78,10 +74,9 @@ class OptimisticLP(BudgetedBanditLearner):
         check_growth(self)
 
     def init(self, terms: BudgetTerms) -> _State:
-        k, m, T = terms.actions, terms.resources, terms.horizon
         return _State(
             growth=float(self.growth),
-            log=optimistic_log(T, k, m, self.delta),
+            log=optimistic_log(terms.horizon, terms.actions, terms.resources, self.delta),
             **initial_answers(terms),
             **initial_plan(terms),
         )
@@ -106,19 +101,16 @@ class OptimisticLP(BudgetedBanditLearner):
         share_unseen(state, rewards, costs)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        if delta < self.delta:
+        if delta < self.delta:  # the bound is proved for the parameter only
             return None
-        k, m = terms.actions, terms.resources
-        return optimistic_lp(terms.horizon, k, m, terms.rate, self.delta, self.growth)
+        return optimistic_lp(terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth)
 
 
 def lower_confidence_bounds(means: Floats, counts: Floats, log: float) -> Floats:
     """Return lower confidence bounds of pool means, shape (k,); 0 if not observed.
 
-    The bound of a mean p of n values is p - sqrt(2 v log / n), at least 0, where v = p (1 - p), or 1/4 if p > 1/2.
-
-    means, counts: mean p and number n of the values in [0, 1] observed of each action, shape (k,).
-    log: ln(1 / error probability) of each bound.
+    The bound of a mean p of n values is p - sqrt(2 v log / n), at least 0, where v = p (1 - p), or 1/4 if p > 1/2, and
+    log is that of the inverse error probability.
 
     >>> lower_confidence_bounds(np.array([0.5, 0.5]), np.array([0.0, 200.0]), 4.0).round(9).tolist()
     [0.0, 0.4]

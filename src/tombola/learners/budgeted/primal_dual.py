@@ -17,12 +17,12 @@ from tombola.learners.full_information.hedge import write_exponential_weights
 
 
 class _State(NamedTuple):
-    """Totals of the actions (loss plus priced cost), savings and prices."""
-
-    rate: float  # budget per round; `primal_rate` and `dual_rate` are the learning rates
+    rate: float  # budget per round
+    # Learning rates of the actions and of the prices.
     primal_rate: float
     dual_rate: float
-    totals: Floats  # shape (k,); `savings` and `weights`: of the resources and the slack, shape (m + 1,)
+    totals: Floats  # of the actions, loss plus priced cost, shape (k,)
+    # Of the resources and the slack, shape (m + 1,).
     savings: Floats
     weights: Floats
     prices: Floats  # of the resources, shape (m,)
@@ -81,14 +81,7 @@ class PrimalDual(BudgetedLearner):
 
 
 def resource_use(played: Floats, costs: Floats, resource: int) -> float:
-    """Return the amount of a resource that a play uses, in the unit of `costs`.
-
-    A kernel. It is the sum over actions of share times cost.
-
-    played: share of each action, shape (k,); a single 1 if one action was played.
-    costs: of all actions in the row, shape (k, m) for m resources.
-    resource: index of the resource, from 0.
-    """
+    """Return the use of a resource by a play: sum of share times cost; a kernel."""
     total = 0.0
     for action in range(played.size):
         total += played[action] * costs[action, resource]
@@ -96,10 +89,7 @@ def resource_use(played: Floats, costs: Floats, resource: int) -> float:
 
 
 def _set_prices(state: _State) -> None:
-    """Set the prices by exponential weights of the resources and the slack.
-
-    A resource with smaller savings has a larger price.
-    """
+    """Set the prices by exponential weights; smaller savings have a larger price."""
     write_exponential_weights(state.savings, state.dual_rate, state.weights)
     for j in range(state.prices.size):
         state.prices[j] = state.weights[j] / state.rate

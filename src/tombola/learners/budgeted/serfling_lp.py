@@ -16,22 +16,15 @@ from tombola.learners.budgeted.means import add_row, initial_sums, means_of, sol
 
 
 class _State(NamedTuple):
-    """Sums of the rows seen, the schedule of plans, and the plan.
-
-    growth, horizon, null: parameters; `log` is the logarithm of the radii.
-    seen: number of rows; `losses` (k,) and `costs` (k, m) are their sums.
-    following: number of rows at which the next plan is due.
-    played, basis: mix of the last plan, and basis of its LP.
-    """
-
     growth: float
     horizon: float
-    log: float
+    log: float  # logarithm of the radii
     null: float
-    seen: Floats
+    seen: Floats  # number of rows; `losses` (k,) and `costs` (k, m) are their sums
     losses: Floats
     costs: Floats
-    following: Floats
+    following: Floats  # number of rows at which the next plan is due
+    # Mix of the last plan, and basis of its LP.
     played: Floats
     basis: Floats
 
@@ -96,6 +89,6 @@ class SerflingLP(BudgetedLearner):
         solve(state, *means_of(state), rates, np.arange(fits.size))
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        if delta < self.delta:
+        if delta < self.delta:  # the bound is proved for the parameter only
             return None
         return serfling_lp(terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth)

@@ -38,18 +38,11 @@ _NO_PRICE = 1e-9
 
 
 class _State(NamedTuple):
-    """Parameters; known prices; answers; posterior; next plan; the plan.
+    """Fields of `initial_answers`, `initial_plan`, `target_fields` and `thrifty._State`.
 
-    growth, horizon, target, idle: parameters; the target is infinite, and the added null action -1, if there is none.
-    prices, ceilings: costs known in advance (NaN if unknown), and largest rewards.
-    answered: all answers.
     chosen, limits: plays of each action, and plays at which the next plan is due.
-    within, prior, posterior_mean, posterior_var, noise_var, errors: as in `thrifty._State`.
     log_counts, log_means, log_within: number and mean of the logarithms of the positive costs, by action and resource,
         and sum of their squared deviations, by resource.
-    seen, means, costs: answers, mean loss and mean costs of each action.
-    marks, following: answers of each action, and of all, at which the next plan is due.
-    played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
     """
 
     growth: float
@@ -90,7 +83,7 @@ class ThriftyLP(BudgetedBanditLearner):
     logarithmic scale. An action never chosen has cost 0 in the LP, unless its price is known, as long as a trial is
     expected to pay: its knowledge gradient, net of the dual prices of the resources, is positive. If these prices are 0
     and there is no target, the trial is made at once. Nothing is proved, so `bound` is None; `OptimisticLP` has a
-    bound.
+    bound. With a target, it minimises the cost for the mean loss that is still needed.
 
     growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved again.
     supports_target: True, it can minimise costs under a loss target.
@@ -195,7 +188,7 @@ def _write_beta_posterior(state: _State) -> None:
 def _expected_costs(state: _State) -> tuple[Floats, Floats]:
     """Return the expected costs of every action, and those of an action never tried.
 
-    Shapes are (k, m) and (m,). A known price is the cost. Unknown mean costs count as draws from a lognormal
+    A known price is the cost. Unknown mean costs count as draws from a lognormal
     distribution, so that an action far cheaper than the others is soon believed to be. Its variance, and that of the
     costs of one action, are estimated by moments; both start at 1, with the weight of one action, or one play. An
     action that has cost nothing so far is expected to cost nothing, and one never tried the mean over all tried.
@@ -219,9 +212,7 @@ def _expected_costs(state: _State) -> tuple[Floats, Floats]:
 def _exploration_bonuses(state: _State, plays: float) -> Floats:
     """Return the reward added to each action for exploration, shape (k,).
 
-    Pending plays count as answered, because their answers arrive soon.
-
-    plays: number of plays that rounds and money are left for.
+    Pending plays count as answered, because their answers arrive soon. `plays` are left by rounds and budget.
     """
     answers = np.maximum(1.0, np.maximum(state.seen, state.chosen))
     logs = np.log(np.maximum(1.0, plays / (state.seen.size * answers)))
@@ -233,13 +224,7 @@ def _exploration_bonuses(state: _State, plays: float) -> Floats:
 
 
 def _affordable_plays(left: Floats, usual_cost: Floats) -> float:
-    """Return the number of plays of usual cost that the budget left pays for.
-
-    Infinite if nothing costs.
-
-    left: unspent budget, shape (m,).
-    usual_cost: expected cost of an action never tried, shape (m,).
-    """
+    """Return the number of plays of usual cost that the budget left pays for."""
     some = usual_cost > 0.0
     return float((left[some] / usual_cost[some]).min()) if some.any() else math.inf
 
@@ -250,11 +235,8 @@ def _worth_trying(state: _State, costs: Floats, rates: Floats, remaining: float,
     The knowledge gradient with the best number of plays (Frazier and Powell 2010), of rewards net of the dual prices of
     money. It holds for actions never tried. An unknown cost has the usual one as its standard deviation, between
     actions and between plays. As long as fewer than two actions have answers, every trial pays and no price is known.
-    The first result has shape (k,).
 
-    costs: expected costs, shape (k, m).
-    rates: budget per round, shape (m,).
-    remaining: number of remaining rounds.
+    costs, rates: expected costs, shape (k, m), and budget per round, shape (m,).
     known: indices of the affordable actions that were tried.
     """
     from scipy.special import ndtr

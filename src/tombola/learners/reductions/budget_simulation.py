@@ -27,9 +27,6 @@ _N_ACTED, _N_KEPT, _BLOCK = 0, 1, 2
 
 
 class _State(NamedTuple):
-    """Counters, blocks, the mix of the block, and past rows."""
-
-    # horizon, rate, null: parameters.
     horizon: float
     rate: float
     null: float
@@ -147,10 +144,7 @@ class BudgetSimulation(BudgetedLearner):
 def _average_mix(
     base: BudgetedLearner, losses: Floats, costs: Floats, rounds: int, rate: float, null: int, rng: RngState
 ) -> Floats:
-    """Return the average mix of `base` on `rounds` i.i.d. draws from past rows.
-
-    losses, costs: past rows, shapes (n, k) and (n, k m). rate: budget per round. null: action without costs.
-    """
+    """Return the average mix of `base` on `rounds` i.i.d. draws from past rows."""
     actions = losses.shape[1]
     resources = costs.shape[1] // actions
     worst = np.ones((actions, resources))

@@ -18,10 +18,8 @@ from tombola.learners.base import Feedback, Kernels, Learner, bound_of
 
 
 class _State(NamedTuple):
-    """Rounds played so far, and the state vector of every copy, one per row."""
-
     acted: Floats
-    copies: Floats
+    copies: Floats  # state vector of every copy, one per row
 
 
 @dataclass(frozen=True)
@@ -87,6 +85,7 @@ class Interleaved(Learner):
         raise AssertionError("Interleaved observes through the kernels of its base")
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        # None if the true delay is larger than the parameter.
         count = min(self.delay + 1, horizon)
         share = bound_of(self.base, actions=actions, horizon=-(-horizon // count))
         return None if share is None or delay > self.delay else capped(count * share, horizon, actions)

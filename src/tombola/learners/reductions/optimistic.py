@@ -34,45 +34,27 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class _State(NamedTuple):
-    """Losses of each action, and the state of the simulations.
-
-    horizon, acted: number of rounds, and rounds played.
-    planned: next action, -1 if not simulated yet; the lazy simulation: round of the last simulation.
-    chosen, seen, means, past: plays, answers, mean loss and all losses of each action.
-    known, levels: count and mean of an action when its simulated mean was updated last.
-    played, due_at: only the lazy simulation: plays of the base, and counts at which it simulates again.
-    """
-
     horizon: float
     acted: Floats
-    planned: Floats
+    planned: Floats  # next action, -1 if not simulated yet; the lazy simulation: round of the last simulation
     chosen: Floats
     seen: Floats
     means: Floats
+    # known, levels: count and mean of an action when its simulated mean was updated last.
     known: Floats
     levels: Floats
+    # played, due_at: only the lazy simulation: plays of the base, and counts at which it simulates again.
     played: Floats
     due_at: Floats
-    past: Floats
-
-
-def _store_loss(state: _State, action: int, loss: float) -> None:
-    """Store a loss; update the simulated mean once their number has grown by half."""
-    state.past[action, int(state.seen[action])] = loss
-    update_mean(state.seen, state.means, action, loss)
-    known = state.known[action]
-    if state.seen[action] >= known + max(1.0, math.ceil(0.5 * known)):
-        state.known[action] = state.seen[action]
-        state.levels[action] = state.means[action]
+    past: Floats  # all losses of each action
 
 
 def keep_probabilities(state: _State) -> Floats:
     """Return the probability of keeping a simulated loss of each action, shape (k,).
 
     A simulated loss is a past loss drawn at random. One that is not kept is replaced by 0, so that the simulated mean
-    is `lower_index`, the index of FrugalUCB. The result is 0 for an action with a mean loss of 0.
-
-    state: as returned by `OptimisticSimulation.init`, after feedback for every action.
+    is `lower_index`, the index of FrugalUCB. The result is 0 for an action with a mean loss of 0. Every action must
+    have feedback.
     """
     left = max(1.0, state.horizon - state.acted[0])
     actions = state.seen.size
@@ -81,18 +63,13 @@ def keep_probabilities(state: _State) -> Floats:
 
 
 class _SimulatedHistory(NamedTuple):
-    """Losses from which the feedback of a base is simulated."""
-
     past: Floats  # losses observed of each action, shape (k, T)
     seen: Floats  # number of them to draw from, shape (k,)
     shares: Floats  # probability of keeping a drawn loss of each action, shape (k,); otherwise 0 replaces it
 
 
 def _simulate_feedback(memory: Floats, rng: RngState, history: _SimulatedHistory, rounds: int, plays: Floats) -> int:
-    """Run the base on simulated rounds, count its plays, and return the last action.
-
-    memory: state vector of the base. plays: output, plays of each action.
-    """
+    """Run the base on simulated rounds, count its plays, and return the last action."""
     state, mix = view(memory), mix_slice(memory)
     last = 0
     for _ in range(rounds):
@@ -108,10 +85,7 @@ def _simulate_feedback(memory: Floats, rng: RngState, history: _SimulatedHistory
 
 @lru_cache(maxsize=256)
 def _compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
-    """Return the first state vector of a base, and the kernel `_simulate_feedback`.
-
-    rounds: horizon of the base. compiled: whether to compile the kernel even if it is short.
-    """
+    """Return the first state vector of a base, and the kernel `_simulate_feedback`."""
     state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
     memory, row = flatten(state, actions), np.zeros(actions)
     history = _SimulatedHistory(np.zeros((actions, 1)), row, row)
@@ -194,7 +168,13 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        _store_loss(state, action, loss)
+        state.past[action, int(state.seen[action])] = loss
+        update_mean(state.seen, state.means, action, loss)
+        known = state.known[action]
+        # The simulated mean is updated once the losses have grown by half.
+        if state.seen[action] >= known + max(1.0, math.ceil(0.5 * known)):
+            state.known[action] = state.seen[action]
+            state.levels[action] = state.means[action]
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]

@@ -19,10 +19,8 @@ from tombola._types import Floats
 class Blocks(NamedTuple):
     """First round and length of every block of a schedule.
 
-    A block is a range of rounds played with the mix of one training, which runs before its first round.
-
-    starts: first rounds, from 1, shape (blocks,).
-    lengths: numbers of rounds, shape (blocks,); the training before a block has as many.
+    A block is a range of rounds, from 1, played with the mix of one training, which runs before its first round and
+    has as many rounds.
     """
 
     starts: Floats
@@ -31,20 +29,14 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule(ABC):
-    """Base class of schedules, which say when `Simulation` trains its base learner.
-
-    A block is a range of rounds played with the mix of one training, which runs before its first round. Subclasses
-    define `blocks(self, horizon)`.
-    """
+    """Base class of schedules, which define when `Simulation` trains its base learner."""
 
     @abstractmethod
     def blocks(self, horizon: int) -> Blocks:
         """Return first round and length of each block that begins within the horizon.
 
-        A block is a range of rounds played with the mix of one training. Both arrays are empty for a schedule that
-        trains without blocks.
-
-        horizon: number of rounds.
+        A block is a range of rounds played with the mix of one training; the last one may end after the horizon. Both
+        arrays are empty for a schedule that trains without blocks.
         """
 
 
@@ -67,10 +59,6 @@ class LemmaSchedule(Schedule):
         _validate.integer("LemmaSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return first round (from 1) and length of each block, as float arrays.
-
-        Blocks that begin after `horizon`, the number of rounds, are left out; the last one may end after it.
-        """
         powers = np.exp2(np.arange(horizon.bit_length() + 1, dtype=np.float64))
         starts: Floats = powers + 1 + np.arange(1, powers.size + 1) * self.delay
         return Blocks(starts[starts <= horizon], powers[starts <= horizon])
@@ -95,10 +83,6 @@ class PaperSchedule(Schedule):
         _validate.integer("PaperSchedule", "delay", self.delay, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return first round (from 1) and length of each block, as float arrays.
-
-        Blocks that begin after `horizon`, the number of rounds, are left out; the last one may end after it.
-        """
         index = np.arange(1, horizon.bit_length() + 1, dtype=np.float64)
         starts: Floats = np.exp2(index) + index * self.delay
         return Blocks(starts[starts <= horizon], np.exp2(index[starts <= horizon]))
@@ -108,9 +92,8 @@ class PaperSchedule(Schedule):
 class GrowingSchedule(Schedule):
     """Schedule without blocks: train when the number of revealed rows has grown.
 
-    The default of `Simulation`. A row is revealed when its feedback arrives.
-
-    It needs no knowledge of the delay, so unknown, random and per-round delays and lost feedback work the same way.
+    The default of `Simulation`. A row is revealed when its feedback arrives. It needs no knowledge of the delay, so
+    unknown, random and per-round delays and lost feedback work the same way.
 
     growth: factor of the number of rows from one training to the next, above 1.
     """
@@ -121,27 +104,16 @@ class GrowingSchedule(Schedule):
         _validate.real("GrowingSchedule", "growth", self.growth, above=1)
 
     def blocks(self, horizon: int) -> Blocks:
-        """Return two empty arrays for every `horizon`: this schedule has no blocks."""
         return Blocks(np.zeros(0), np.zeros(0))
 
 
 def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
-    """Return whether a round lies in a block; a kernel.
-
-    starts, lengths: first round and number of rounds of every block, shape (blocks,).
-    block: index of the block, from 0; for -1 the result is False.
-    round: from 1.
-    """
+    """Return whether a round, from 1, lies in a block; False for block -1; a kernel."""
     return bool(block >= 0 and starts[block] <= round < starts[block] + lengths[block])
 
 
 def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bool:
-    """Return whether a round is round 1 or in one of the blocks 0..last; a kernel.
-
-    starts, lengths: first round and number of rounds of every block, shape (blocks,).
-    last: index of the last block to search, from 0; -1 for none.
-    round: from 1.
-    """
+    """Return whether a round is round 1 or in one of the blocks 0..last; a kernel."""
     if round == 1.0:
         return True
     block = last

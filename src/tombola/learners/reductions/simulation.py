@@ -27,8 +27,6 @@ _N_ACTED, _N_KEPT, _BLOCK, _NEXT = 0, 1, 2, 3
 
 
 class _State(NamedTuple):
-    """Counters, blocks, the current mix, and past rows."""
-
     # by_blocks, growth: whether the schedule has blocks, else the growth of its trainings.
     by_blocks: float
     growth: float
@@ -159,6 +157,12 @@ class Simulation(MixedLearner):
         state.counters[_N_KEPT] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
+        """Return a bound on the expected regret in random order, or None without a proof.
+
+        The base needs a bound of its own, which then holds on i.i.d. rows, a mixture of pools in random order.
+        `LemmaSchedule(d)` must train on the rows of its blocks only, with d >= `delay`; `GrowingSchedule` must have
+        growth 2. Other schedules have no proof (docs/theory/delay.md, section 2).
+        """
         base = self._base_bound(actions, horizon)
         if base is None:
             return None
@@ -186,7 +190,7 @@ class Simulation(MixedLearner):
 
 
 def _play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: RngState) -> Floats:
-    """Return the play counts of `base` on `rounds` i.i.d. draws from `past`, (k,)."""
+    """Return the play counts of `base` on `rounds` i.i.d. draws from `past`."""
     if isinstance(base, PythonLearner):
         return base.train(past, rounds, rng)
     return train(base, FullFeedback(past.shape[1], rounds), past, rng)

@@ -30,9 +30,8 @@ def train(
 
     base: learner to train; it starts from its first state.
     feedback_model: of the base; its horizon is the number of draws.
-    losses: past rows, shape (n, k) for k actions.
-    rng: random generator of draws and learner, changed in place.
-    costs: of the past rows, shape (n, k m) for m resources, or None without a budget.
+    losses, costs: of the past rows, shapes (n, k) and (n, k m) for m resources; None without a budget.
+    rng: random generator of draws and learner.
     """
     rounds = feedback_model.horizon
     past, prices = (_read_only(part) for part in (losses, np.zeros((0, 0)) if costs is None else costs))
@@ -59,18 +58,12 @@ def _read_only(array: Floats) -> Floats:
 
 
 def _call_predict(subject: Any) -> Any:
-    """Return `subject.predict()`: its action, from 0, or its mix of all actions.
-
-    The default of the parameter `predict`. subject: an object as returned by `make`.
-    """
+    """Return `subject.predict()`; the default of the parameter `predict`."""
     return subject.predict()
 
 
 def _call_update(subject: Any, losses: Floats) -> Any:
-    """Call `subject.update(losses)`, with the losses of all actions, shape (k,).
-
-    The default of the parameter `update`. subject: an object as returned by `make`. The result is ignored.
-    """
+    """Call `subject.update(losses)`; the default of the parameter `update`."""
     return subject.update(losses)
 
 
@@ -101,13 +94,8 @@ class PythonLearner:
     def train(self, past: Floats, rounds: int, rng: RngState) -> Floats:
         """Return how often a new object plays each action on draws from past rows.
 
-        The object is made by `make(actions, rounds)`. Rows are drawn independently; if the object returns a mix, its
-        action is drawn. The result has shape (k,) and the sum `rounds`. Raises LearnerError for an invalid action or
-        mix.
-
-        past: losses of past rows, shape (n, k) for k actions, n at least 1.
-        rounds: number of draws, one per round.
-        rng: random generator of the draws, changed in place.
+        Rows of `past`, shape (n, k), are drawn independently; if the object returns a mix, its action is drawn. The
+        result has shape (k,) and the sum `rounds`. Raises LearnerError for an invalid action or mix.
         """
         rows, actions = past.shape
         subject = self.make(actions, rounds)
