@@ -133,7 +133,7 @@ class Learner(ABC):
 
     @property
     def mixes(self) -> bool:
-        """Whether this learner defines `mix`, the probability of every action, not `act`."""
+        """Whether it is a `MixedLearner`, which returns the probability of every action."""
         return False
 
     def kernels(self, actions: int, horizon: int) -> Kernels:
