@@ -8,8 +8,8 @@ import pytest
 
 from tombola import Pool, bounds, learners, play
 from tombola.bounds.bandit import _ucb2_counts
-from tombola.bounds.budget import _lp_blocks, _lp_radius, lp_margin
-from tombola.bounds.common import harmonic, sum_of_inverse_roots
+from tombola.bounds.budget import _lp_radius, lp_margin
+from tombola.bounds.common import growing_counts, harmonic, sum_of_inverse_roots
 from tombola.bounds.frugal import _best_index_excess, _frugal_counts, _other_index_deficit, frugal_first_block
 from tombola.bounds.switching import _radius
 from tombola.learners import (
@@ -256,7 +256,7 @@ def test_paper_elimination_bound_equals_plain_sum(T: int, k: int, price: float) 
 @pytest.mark.parametrize(("T", "k", "rate"), [(2**12, 2, 0.5), (5000, 3, 0.9), (2**9, 2, 1.0)])
 def test_serfling_lp_bound_equals_plain_sum(T: int, k: int, rate: float) -> None:
     """A block costs radius + margin + (1/T + radius + margin) / rate a round, 1 where nothing is played."""
-    sizes = _lp_blocks(T, 2.0)
+    sizes = growing_counts(T, 2.0)
     log = math.log(len(sizes) * 2 * (2 * k + 1) / 0.05)
     total, blind = 1.0, 0
     for n, end in zip(sizes, [*sizes[1:], T], strict=True):

@@ -1,7 +1,8 @@
 """Regret bounds of bandit learners: i.i.d. rows, random order, or every order.
 
 A bound for i.i.d. rows that counts plays holds in random order with one more term, the `drift`: the losses of the rows
-that remain differ from the means of the pool (docs/theory/transfer.md).
+that remain differ from the means of the pool (docs/theory/transfer.md). T is the horizon, k the number of actions, d
+the constant delay of the feedback in rounds.
 """
 
 import math
@@ -28,8 +29,6 @@ def ucb1_iid(horizon: int, actions: int) -> float:
     expectation (Auer, Cesa-Bianchi and Fischer 2002, Theorem 1). So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if
     it is played n times, for every D. The counts add up to at most T (Cauchy and Schwarz).
 
-    horizon, actions: T and k, number of rounds and of actions.
-
     >>> round(ucb1_iid(10_000, 2), 1)
     862.7
     """
@@ -41,12 +40,7 @@ def ucb1_iid(horizon: int, actions: int) -> float:
 def ucb1(horizon: int, actions: int) -> float:
     r"""Bound the regret of UCB1 with scale 2 in random order, without delay.
 
-    .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1) + \mathrm{drift}(T, k)
-
-    The sum is the bound for i.i.d. rows, `ucb1_iid`, plus `drift`, the bound on the further loss in random order. The
-    result is at most T.
-
-    horizon, actions: T and k, number of rounds and of actions.
+    It is the bound for i.i.d. rows, `ucb1_iid`, plus `drift`, the further loss in random order; at most T.
 
     >>> round(ucb1(10_000, 2), 1)
     941.2
@@ -62,7 +56,6 @@ def exp3(horizon: int, actions: int, rate: float | None = None) -> float:
 
     Bubeck and Cesa-Bianchi 2012, Theorem 3.1; Lattimore and Szepesvari 2020, Theorem 11.2.
 
-    horizon, actions: T and k, number of rounds and of actions.
     rate: eta, the learning rate; None is the tuned one, sqrt(2 ln k / (k T)).
 
     >>> round(exp3(10_000, 2), 1)
@@ -80,8 +73,6 @@ def tsallis_inf(horizon: int, actions: int) -> float:
 
     Zimmert and Seldin 2021, Theorem 1, with 4 sqrt(k T) + 1; this form by docs/theory/transfer.md.
 
-    horizon, actions: T and k, number of rounds and of actions.
-
     >>> tsallis_inf(10_000, 4)
     600.0
     """
@@ -98,9 +89,6 @@ def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> fl
     delay d, with H_k = 1 + 1/2 + .. + 1/k (docs/theory/transfer.md; the order d log k is that of Lancewicki, Segal,
     Koren and Mansour 2021).
 
-    horizon, actions: T and k, number of rounds and of actions.
-    delay: d, constant delay of the feedback in rounds.
-
     >>> round(successive_elimination_iid(10_000, 2), 1), round(successive_elimination_iid(10_000, 2, delay=100), 1)
     (1717.8, 1768.8)
     """
@@ -114,13 +102,8 @@ def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> fl
 def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
     r"""Bound the regret of SuccessiveElimination in random order.
 
-    .. math:: \sqrt{32 (k-1) T \ln T} + (k-1) + \frac{2k}{T^2} + \mathrm{drift}(T, k)
-
-    A delay d > 0 adds k - 1 + d (H_k - 1), H_k = 1 + 1/2 + .. + 1/k. The sum is the bound for i.i.d. rows,
-    `successive_elimination_iid`, plus `drift`, the bound on the further loss in random order. The result is at most T.
-
-    horizon, actions: T and k, number of rounds and of actions.
-    delay: d, constant delay of the feedback in rounds.
+    It is the bound for i.i.d. rows, `successive_elimination_iid`, plus `drift`, the further loss in random order; at
+    most T.
 
     >>> round(successive_elimination(10_000, 2), 1)
     1796.3
@@ -139,7 +122,6 @@ def explore_then_commit(horizon: int, actions: int, rounds: int) -> float:
     - X_b with four times that (Cauchy-Schwarz), and the expected maximum of k of them is at most sqrt(2 ln k
     (F+m)(F+1) / m) / F. I.i.d. rows are a mixture of pools in random order, so the bound holds there too.
 
-    horizon, actions: T and k, number of rounds and of actions.
     rounds: m, number of exploring plays of each action.
 
     >>> round(explore_then_commit(10_000, 2, 500), 1)
@@ -160,10 +142,8 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
     D is a gap, the excess mean loss of an action over the best one, and n(D) bounds the plays of that action
     (`ucb2_plays`). Actions with a gap below x cost at most x per round. The bound is of order sqrt(k T ln T). n(D) is
     that of Auer, Cesa-Bianchi and Fischer 2002, proof of Theorem 2, summed exactly. It holds in random order too, since
-    its events concern the mean of one action after a fixed number of plays (docs/theory/transfer.md). drift(T, k) is
-    `bounds.drift`, the further loss in random order.
+    its events concern the mean of one action after a fixed number of plays (docs/theory/transfer.md).
 
-    horizon, actions: T and k, number of rounds and of actions.
     alpha: parameter of UCB2: plays of an action grow by the factor 1 + alpha between two decisions.
 
     >>> round(ucb2(2**16, 2))
@@ -175,9 +155,7 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
 
 
 def _ucb2_counts(horizon: int, alpha: float) -> list[int]:
-    r"""Return the counts at which UCB2 reconsiders an action.
-
-    .. math:: \lceil (1 + \alpha)^r \rceil < T, \qquad r = 0, 1, 2, \ldots
+    """Return the counts ceil((1 + alpha)^r) < T at which UCB2 reconsiders an action.
 
     >>> _ucb2_counts(20, 0.5)
     [1, 2, 3, 4, 6, 8, 12, 18]
@@ -204,10 +182,6 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
     .. math:: P_a = e^{-2 m (\mathrm{gap} - y - r)^2}, \quad r = \sqrt{\frac{(1+\alpha) \ln (e T / m)}{2 m}}, \qquad
        P_b = \sum_s e^{-2 s y^2} \left(\frac{e (m+s)}{s}\right)^{-(1+\alpha)}
 
-    gap: difference of the mean losses of the action and the best one.
-    horizon: T, number of rounds.
-    alpha: parameter of UCB2: plays of an action grow by the factor 1 + alpha between two decisions.
-
     >>> round(ucb2_plays(0.3, 2**14)), ucb2_plays(0.0, 100)
     (241, 100.0)
     """
@@ -224,9 +198,6 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
 
 @lru_cache(maxsize=64)
 def _plays_by_gap(horizon: int, alpha: float) -> tuple[Floats, Floats]:
-    """Return gaps from 1/T to 1, and the plays at each but the last.
-
-    No larger gap is played more.
-    """
+    """Return gaps from 0 to 1, and the plays at each but the last; they fall."""
     edges = np.append(0.0, np.geomspace(0.1 / math.sqrt(horizon), 1.0, _GAPS))
     return edges, np.array([ucb2_plays(float(gap), horizon, alpha) for gap in edges[:-1]])

@@ -1,14 +1,17 @@
 """Bounds on regret under budgets, with probability 1 - delta.
 
 Regret is T OPT minus the reward, where OPT is the reward per round of the best fixed mix within the budget (the value
-of a linear program). The reward of a play is 1 minus its loss, and costs are in [0, 1]. Every resource has the budget
-rate * T. Proofs: docs/theory/budget.md and docs/theory/budget_bandit.md.
+of a linear program). The reward of a play is 1 minus its loss, and costs are in [0, 1]. T is the horizon, k the number
+of actions, m that of resources, rho the rate: the budget per round, the same for every resource. `growth` is the factor
+of the rows seen between two linear programs. Proofs: docs/theory/budget.md and docs/theory/budget_bandit.md.
 """
 
 import math
 from itertools import pairwise
 
 import numpy as np
+
+from tombola.bounds.common import growing_counts
 
 
 def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
@@ -21,10 +24,6 @@ def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: 
 
     The terms are the regret of the actions, that of the prices, the budget left at the stop, and three martingales.
     Castiglioni, Celli and Kroer 2022 have the order; the constants are those of exponential weights.
-
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    rate: rho, budget per round and resource.
-    delta: error probability.
 
     >>> round(primal_dual(10000, 3, 1, 0.5, 0.05))
     914
@@ -43,8 +42,6 @@ def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta
     those of the pool, for all actions and resources at once (Bernasconi et al. 2025, proof of Theorem 4.5).
 
     block: i, a block of 2^i rounds.
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    delta: error probability.
 
     >>> round(budget_epsilon(12, 2**16, 3, 1, 0.05), 4)
     0.1003
@@ -58,17 +55,12 @@ def budget_first_play(
 ) -> int:
     r"""Return the first round, from 1, in which BudgetSimulation may play at all.
 
-    Before, it plays the null action, which costs nothing.
-
-    It waits for the first block i with epsilon_i (`budget_epsilon`) small enough:
+    Before, it plays the null action. It waits for the first block i with epsilon_i (`budget_epsilon`) small enough:
 
     .. math:: \rho - \mathrm{margin} \cdot \epsilon_i \geq \rho / 2,
 
     which has the rounds from 2^i + 1 on (Bernasconi et al. 2025, Theorem 4.5; erratum 16).
 
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    rate: rho, budget per round and resource.
-    delta: error probability.
     margin: margin of the rate in units of epsilon, 2 as printed, 3 in the corrected proof.
 
     >>> budget_first_play(2**16, 3, 1, 0.5, 0.05), budget_first_play(2**16, 3, 1, 0.1, 0.05)
@@ -87,10 +79,6 @@ def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: 
 
     i* is the first block with plays, epsilon_i is `budget_epsilon`, and R is `primal_dual`, the regret in a training
     of 2^i rounds. Each epsilon_i lacks a factor 2^i (Bernasconi et al. 2025, Theorem 4.5, erratum 19).
-
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    rate: rho, budget per round and resource.
-    delta: error probability.
 
     >>> round(budget_simulation_printed(2**16, 3, 1, 0.5, 0.05))
     24143
@@ -113,9 +101,6 @@ def budget_simulation(
     is `budget_epsilon`, and R is `primal_dual`, the regret in a training of 2^i rounds. T is a power of two, and the
     loss by the end of play when less than 1 of the budget is left is not counted.
 
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    rate: rho, budget per round and resource.
-    delta: error probability.
     margin: margin of the rate in units of epsilon; 3 is enough to stay within the budget.
 
     >>> budget_simulation(2**12, 3, 1, 0.5, 0.05) == 2**12, budget_simulation(2**24, 3, 1, 0.5, 0.05) < 2**20
@@ -133,20 +118,6 @@ def _training(blocks: range, horizon: int, actions: int, resources: int, rate: f
     return sum(primal_dual(2**i, actions, resources, rate / 2, share) for i in blocks)
 
 
-def _lp_blocks(horizon: int, growth: float) -> list[int]:
-    """Return the row counts at which SerflingLP solves its LP.
-
-    They grow by the factor `growth`, and are below T.
-
-    >>> _lp_blocks(20, 2.0)
-    [1, 2, 4, 8, 16]
-    """
-    sizes = [1] if horizon > 1 else []
-    while sizes and (following := max(sizes[-1] + 1, math.floor(growth * sizes[-1]))) < horizon:
-        sizes.append(following)
-    return sizes
-
-
 def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: float) -> float:
     r"""Return the logarithm in the confidence radii of SerflingLP.
 
@@ -154,39 +125,26 @@ def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: flo
 
     N is the number of linear programs; delta is shared by N (m+1) (2k+1) events of the proof.
 
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    delta: error probability.
-    growth: factor of the rows seen between two linear programs.
-
     >>> round(lp_log(1024, 3, 1, 0.05, 2.0), 3)
     7.937
     """
-    events = max(1, len(_lp_blocks(horizon, growth))) * (resources + 1) * (2 * actions + 1)
+    events = max(1, len(growing_counts(horizon, growth))) * (resources + 1) * (2 * actions + 1)
     return math.log(events / delta)
 
 
 def _lp_radius(seen: int, population: int, log: float) -> float:
-    r"""Return Serfling's radius for the mean of n of N rows.
-
-    .. math:: \sqrt{\left(1 - \frac{n-1}{N}\right) \frac{\mathrm{log}}{2n}}
-
-    >>> round(_lp_radius(100, 100, 2.0), 4)
-    0.01
-    """
+    """Return Serfling's radius for the mean of n of N rows, sqrt(f log / (2 n))."""
     return math.sqrt((1 - (seen - 1) / population) * log / (2 * seen))
 
 
 def lp_margin(seen: int, rounds: int, horizon: int, log: float) -> float:
     """Return the margin by which SerflingLP lowers its budget per round.
 
-    The cost per round of a mix chosen on past rows exceeds the observed one by at most this much.
+    The cost per round of a mix chosen on past rows exceeds the observed one by at most this much. It is T/(T-n) r +
+    sqrt((2 - (b-1)/(T-n)) log / (2b)): r is Serfling's radius of the mean of n past rows, and the second term that of
+    the next block of b rows and of the learner's own randomness.
 
-    It is T/(T-n) r + sqrt((2 - (b-1)/(T-n)) log / (2b)): r is Serfling's radius of the mean of n past rows, and the
-    second term that of the next block of b rows and of the learner's own randomness.
-
-    seen: n, the number of past rows, below T.
-    rounds: b, the number of rounds of the next block.
-    horizon: T, number of rounds.
+    seen, rounds: n, the number of past rows, below T, and b, that of the rounds of the next block.
     log: logarithm of the inverse error probability (`bounds.budget.lp_log`).
 
     >>> round(lp_margin(512, 512, 1024, 8.0), 3)
@@ -205,16 +163,11 @@ def serfling_lp_first_play(
     None if there is none. Before, it plays the null action and spends nothing, so the round is known in advance: the
     first one of a block with (B-1) / (rounds left) above its `bounds.budget.lp_margin`, for the budget B = rho T.
 
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    rate: rho, budget per round and resource.
-    delta: error probability.
-    growth: factor of the rows seen between two linear programs.
-
     >>> serfling_lp_first_play(4096, 3, 1, 0.5, 0.05), serfling_lp_first_play(500, 25, 1, 0.1, 0.05)
     (129, None)
     """
     log = lp_log(horizon, actions, resources, delta, growth)
-    sizes = _lp_blocks(horizon, growth)
+    sizes = growing_counts(horizon, growth)
     for seen, following in zip(sizes, [*sizes[1:], horizon], strict=False):
         if (rate * horizon - 1) / (horizon - seen) > lp_margin(seen, following - seen, horizon, log):
             return seen + 1
@@ -232,16 +185,11 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
     (rho T - 1)/T <= M, because then it plays the null action, which earns nothing. The sum is of order sqrt(T ln(m k ln
     T / delta)) / rho.
 
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    rate: rho, budget per round and resource.
-    delta: error probability.
-    growth: factor of the rows seen between two linear programs.
-
     >>> serfling_lp(2**20, 3, 1, 0.5, 0.05) < 0.06 * 2**20
     True
     """
     log = lp_log(horizon, actions, resources, delta, growth)
-    sizes = _lp_blocks(horizon, growth)
+    sizes = growing_counts(horizon, growth)
     total = 1.0
     for seen, following in zip(sizes, [*sizes[1:], horizon], strict=False):
         length = following - seen
@@ -252,14 +200,9 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
 
 
 def next_solve(seen: int, horizon: int, growth: float) -> int:
-    r"""Return the number of rows at which EmpiricalLP solves its next linear program.
+    """Return the number of rows at which EmpiricalLP solves its next linear program.
 
-    .. math:: \min \left(g n, \; T - \frac{T - n}{g^2}\right)
-
-    It is rounded down, and at least n + 1.
-
-    seen, horizon: n and T, number of rows seen and of rounds.
-    growth: g, factor of the rows seen between two linear programs.
+    It is min(g n, T - (T - n) / g^2) for n rows seen and the growth g, rounded down, and at least n + 1.
 
     >>> next_solve(100, 1000, 1.2), next_solve(990, 1000, 1.2)
     (120, 993)
@@ -269,11 +212,7 @@ def next_solve(seen: int, horizon: int, growth: float) -> int:
 
 
 def _empirical_lp_blocks(horizon: int, growth: float) -> list[int]:
-    """Return the row counts at which EmpiricalLP solves, if every action fits.
-
-    >>> _empirical_lp_blocks(12, 1.5)
-    [1, 2, 3, 4, 6, 9, 10, 11]
-    """
+    """Return the row counts at which EmpiricalLP solves, if every action fits."""
     sizes, seen = [], 1
     while seen < horizon:
         sizes.append(seen)
@@ -303,10 +242,6 @@ def empirical_lp(
     if the budget left at its end pays for one play of any action. The noise is the deviation of the rewards in the safe
     blocks from their means.
 
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    rate: rho, budget per round and resource.
-    delta: error probability.
-    growth: factor of the rows seen between two linear programs.
     sampled: whether one action is drawn per round; else whole mixes are charged (fluid play), with less noise.
 
     >>> round(empirical_lp(2**14, 3, 1, 0.5, 0.05)), round(empirical_lp(2**14, 3, 1, 0.5, 0.05, sampled=False))
@@ -334,11 +269,6 @@ def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> 
 
     .. math:: g = \ln \frac{2 (k+1) (m+1) T}{\delta}
 
-    delta is shared by 2 (k+1) (m+1) T events of the proof.
-
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    delta: error probability.
-
     >>> round(optimistic_log(1024, 3, 1, 0.05), 3)
     12.7
     """
@@ -356,12 +286,8 @@ def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta
        \eta(n) = \frac{D(n) + \sqrt{g k n / 2} + \sqrt{2 g n}}{T - n}
 
     g is `bounds.budget.optimistic_log`. As long as the budget left pays for one play of any action, a round
-    costs eta(n) / rate; the rounds after that are lost.
-
-    horizon, actions, resources: T, k and m, number of rounds, actions and resources.
-    rate: rho, budget per round and resource.
-    delta: error probability.
-    growth: factor of the plays of an action between two plans.
+    costs eta(n) / rate; the rounds after that are lost. `growth` is the factor of the plays of an action between two
+    plans.
 
     >>> round(optimistic_lp(2**20, 3, 1, 0.5, 0.05)), optimistic_lp(2**12, 3, 1, 0.5, 0.05) == 2**12
     (290477, True)
@@ -379,11 +305,9 @@ def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta
 
 
 def budget_given_order(horizon: int) -> float:
-    """Return a lower bound on regret in given order with a budget: T / 16.
+    """Return a lower bound on regret in given order with a budget of T / 2: T / 16.
 
-    Every learner has at least this regret on one of the pools `instances.hindsight`, with a budget of T / 2.
-
-    horizon: T, number of rounds.
+    Every learner has at least this regret on one of the pools `instances.hindsight`.
 
     >>> budget_given_order(1600)
     100.0

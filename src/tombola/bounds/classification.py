@@ -1,12 +1,13 @@
 """Bounds of empirical risk minimisation (ERM) over labels or policies.
 
-They hold in random order. Sources: Section 5 of Bernasconi et al. 2025 (errata 37-45), and Theorem C2 of
-docs/theory/context.md.
+They hold in random order. T is the horizon, v the VC dimension (`vc`), n the number of rows seen. Sources: Section 5 of
+Bernasconi et al. 2025 (errata 37-45 in docs/errata.md), and Theorem C2 of docs/theory/context.md.
 """
 
 import math
 
 from tombola import _validate
+from tombola.bounds.common import growing_counts
 from tombola.bounds.full_information import follow_the_leader
 
 
@@ -16,10 +17,7 @@ def erm_printed(horizon: int, vc: int) -> float:
     .. math:: 8 \sqrt{v T \ln (T / v)}
 
     Bernasconi et al. 2025, Theorem 5.3. With all labellings of 100 points, v = T = 100, the bound is 0, and ERM can be
-    wrong every time (erratum 45 in docs/errata.md).
-
-    vc: v, the VC dimension.
-    horizon: T, number of rows.
+    wrong every time (erratum 45).
 
     >>> erm_printed(100, 100), round(erm_printed(100, 99), 1)
     (0.0, 79.8)
@@ -32,10 +30,7 @@ def erm_corrected(horizon: int, vc: int) -> float:
 
     .. math:: 3 + 32 \sqrt{v T \ln (2 e T / v)}
 
-    Bernasconi et al. 2025, Theorem 5.3, corrected by errata 41 and 45 (docs/errata.md). `erm` is smaller.
-
-    vc: v, the VC dimension.
-    horizon: T, number of rows.
+    Bernasconi et al. 2025, Theorem 5.3, corrected by errata 41 and 45. `erm` is smaller.
 
     >>> round(erm_corrected(10_000, 1))
     10570
@@ -50,10 +45,6 @@ def erm(horizon: int, vc: int, delay: int = 0) -> float:
 
     docs/theory/classification.md: a union over the labellings of the pool, of which there are at most (e T / v)^v, and
     Serfling 1974; no ghost sample. With delay d it is follow the leader on the revealed rows.
-
-    vc: v, the VC dimension.
-    horizon: T, number of rows.
-    delay: d, constant delay of the labels in rounds.
 
     >>> round(erm(10_000, 1))
     1421
@@ -73,8 +64,6 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
     It is `follow_the_leader` with N actions.
 
     labellings: N, number of different labellings of the pool by hypotheses of the class.
-    horizon: T, number of rows.
-    delay: d, constant delay of the labels in rounds.
 
     >>> round(erm_by_growth(10_000, 10_001))
     1342
@@ -86,14 +75,10 @@ def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
     r"""Return the printed radius of error rates, too small for v near 2 e n.
 
     It is meant to bound |pool error - observed error| for all hypotheses with probability 1 - delta (Bernasconi et al.
-    2025, Lemma 5.1; erratum 41 in docs/errata.md).
+    2025, Lemma 5.1; erratum 41).
 
     .. math:: \frac{1}{2} \left(\sqrt{\frac{8 v}{n} \ln \frac{2 e n}{v}}
        + \sqrt{\frac{8}{n} \ln \frac{2}{\delta}}\right)
-
-    seen: n, number of rows seen.
-    vc: v, the VC dimension.
-    delta: error probability.
 
     >>> round(uniform_convergence_printed(1000, 1, 0.05), 3)
     0.217
@@ -103,16 +88,11 @@ def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
 
 
 def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
-    r"""Return the printed radius of error rates, corrected.
+    r"""Return the printed radius of error rates, corrected by erratum 41.
 
-    With probability 1 - delta it bounds |pool error - observed error| for all hypotheses: the last display in the proof
-    of Lemma 5.1 of Bernasconi et al. 2025, solved (erratum 41 in docs/errata.md).
+    It is the last display in the proof of Lemma 5.1 of Bernasconi et al. 2025, solved.
 
     .. math:: \sqrt{\frac{4 (v \ln (2 e n / v) + \ln (4 / \delta))}{n}}
-
-    seen: n, number of rows seen.
-    vc: v, the VC dimension.
-    delta: error probability.
 
     >>> round(uniform_convergence_corrected(1000, 1, 0.05), 3)
     0.228
@@ -128,11 +108,6 @@ def uniform_convergence(seen: int, horizon: int, vc: int, delta: float) -> float
 
     A union over at most (e T / v)^v labellings, and Serfling 1974.
 
-    seen: n, number of rows seen.
-    horizon: T, all rows of the pool.
-    vc: v, the VC dimension.
-    delta: error probability.
-
     >>> round(uniform_convergence(1000, 10_000, 1, 0.05), 3)
     0.079
     """
@@ -146,30 +121,10 @@ def halving(hypotheses: int) -> float:
 
     .. math:: \log_2 |H|
 
-    hypotheses: the number |H|.
-
     >>> halving(8)
     3.0
     """
     return math.log2(hypotheses)
-
-
-def training_rows(horizon: int, growth: float) -> list[int]:
-    """Return the numbers of rows seen at which policies are trained.
-
-    They increase from 1, and are below T.
-
-    horizon: T, number of rows.
-    growth: factor of the rows seen between two trainings.
-
-    >>> training_rows(12, 1.5)
-    [1, 2, 3, 4, 6, 9]
-    """
-    found, n = [], 1
-    while n < horizon:
-        found.append(n)
-        n = max(n + 1, int(growth * n))
-    return found
 
 
 def erm_policies(horizon: int, restrictions: float, growth: float = 1.5) -> float:
@@ -179,7 +134,6 @@ def erm_policies(horizon: int, restrictions: float, growth: float = 1.5) -> floa
 
     A block of L rounds plays the policy that is best on the n rows before it (docs/theory/context.md, Theorem C2).
 
-    horizon: T, number of rows.
     restrictions: N, number of different policies on this list.
     growth: factor of the rows seen between two trainings.
 
@@ -188,7 +142,7 @@ def erm_policies(horizon: int, restrictions: float, growth: float = 1.5) -> floa
     """
     _validate.integer("erm_policies", "horizon", horizon, least=1)
     _validate.real("erm_policies", "growth", growth, above=1)
-    starts = training_rows(horizon, growth)
+    starts = growing_counts(horizon, growth)
     total = 1.0
     for n, end in zip(starts, [*starts[1:], horizon], strict=True):
         total += (end - n) * math.sqrt((1 + 1 / n) * horizon * math.log(restrictions) / (2 * n * (horizon - n)))

@@ -1,4 +1,4 @@
-"""Parts shared by several bounds: cap, drift, and sums in constant time."""
+"""Parts shared by several bounds: cap, drift, counts, and sums in constant time."""
 
 import math
 
@@ -9,12 +9,7 @@ _MIN_SERIES_TERMS = 64
 
 
 def capped(bound: float, horizon: float, actions: int) -> float:
-    """Return min(T, bound), and 0 for a single action.
-
-    Losses are in [0, 1], so no regret exceeds T.
-
-    bound: proved bound on a regret.
-    horizon, actions: T and k, number of rounds and of actions.
+    """Return min(T, bound), since no regret exceeds T, and 0 for a single action.
 
     >>> capped(250.0, 100, 2), capped(2.5, 100, 2), capped(2.5, 100, 1)
     (100.0, 2.5, 0.0)
@@ -23,11 +18,7 @@ def capped(bound: float, horizon: float, actions: int) -> float:
 
 
 def sum_of_inverse_roots(count: int) -> float:
-    r"""Return the sum of 1/sqrt(n) for n = 1..count.
-
-    .. math:: \sum_{n=1}^{N} n^{-1/2}
-
-    Large sums use the Euler-Maclaurin series.
+    """Return the sum of 1/sqrt(n) for n = 1..count; large ones by Euler-Maclaurin.
 
     >>> round(sum_of_inverse_roots(3), 6), round(sum_of_inverse_roots(10**12), 3)
     (2.284457, 1999998.54)
@@ -39,11 +30,7 @@ def sum_of_inverse_roots(count: int) -> float:
 
 
 def harmonic(count: int) -> float:
-    r"""Return the harmonic number H_N for N = count.
-
-    .. math:: H_N = \sum_{n=1}^{N} \frac{1}{n}
-
-    Large sums use the Euler-Maclaurin series.
+    """Return H_N, the sum of 1/n for n = 1..N; large ones by Euler-Maclaurin.
 
     >>> harmonic(4), round(harmonic(10**9), 6)
     (2.0833333333333335, 21.300482)
@@ -53,6 +40,19 @@ def harmonic(count: int) -> float:
     square = float(count) ** 2
     euler = 0.5772156649015329
     return math.log(count) + euler + 1 / (2 * count) - 1 / (12 * square) + 1 / (120 * square * square)
+
+
+def growing_counts(horizon: int, growth: float) -> list[int]:
+    """Return the row counts below T, from 1, that grow by a factor, rounded down.
+
+    >>> growing_counts(12, 1.5)
+    [1, 2, 3, 4, 6, 9]
+    """
+    found, n = [], 1
+    while n < horizon:
+        found.append(n)
+        n = max(n + 1, int(growth * n))
+    return found
 
 
 def drift(horizon: int, actions: int) -> float:
@@ -65,8 +65,6 @@ def drift(horizon: int, actions: int) -> float:
 
     The means of the remaining rows differ from those of the pool by at most this much (Serfling 1974), for every
     choice of actions from the past (docs/theory/transfer.md, Lemma 2).
-
-    horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(drift(10_000, 2), 1), round(drift(10_000, 10), 1)
     (78.5, 169.9)
@@ -81,10 +79,8 @@ def drift_of_counts(horizon: int, counts: list[float], spreads: list[float] | No
 
     .. math:: \sum_a s_a \sqrt{h_T n_a}, \qquad h_T = \frac{T (H_T - 1)}{T - 1}
 
-    Drift is the expected loss of the actions played minus the sum of their mean losses in the pool. H_T is the harmonic
-    number 1 + 1/2 + .. + 1/T.
+    H_T is the harmonic number 1 + 1/2 + .. + 1/T.
 
-    horizon: T, number of rounds.
     counts: n_a, bound on the expected number of plays of each action but the best one.
     spreads: s_a, standard deviation of loss(a) - loss(best) over the pool for the same actions, at most 1; None is 1
         for each.

@@ -1,4 +1,8 @@
-"""Bounds for delayed feedback (Bernasconi et al. 2025, Section 4; proofs in docs/theory/delay.md)."""
+"""Bounds for delayed feedback (Bernasconi et al. 2025, Section 4; proofs in docs/theory/delay.md).
+
+T is the horizon, k the number of actions, d the constant delay of the feedback in rounds. R(n) is `base`, the regret
+bound of the base learner on n i.i.d. rows; None is follow the leader.
+"""
 
 import math
 from collections.abc import Callable
@@ -19,8 +23,6 @@ def follow_the_leader_iid(horizon: int, actions: int) -> float:
     After n rows the leader is worse than the best action by at most the largest error of k mean differences in
     [-1, 1], which is sqrt(2 ln k / n) in expectation (maximum of sub-Gaussian variables).
 
-    horizon, actions: T and k, number of rounds and of actions.
-
     >>> round(follow_the_leader_iid(1000, 2), 2)
     73.73
     """
@@ -33,10 +35,6 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: _Regret
     .. math:: 5 \sqrt{T \ln T} + d \log_2 T + \sum_{i \leq \log_2 T} R(2^i)
 
     Bernasconi et al. 2025, Theorem 4.2. The proof has gaps (errata 8 to 11); `simulation` is the proved bound.
-
-    horizon, actions: T and k, number of rounds and of actions.
-    delay: d, constant delay of the feedback in rounds.
-    base: function from n to R(n), the regret bound of the base learner on n i.i.d. rows; None is follow the leader.
 
     >>> round(simulation_printed(1024, 2))
     663
@@ -57,10 +55,6 @@ def simulation(horizon: int, actions: int, delay: int = 0, base: _RegretBound | 
     The proof covers LemmaSchedule(d) and GrowingSchedule(2), not PaperSchedule (docs/theory/delay.md, section 2). With
     GrowingSchedule(2) a delay adds only d (Theorem 3 there): `Simulation.bound` returns that smaller bound.
 
-    horizon, actions: T and k, number of rounds and of actions.
-    delay: d, constant delay of the feedback in rounds.
-    base: function from n to R(n), the regret bound of the base learner on n i.i.d. rows; None is follow the leader.
-
     >>> round(simulation(2**16, 2))
     2285
     """
@@ -79,9 +73,6 @@ def interleaved(horizon: int, actions: int, delay: int) -> float:
     .. math:: (d+1) \sqrt{T' \ln k / 2}, \qquad T' = \lceil T / (d+1) \rceil
 
     Weinberger and Ordentlich 2002; Joulani, Gyorgy and Szepesvari 2013. In every order, delay multiplies the regret.
-
-    horizon, actions: T and k, number of rounds and of actions.
-    delay: d, constant delay of the feedback in rounds.
 
     >>> round(interleaved(1000, 2, 9)), round(interleaved(1000, 2, 99))
     (59, 186)

@@ -2,7 +2,9 @@
 
 The index of an action is a lower confidence bound on its mean loss. The same sum bounds the regret of every learner
 that plays the action with the smallest index, and chooses again when the plays of that action have grown by a half
-(FrugalUCB, OptimisticSimulation) or by an eighth (Thrifty).
+(FrugalUCB, OptimisticSimulation) or by an eighth (Thrifty). T is the horizon, k the number of actions, `price` the cost
+of a switch, in losses. Learners play in blocks, numbers of consecutive rounds with one action; after n plays of an
+action its next block has ceil(n / g) plays, g the `growth_divisor`, but at least `block`, b_0, as many as the first.
 """
 
 import math
@@ -38,12 +40,7 @@ THRIFTY_TOLL = 8.0
 def frugal_first_block(horizon: int, actions: int, price: float = 1.0) -> int:
     r"""Return the number of rounds of the first block of an action in FrugalUCB.
 
-    A block is a number of consecutive rounds in which the learner plays one action.
-
     .. math:: \max \left(1, \left\lfloor \min (16 \, \mathrm{price}, 2 \sqrt{T / k}) \right\rfloor\right)
-
-    horizon, actions: T and k, number of rounds and of actions.
-    price: cost of a switch, in losses.
 
     >>> frugal_first_block(2**14, 2), frugal_first_block(2**14, 2, price=0.0)
     (16, 1)
@@ -71,11 +68,6 @@ def growing_block_switches(
     A switch starts a block, so the bound is the largest possible number of blocks, minus 1. An action with N plays has
     at most one block more than there are block ends below N. Interpolated between the block ends this is a concave
     function of N, so the sum over the actions is largest at N = T/k for each.
-
-    horizon, actions: T and k, number of rounds and of actions.
-    block: number of plays in the first block of an action.
-    growth_divisor: g; after n plays of an action its next block has ceil(n / g) plays, but at least `block`. The
-        default is 2: plays grow by a half.
     """
     counts = _frugal_counts(horizon, block, growth_divisor)
     blocks = np.interp(horizon / actions, [0, *counts], np.arange(len(counts) + 1) + 1.0)
@@ -84,12 +76,6 @@ def growing_block_switches(
 
 def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
     """Bound the number of switches of FrugalUCB by the number of its blocks.
-
-    A switch is a change of the action from one round to the next. FrugalUCB plays in blocks of one action
-    each, which grow by half; the first has `bounds.frugal.frugal_first_block` rounds.
-
-    horizon, actions: T and k, number of rounds and of actions.
-    price: cost of a switch, in losses.
 
     >>> round(frugal_switches(2**16, 2), 1)
     39.1
@@ -102,20 +88,17 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
 
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k) + 2 \, \mathrm{price} \, H_T + \mathrm{price} \cdot S
 
-    A and B are the errors of the indices, the best action's and the others' (`smallest_index`); b_0 is the first block
-    (`bounds.frugal.frugal_first_block`), drift is `bounds.drift`, H_T = 1 + 1/2 + .. + 1/T, and S the bound
-    `frugal_switches`. For scale 1, A + B is at most 8.1 sqrt(k T). Without the last term the bound is at most T.
+    A and B are the errors of the indices, the best action's and the others' (`smallest_index`); b_0 is
+    `bounds.frugal.frugal_first_block`, H_T = 1 + 1/2 + .. + 1/T, and S the bound `frugal_switches`. For scale 1, A + B
+    is at most 8.1 sqrt(k T). Without the last term the bound is at most T.
 
-    horizon, actions: T and k, number of rounds and of actions.
-    price: cost of a switch, in losses.
     scale: parameter of FrugalUCB: factor of the exploration term in the index.
 
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
     (2419, 6217)
     """
-    regret = smallest_index(horizon, actions, frugal_first_block(horizon, actions, price), scale) + _tolls(
-        horizon, FRUGAL_TOLL * price
-    )
+    block = frugal_first_block(horizon, actions, price)
+    regret = smallest_index(horizon, actions, block, scale) + _tolls(horizon, FRUGAL_TOLL * price)
     return capped(regret, horizon, actions) + price * frugal_switches(horizon, actions, price)
 
 
@@ -127,9 +110,6 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     E is `thrifty_exploration_budget`: the budget itself, and as much again for playing the smallest index. H_T = 1 +
     1/2 + .. + 1/T, and S is the bound `bounds.frugal.growing_block_switches` on the number of switches
     (docs/theory/thrifty.md). Without the last term the bound is at most T.
-
-    horizon, actions: T and k, number of rounds and of actions.
-    price: cost of a switch, in losses.
 
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
     (13004, 24526)
@@ -145,8 +125,6 @@ def thrifty_exploration_budget(horizon: int, actions: int) -> float:
     It limits the total loss, switching costs included, of plays of another action than the one with the smallest index.
     Its value is the regret bound of always playing the smallest index (`smallest_index`).
 
-    horizon, actions: T and k, number of rounds and of actions.
-
     >>> round(thrifty_exploration_budget(2**16, 2)), round(thrifty_exploration_budget(500, 25))
     (6380, 589)
     """
@@ -154,31 +132,24 @@ def thrifty_exploration_budget(horizon: int, actions: int) -> float:
 
 
 def _tolls(horizon: int, toll: float) -> float:
-    r"""Return the total loss caused by a toll on switches in the indices.
-
-    .. math:: \mathrm{toll} \cdot H_T
-    """
+    """Return the total loss caused by a toll on switches in the indices."""
     return toll * math.fsum(1 / left for left in range(1, horizon + 1))
 
 
 def smallest_index(
     horizon: int, actions: int, block: int = 1, scale: float = 1.0, growth_divisor: int = _FRUGAL_GROWTH_DIVISOR
 ) -> float:
-    r"""Bound the regret of playing the action with the smallest index.
-
-    It holds in random order.
+    r"""Bound the regret of playing the smallest index, in random order.
 
     .. math:: (k-1) b_0 + A + B + \mathrm{drift}(T, k)
 
     The index of an action is a lower confidence bound on its mean loss: for n losses about their mean minus
     sqrt(scale ln(T/(k n)) / (2 n)) (docs/theory/frugal.md). A is the excess of the index of the best action over its
-    mean, B that of the means of the others over their indices, both summed over all rounds; the last term is `drift`.
+    mean, B that of the means of the others over their indices, both summed over all rounds.
 
-    horizon, actions: T and k, number of rounds and of actions.
     block: b_0, number of plays in the first block of an action.
     scale: factor of the exploration term in the index.
-    growth_divisor: g; after n plays of an action its next block has ceil(n / g) plays, but at least `block`. The
-        default is 2: plays grow by a half.
+    growth_divisor: g; after n plays the next block has ceil(n / g), so that plays grow by 1 / g.
 
     >>> round(smallest_index(2**16, 2)), round(smallest_index(2**16, 10))
     (2520, 6467)
@@ -194,12 +165,11 @@ def smallest_index(
 def _best_index_excess(
     horizon: int, actions: int, block: int, scale: float, growth_divisor: int = _FRUGAL_GROWTH_DIVISOR
 ) -> float:
-    r"""Bound the total excess of the best action's index over its mean.
+    """Bound the total excess of the best action's index over its mean, A.
 
-    .. math:: A = \sum_{R=1}^{T} E \max (0, I_R - m)
-
-    m is the mean loss of the action, and I_R its largest index with R rounds left. The expected excess falls in R, so
-    it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R up to the next.
+    It is the sum over R of E max(0, I_R - m), where m is the mean loss of the action, and I_R its largest index with R
+    rounds left. The expected excess falls in R, so it is computed at R = 1, 2, .. in steps of 2 %, and taken for all R
+    up to the next.
     """
     marks = [1]
     while marks[-1] < horizon:

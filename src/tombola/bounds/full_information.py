@@ -1,6 +1,7 @@
 """Regret bounds for full information, losses in [0, 1], every pool.
 
-A bound for every sequence (adversarial order) holds in random order too. Proofs: docs/theory/delay.md.
+A bound for every sequence (adversarial order) holds in random order too. T is the horizon, k the number of actions, d
+the constant delay of the feedback in rounds. Proofs: docs/theory/delay.md.
 """
 
 import math
@@ -27,9 +28,6 @@ def follow_the_leader(horizon: int, actions: int, delay: int = 0) -> float:
     .. math:: \sqrt{(1+d)^2 + c^2} + (k-2) c, \qquad
        c = \frac{T}{2 \sqrt{T-1}} \sum_{n=1}^{T-1-d} \frac{1}{\sqrt{n (T-n)}} \leq \frac{\pi}{2} \frac{T}{\sqrt{T-1}}
 
-    horizon, actions: T and k, number of rounds and of actions.
-    delay: d, constant delay of the feedback in rounds.
-
     >>> round(follow_the_leader(1000, 2), 1), round(follow_the_leader(1000, 10), 1), follow_the_leader(10, 2, delay=20)
     (48.2, 210.5, 10.0)
     """
@@ -51,9 +49,7 @@ def hedge(horizon: int, actions: int, rate: float | None = None, delay: int = 0)
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2, for d = 0, where it holds in every order. In random order a delay is a
     shift: it repeats the first mix d times and costs no more (docs/theory/delay.md, Theorem 3).
 
-    horizon, actions: T and k, number of rounds and of actions.
     rate: eta, the learning rate; None is the best one, sqrt(8 ln k / T).
-    delay: d, constant delay of the feedback in rounds.
 
     >>> round(hedge(1000, 2), 2), round(hedge(1000, 2, rate=0.1), 2), round(hedge(1000, 2, delay=10), 2)
     (18.62, 19.43, 23.62)
@@ -70,9 +66,7 @@ def hedge_given_order(horizon: int, actions: int, rate: float | None = None, del
     A row moves a mix by at most rate / 4 in total variation (tilting by exp(-rate loss)), so d late rows add rate d /
     4 per round.
 
-    horizon, actions: T and k, number of rounds and of actions.
     rate: eta, the learning rate; None is the best one, sqrt(8 ln k / (T (1 + 2d))).
-    delay: d, constant delay of the feedback in rounds.
 
     >>> round(hedge_given_order(1000, 2, delay=10), 2)
     85.31
@@ -86,9 +80,6 @@ def hedge_anytime(horizon: int, actions: int, delay: int = 0) -> float:
     .. math:: \sqrt{T \ln k} + d \left(1 - \frac{1}{k}\right)
 
     From ln k / rate_T + sum_t rate_t / 8 for decreasing rates (Gerchinovitz 2011; Bubeck 2011).
-
-    horizon, actions: T and k, number of rounds and of actions.
-    delay: d, constant delay of the feedback in rounds.
 
     >>> round(hedge_anytime(1000, 2), 2), round(hedge_anytime(1000, 2, delay=10), 2)
     (26.33, 31.33)
@@ -107,9 +98,7 @@ def ada_hedge(horizon: int, actions: int, kappa: float = 2.0, delay: int = 0) ->
     mixability gap D has D^2 <= kappa V ln k + b D, where V, the sum of the variances of the losses under the mixes, is
     at most T / 4. A delay adds `added_by_delay`, in random order only.
 
-    horizon, actions: T and k, number of rounds and of actions.
     kappa: parameter of AdaHedge: factor of its learning rate.
-    delay: d, constant delay of the feedback in rounds.
 
     >>> round(ada_hedge(1000, 2, kappa=1.0), 2), round(ada_hedge(1000, 2), 2)
     (27.83, 29.41)
@@ -125,12 +114,8 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
        \qquad b = \frac{2}{3} \ln k + 1, \quad c = \frac{\varphi}{\varphi - 1} + \frac{\varphi}{\alpha} + 2 = 5.64
 
     De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 15, with the mixability gap of AdaHedge's rounds bounded by
-    T directly (docs/theory/delay.md, section 4); phi = 2.37 and alpha = 1.243 are the constants of FlipFlop. The regret
-    is also at most 5.64 times that of follow the leader, plus 3.73 (their Corollary 16). A delay adds `added_by_delay`,
-    in random order only.
-
-    horizon, actions: T and k, number of rounds and of actions.
-    delay: d, constant delay of the feedback in rounds.
+    T directly (docs/theory/delay.md, section 4). The regret is also at most 5.64 times that of follow the leader, plus
+    3.73 (their Corollary 16). A delay adds `added_by_delay`, in random order only.
 
     >>> round(flip_flop(1000, 2), 1)
     79.4
@@ -141,24 +126,14 @@ def flip_flop(horizon: int, actions: int, delay: int = 0) -> float:
 
 
 def _mixability_gap(horizon: int, actions: int, kappa: float) -> float:
-    """Return the largest D with D^2 <= kappa (T / 4) ln k + (2/3 kappa ln k + 1) D.
-
-    >>> round(_mixability_gap(1000, 2, 1.0), 2)
-    13.92
-    """
+    """Return the largest D with D^2 <= kappa (T / 4) ln k + (2/3 kappa ln k + 1) D."""
     log = math.log(actions)
     half = kappa * log / 3 + 0.5
     return half + math.sqrt(half * half + kappa * horizon * log / 4)
 
 
 def _first_mix(actions: int, delay: int) -> float:
-    r"""Bound the cost of d rounds of the uniform mix.
-
-    .. math:: d \left(1 - \frac{1}{k}\right)
-
-    >>> _first_mix(2, delay=10)
-    5.0
-    """
+    """Bound the cost of d rounds of the uniform mix."""
     return delay * (1 - 1 / actions)
 
 
@@ -169,8 +144,6 @@ def added_by_delay(actions: int, delay: int) -> float:
 
     It holds for mixes that depend on the revealed rows and the learner's own randomness only; the second term is for
     the d mixes that are never played (docs/theory/delay.md, Theorem 3).
-
-    actions, delay: k and d, number of actions and of rounds of delay.
 
     >>> added_by_delay(2, delay=0), round(added_by_delay(2, delay=100), 1)
     (0.0, 62.5)
@@ -185,8 +158,6 @@ def birthday_mean(horizon: int) -> float:
     .. math:: \sum_{t=0}^{T} \prod_{s<t} \left(1 - \frac{s}{T}\right)
 
     This is exact, and the largest over all i.i.d. inputs (Bernasconi et al. 2025, proof of Lemma 3.1, erratum 1).
-
-    horizon: T, number of rounds.
 
     >>> birthday_mean(1), birthday_mean(2), round(birthday_mean(365), 2)
     (2.0, 2.5, 24.62)
@@ -206,8 +177,6 @@ def birthday(horizon: int) -> float:
 
     The birthday test (`BirthdayTest`) plays action 0 until one of its losses repeats, so this bounds the rounds that
     it wastes, each with a loss of at most 1. In random order no loss may ever repeat.
-
-    horizon: T, number of rounds.
 
     >>> birthday(100)
     20.0

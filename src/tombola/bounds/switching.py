@@ -1,7 +1,8 @@
 """Bounds for a price on switches: regret, and number of switches.
 
-Also the differences that elimination needs to drop an action. Proofs: docs/theory/switching.md. Regret here counts the
-price of every switch, in losses.
+Also the differences that elimination needs to drop an action. Proofs: docs/theory/switching.md. T is the horizon, k the
+number of actions. Regret here counts the `price` of every switch, in losses; a switch is a change of the action from
+one round to the next. `delta` is the error probability of elimination; None is 1/T.
 """
 
 import math
@@ -12,14 +13,9 @@ from tombola.bounds.common import capped, drift
 def elimination_counts(horizon: int, actions: int, delta: float | None = None) -> list[int]:
     """Return the plays per action after which SerflingElimination may drop actions.
 
-    The result is an increasing list of numbers of plays.
-
     Each is half as large again as the one before. The first is the smallest with twice Hoeffding's radius below 1,
     before which nothing can be dropped, but at most T/k. The last is below T/2, since two actions must reach it in
     time.
-
-    delta: error probability; None is 1/T.
-    horizon, actions: T and k, number of rounds and of actions.
 
     >>> elimination_counts(1000, 2, delta=0.1)
     [11, 17, 26, 39, 59, 89, 134, 201, 302, 453]
@@ -37,8 +33,6 @@ def elimination_log(decisions: int, horizon: int, actions: int, delta: float | N
     .. math:: L = \ln \frac{k S}{\delta}
 
     decisions: S, number of times at which actions may be dropped.
-    delta: error probability; None is 1/T.
-    horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(elimination_log(10, horizon=1000, actions=2, delta=0.1), 3)
     5.298
@@ -51,11 +45,7 @@ def elimination_switches(horizon: int, actions: int, delta: float | None = None)
 
     .. math:: (k - 1) (S + 1)
 
-    S is the number of times at which actions may be dropped, the length of `bounds.switching.elimination_counts`. A
-    switch is a change of the action from one round to the next. The result is at most T - 1.
-
-    delta: error probability; None is 1/T.
-    horizon, actions: T and k, number of rounds and of actions.
+    S is the length of `bounds.switching.elimination_counts`. The result is at most T - 1.
 
     >>> elimination_switches(2**16, 2)
     19
@@ -68,12 +58,8 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
 
     .. math:: 4 \sqrt{k T L} + k (2 L + 1) + \mathrm{drift}(T, k) + \delta T + \mathrm{price} \cdot (\mathrm{switches})
 
-    L is `bounds.switching.elimination_log`, drift is `bounds.drift`, and the last factor is `elimination_switches`. The
-    bound is of order sqrt(k T ln T), where Theorem 4.9 of Bernasconi et al. 2025 has sqrt(k T (ln T)^3).
-
-    price: cost of a switch, in losses.
-    delta: error probability; None is 1/T.
-    horizon, actions: T and k, number of rounds and of actions.
+    L is `bounds.switching.elimination_log`. The bound is of order sqrt(k T ln T), where Theorem 4.9 of Bernasconi et
+    al. 2025 has sqrt(k T (ln T)^3).
 
     >>> round(elimination(10**6, 2))
     24674
@@ -90,10 +76,7 @@ def simulation_elimination_switches(horizon: int, actions: int) -> int:
 
     .. math:: (2^{i_0} - 1) + k (\lceil \log_2 T \rceil - i_0), \qquad i_0 = \lceil \log_2 k \rceil
 
-    A switch is a change of the action from one round to the next. There are that many if no action is dropped and the
-    last block ends at the horizon.
-
-    horizon, actions: T and k, number of rounds and of actions.
+    There are that many if no action is dropped and the last block ends at the horizon.
 
     >>> simulation_elimination_switches(2**16, 2)
     31
@@ -111,12 +94,8 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
 
     It holds in random order: Theorem 4.9 of Bernasconi et al. 2025, of order sqrt(k T (ln T)^3), with the constants of
     its proof: rounds of block i cost at most 4 e_{i-1} each, since an action that was not dropped after block i-1 is
-    worse by no more. The rounds before cost at most 1 each. Block i has 2^i rounds, i_0 = ceil(log2 k), drift is
-    `bounds.drift`, and the last factor is `simulation_elimination_switches`. Without the switches the bound is at most
-    T, and at any usual horizon it is T.
-
-    price: cost of a switch, in losses.
-    horizon, actions: T and k, number of rounds and of actions.
+    worse by no more. The rounds before cost at most 1 each. Block i has 2^i rounds, i_0 = ceil(log2 k). Without the
+    switches the bound is at most T, and at any usual horizon it is T.
 
     >>> simulation_elimination(2**16, 2)
     65567.0
@@ -135,8 +114,6 @@ def difference_needed(horizon: int, actions: int) -> float:
     It is a difference of observed mean losses: twice the radius at the last decision within the horizon. Above 1 no
     action can be dropped, for any losses; infinite without a decision.
 
-    horizon, actions: T and k, number of rounds and of actions.
-
     >>> round(difference_needed(2**16, 2), 2)
     2.58
     """
@@ -150,9 +127,6 @@ def first_elimination_horizon(actions: int, gap: float = 1.0) -> int:
     At shorter horizons SimulationSuccessiveElimination cannot drop an action with an observed mean loss `gap` above the
     least one. At larger horizons it may be impossible again: the radius grows with ln T until one more block fits.
 
-    gap: difference of the observed mean losses, above 0.
-    actions: k, number of actions.
-
     >>> first_elimination_horizon(2, gap=0.5)
     2097153
     """
@@ -163,14 +137,9 @@ def first_elimination_horizon(actions: int, gap: float = 1.0) -> int:
 
 
 def exp3_block(horizon: int, actions: int, price: float = 1.0) -> int:
-    r"""Return the number of rounds of a block of BatchedExp3.
-
-    In each block the learner plays one action.
+    r"""Return the number of rounds of a block of BatchedExp3, with one action each.
 
     .. math:: \left\lceil (2 \, \mathrm{price})^{2/3} \left(\frac{T}{2 k \ln k}\right)^{1/3} \right\rceil
-
-    horizon, actions: T and k, number of rounds and of actions.
-    price: cost of a switch, in losses.
 
     >>> exp3_block(2**16, 2)
     46
@@ -189,9 +158,7 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
     for N blocks of B rounds. It is Exp3 on the losses of whole blocks (Arora, Dekel and Tewari 2012, on mini-batches;
     `bounds.exp3`).
 
-    price: cost of a switch, in losses.
     block: B; None is the best one for the bound.
-    horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(batched_exp3(2**16, 2))
     4315
@@ -204,15 +171,9 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
 
 
 def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
-    r"""Return the number of rounds of block n = 1, 2, .. of TsallisSwitching.
+    """Return the rounds of block n = 1, 2, .. of TsallisSwitching.
 
-    In each block the learner plays one action.
-
-    .. math:: \left\lceil 1.5 \, \mathrm{price} \sqrt{n / k} \right\rceil
-
-    number: n, of the block.
-    actions: k, number of actions.
-    price: cost of a switch, in losses.
+    It is ceil(1.5 price sqrt(n / k)).
 
     >>> [tsallis_block(n, actions=2) for n in (1, 4, 5, 400)]
     [2, 3, 3, 22]
@@ -229,9 +190,6 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
     B_n is the length of block n (`bounds.switching.tsallis_block`), eta_n = sqrt(8 / n) / B_n its learning rate, and N
     the number of blocks up to the horizon. It is of order (price k)^(1/3) T^(2/3) + sqrt(k T) (Rouyer, Seldin and
     Cesa-Bianchi 2021; the constants are from our own proof).
-
-    price: cost of a switch, in losses.
-    horizon, actions: T and k, number of rounds and of actions.
 
     >>> round(tsallis_switching(2**16, 2))
     7680

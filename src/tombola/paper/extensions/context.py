@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats, Integers, Seed
-from tombola.bounds.classification import erm_policies, training_rows
+from tombola.bounds.classification import erm_policies
+from tombola.bounds.common import growing_counts
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
 from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
@@ -254,7 +255,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         T, lost = len(labels), 0.0
         # mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
         mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)
-        starts = training_rows(T, _GROWTH)
+        starts = growing_counts(T, _GROWTH)
         lost += float(mistakes[: starts[0], 0].sum())
         for n, end in zip(starts, [*starts[1:], T], strict=True):
             lost += float(mistakes[n:end, self.minimiser(mistakes[:n].sum(axis=0))].sum())
