@@ -23,11 +23,9 @@ class Twin:
         self.answers: list[tuple[int, float, float]] = []
 
     def acted(self, action: int) -> None:
-        """Note the action played."""
         self.plays.append(action)
 
     def observe(self, action: int, probability: float, loss: float) -> None:
-        """Note an answer."""
         self.answers.append((action, probability, loss))
 
     def losses(self, a: int) -> list[float]:
@@ -39,12 +37,11 @@ class Twin:
         return len(self.losses(a))
 
     def mean(self, a: int) -> float:
-        """Return the mean loss seen of an action."""
         return math.fsum(self.losses(a)) / self.n(a)
 
-    def estimate(self, a: int) -> float:
-        """Return the importance-weighted total of an action."""
-        return math.fsum(loss / probability for action, probability, loss in self.answers if action == a)
+    def estimates(self) -> list[float]:
+        """Return the importance-weighted total of each action."""
+        return [math.fsum(loss / p for action, p, loss in self.answers if action == a) for a in range(self.k)]
 
     def untried(self) -> set[int]:
         """Return the first of the unanswered actions that was played least."""
@@ -64,21 +61,42 @@ class UCB1(Twin):
         self.scale = scale
 
     def best(self) -> set[int]:
-        """Return the actions with the smallest index."""
         log_n = math.log(len(self.answers)) if self.answers else 0.0
         return self.untried() or self.smallest(
             {a: self.mean(a) - math.sqrt(self.scale * log_n / self.n(a)) for a in range(self.k)}
         )
 
 
-class UCB2(Twin):
+class BlockTwin(Twin):
+    """A twin that plays one action for a whole block; `block` has the plays that are left of it."""
+
+    def __init__(self, k: int, T: int) -> None:
+        super().__init__(k, T)
+        self.block: list[int] = []
+
+    def candidates(self) -> set[int]:
+        """Return the actions with which a block may begin."""
+        raise NotImplementedError
+
+    def length(self, action: int) -> int:
+        """Return the length of the block of this action that begins now."""
+        raise NotImplementedError
+
+    def best(self) -> set[int]:
+        return {self.block[0]} if self.block else self.candidates()
+
+    def acted(self, action: int) -> None:
+        self.block = self.block[1:] if self.block else [action] * (self.length(action) - 1)
+        super().acted(action)
+
+
+class UCB2(BlockTwin):
     """Auer, Cesa-Bianchi and Fischer 2002, Figure 2; `late` counts answers where the figure counts plays."""
 
     def __init__(self, k: int, T: int, alpha: float = 0.5, *, late: bool = False) -> None:
         super().__init__(k, T)
         self.alpha, self.late = alpha, late
         self.r = [0] * k
-        self.block: list[int] = []
 
     def tau(self, r: int) -> int:
         """Return the plays of an action after r blocks."""
@@ -90,20 +108,17 @@ class UCB2(Twin):
         n = len(self.answers) if self.late else len(self.plays)
         return self.mean(a) - math.sqrt((1 + self.alpha) * math.log(math.e * n / tau) / (2 * tau))
 
-    def best(self) -> set[int]:
-        """Return the action of the block, or the actions with which a block may begin."""
-        if self.block:
-            return {self.block[0]}
+    def candidates(self) -> set[int]:
         return self.untried() or self.smallest({a: self.index(a) for a in range(self.k)})
 
-    def acted(self, action: int) -> None:
-        """Go on with the block, or begin it."""
-        if not self.block and not self.untried():
-            while not self.block:
-                self.block = [action] * (self.tau(self.r[action] + 1) - self.tau(self.r[action]))
-                self.r[action] += 1
-        self.block = self.block[1:]
-        super().acted(action)
+    def length(self, action: int) -> int:
+        if self.untried():
+            return 1
+        plays = 0
+        while plays == 0:
+            plays = self.tau(self.r[action] + 1) - self.tau(self.r[action])
+            self.r[action] += 1
+        return plays
 
 
 class KLUCB(Twin):
@@ -115,19 +130,11 @@ class KLUCB(Twin):
 
     def index(self, a: int) -> float:
         """Return the smallest q with n kl(mean, q) <= ln t + c ln ln t."""
-        t, p = len(self.answers) + 1, self.mean(a)
+        t = len(self.answers) + 1
         level = max(0.0, math.log(t) + self.c * math.log(math.log(t)))
-        low, high = 0.0, p
-        for _ in range(100):
-            q = (low + high) / 2
-            if 0 < q < p and self.n(a) * kl(p, q) > level:
-                low = q
-            else:
-                high = q
-        return high
+        return lowest_mean(self.mean(a), level / self.n(a))
 
     def best(self) -> set[int]:
-        """Return the actions with the smallest index."""
         return self.untried() or self.smallest({a: self.index(a) for a in range(self.k)})
 
 
@@ -135,6 +142,31 @@ def kl(p: float, q: float) -> float:
     """Return the relative entropy of two rng, 0 < q < 1."""
     first = p * math.log(p / q) if p > 0 else 0.0
     return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
+
+
+def lowest_mean(mean: float, divergence: float) -> float:
+    """Return the smallest q with kl(mean, q) <= divergence, by bisection."""
+    low, high = 0.0, mean
+    for _ in range(100):
+        q = (low + high) / 2
+        low, high = (q, high) if 0 < q < 1 and kl(mean, q) > divergence else (low, q)
+    return high
+
+
+def exponential_weights(totals: list[float], rate: float) -> list[float]:
+    """Return the mix proportional to exp(-rate total)."""
+    weights = [math.exp(-rate * (total - min(totals))) for total in totals]
+    return [weight / sum(weights) for weight in weights]
+
+
+def tsallis_weights(totals: list[float], eta: float) -> list[float]:
+    """Return 4 / (eta (L - x))^2 for the x that makes the sum 1, by bisection."""
+    low, high = min(totals) - 2 * math.sqrt(len(totals)) / eta - 1, min(totals) - 1 / eta
+    for _ in range(200):
+        x = (low + high) / 2
+        weights = [4 / (eta * (total - x)) ** 2 for total in totals]
+        low, high = (low, x) if sum(weights) > 1 else (x, high)
+    return [weight / sum(weights) for weight in weights]
 
 
 class Exp3(Twin):
@@ -145,10 +177,7 @@ class Exp3(Twin):
         self.rate = math.sqrt(2 * math.log(k) / (k * T)) if rate is None else rate
 
     def mix(self) -> list[float]:
-        """Return the exponential weights of the estimates."""
-        totals = [self.estimate(a) for a in range(self.k)]
-        weights = [math.exp(-self.rate * (total - min(totals))) for total in totals]
-        return [weight / sum(weights) for weight in weights]
+        return exponential_weights(self.estimates(), self.rate)
 
 
 class EpsilonGreedy(Twin):
@@ -174,18 +203,10 @@ class EpsilonGreedy(Twin):
 
 
 class TsallisInf(Twin):
-    """Zimmert and Seldin 2021, Algorithm 1 with alpha = 1/2; x by plain bisection."""
+    """Zimmert and Seldin 2021, Algorithm 1 with alpha = 1/2."""
 
     def mix(self) -> list[float]:
-        """Return 4 / (eta (L - x))^2 that sums to 1."""
-        eta = 2 / math.sqrt(len(self.answers) + 1)
-        totals = [self.estimate(a) for a in range(self.k)]
-        low, high = min(totals) - 2 * math.sqrt(self.k) / eta - 1, min(totals) - 1 / eta
-        for _ in range(200):
-            x = (low + high) / 2
-            weights = [4 / (eta * (total - x)) ** 2 for total in totals]
-            low, high = (low, x) if sum(weights) > 1 else (x, high)
-        return [weight / sum(weights) for weight in weights]
+        return tsallis_weights(self.estimates(), 2 / math.sqrt(len(self.answers) + 1))
 
 
 class ThompsonSampling(Twin):
@@ -198,7 +219,6 @@ class ThompsonSampling(Twin):
         self.rng = rng.copy()
 
     def best(self) -> set[int]:
-        """Return the action with the smallest draw from its Beta distribution."""
         guesses = {}
         with np.errstate(over="ignore"):
             for a in range(self.k):
@@ -224,7 +244,6 @@ class SuccessiveElimination(Twin):
         return self.mean(a) - r, self.mean(a) + r
 
     def best(self) -> set[int]:
-        """Return the action whose turn it is."""
         if not self.phase:
             ceiling = min(self.interval(b)[1] for b in self.active)
             self.active = {a for a in self.active if self.interval(a)[0] <= ceiling}
@@ -232,7 +251,6 @@ class SuccessiveElimination(Twin):
         return {self.phase[0]}
 
     def acted(self, action: int) -> None:
-        """Cross the action off the phase."""
         self.phase.remove(action)
         super().acted(action)
 
@@ -247,7 +265,6 @@ class ExploreThenCommit(Twin):
         self.committed: set[int] = set()
 
     def explored(self) -> bool:
-        """Tell whether every action has been answered often enough."""
         return min(self.n(a) for a in range(self.k)) >= self.rounds
 
     def best(self) -> set[int]:
@@ -259,7 +276,6 @@ class ExploreThenCommit(Twin):
         return {len(self.plays) % self.k}
 
     def acted(self, action: int) -> None:
-        """Commit, if the exploration is over."""
         if self.explored() and not self.committed:
             self.committed = {action}
         super().acted(action)
@@ -289,16 +305,13 @@ class BanditBirthdayTest(Twin):
         self.ucb1: UCB1 | None = None
 
     def best(self) -> set[int]:
-        """Return action 0, or the actions of UCB1."""
         return {0} if self.ucb1 is None else self.ucb1.best()
 
     def acted(self, action: int) -> None:
-        """Count the play for UCB1 only after the test has fired."""
         if self.ucb1 is not None:
             self.ucb1.acted(action)
 
     def observe(self, action: int, probability: float, loss: float) -> None:
-        """Search the grid for the loss, or pass it on."""
         if self.ucb1 is not None:
             self.ucb1.observe(action, probability, loss)
             return
@@ -326,12 +339,7 @@ class OptimisticSimulation(Twin):
         """Return the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), by bisection."""
         n, left = len(self.looked(a)), self.T - len(self.plays)
         m = math.fsum(self.looked(a)) / n
-        far = max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n
-        low, high = 0.0, m
-        for _ in range(100):
-            q = (low + high) / 2
-            low, high = (q, high) if 0 < q < 1 and kl(m, q) > far else (low, q)
-        return high
+        return lowest_mean(m, max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n)
 
     def best(self) -> set[int]:
         """Return an action never answered, or the action of a fresh base in a random round of a simulation."""
@@ -344,7 +352,6 @@ class OptimisticSimulation(Twin):
             return {self.simulated(integers(self.rng, rounds) + 1, rounds)[-1]}
 
     def length(self) -> int:
-        """Return 2^floor(log2 t)."""
         return int(2 ** math.floor(math.log2(len(self.plays) + 1)))
 
     def simulated(self, rounds: int, horizon: int) -> list[int]:
@@ -370,7 +377,6 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         self.frequencies = np.zeros(k)
 
     def best(self) -> set[int]:
-        """Return an action never answered, or one drawn by the frequencies."""
         self.probability = 1.0
         if self.untried():
             return self.untried()

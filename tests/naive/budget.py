@@ -25,11 +25,9 @@ class Twin:
         self.seen: list[tuple[Mix, list[float], list[list[float]]]] = []
 
     def observe(self, played: Mix, losses: Sequence[float], costs: Sequence[Sequence[float]]) -> None:
-        """Remember the row."""
         self.seen.append((played, list(losses), [list(row) for row in costs]))
 
     def nothing(self) -> Mix:
-        """The mix of the null action."""
         return [float(a == self.null) for a in range(self.k)]
 
     def means(self) -> tuple[list[float], list[list[float]]]:
@@ -102,7 +100,6 @@ class EmpiricalLP(Twin):
         return self.last
 
     def solve(self, rewards: Any, costs: Any, rates: Any, actions: list[int]) -> Mix:
-        """The best mix of these actions."""
         return best_mix(rewards, costs, rates, actions)
 
 
@@ -130,7 +127,6 @@ class SerflingLP(Twin):
         self.following, self.last = 1, self.nothing()
 
     def mix(self, left: list[float], fits: list[bool]) -> Mix:
-        """Solve at the start of a block."""
         n = len(self.seen)
         if n >= self.following and n < self.T:
             self.following = min(self.T, max(n + 1, 2 * n))
@@ -212,7 +208,6 @@ class PlannedBandit:
         self.checked = 0
 
     def observe(self, action: int, loss: float, costs: list[float]) -> None:
-        """Remember the play."""
         self.plays[action].append((loss, costs))
 
     def losses(self, a: int) -> list[float]:

@@ -19,7 +19,6 @@ class LineTwin:
         self.seen: list[tuple[Row, int, Fraction]] = []
 
     def learn(self, row: Row, label: int, weight: float) -> None:
-        """Remember the row."""
         self.seen.append((row, label, Fraction(weight)))
 
     def minimisers(self) -> list[Hypothesis]:

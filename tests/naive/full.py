@@ -20,7 +20,6 @@ class Twin:
         """Full feedback: what was played does not matter."""
 
     def observe(self, row: Row, t: int = 0) -> None:
-        """Remember the row; t is its round, from 0, which only reductions need."""
         self.rows.append([Decimal(float(loss)) for loss in row])
 
 
@@ -28,7 +27,6 @@ class FollowTheLeader(Twin):
     """All actions with the smallest total."""
 
     def best(self) -> set[int]:
-        """The leaders."""
         return argmin(self.k, self.rows)
 
 
@@ -40,7 +38,6 @@ class BirthdayTest(Twin):
         self.grid = T if grid is None else grid
 
     def best(self) -> set[int]:
-        """Action 0, or the leaders of the rows after the test has fired."""
         points: list[int] = []
         for t, row in enumerate(self.rows):
             scaled = Fraction(row[0]) * self.grid
@@ -59,7 +56,6 @@ class FixedAction(Twin):
         self.action = action
 
     def best(self) -> set[int]:
-        """The action."""
         return {self.action}
 
 
@@ -67,7 +63,6 @@ class Uniform(Twin):
     """Always 1/k."""
 
     def mix(self) -> list[float]:
-        """The same for all."""
         return [1 / self.k] * self.k
 
 
@@ -79,7 +74,6 @@ class Hedge(Twin):
         self.rate = rate
 
     def mix(self) -> list[float]:
-        """The exponential weights."""
         with localcontext(DIGITS):
             rate = (8 * Decimal(self.k).ln() / self.T).sqrt() if self.rate is None else Decimal(self.rate)
             return [float(w) for w in weights(sums(self.k, self.rows), rate)]
@@ -89,7 +83,6 @@ class HedgeAnytime(Twin):
     """w_a proportional to exp(-rate L_a), rate = 2 sqrt(ln k / t) in round t without delay."""
 
     def mix(self) -> list[float]:
-        """The exponential weights."""
         with localcontext(DIGITS):
             rate = 2 * (Decimal(self.k).ln() / (len(self.rows) + 1)).sqrt()
             return [float(w) for w in weights(sums(self.k, self.rows), rate)]
@@ -108,7 +101,6 @@ class AdaHedge(Twin):
         return None if plain is None else self.kappa * plain
 
     def mix(self) -> list[float]:
-        """Go through all rows again."""
         with localcontext(DIGITS):
             delta = Decimal(0)
             for t in range(len(self.rows)):
@@ -124,7 +116,6 @@ class FlipFlop(Twin):
     """
 
     def mix(self) -> list[float]:
-        """Go through all rows again."""
         phi, alpha = Decimal("2.37"), Decimal("1.243")
         with localcontext(DIGITS):
             flip, flop, flipping = Decimal(0), Decimal(0), True

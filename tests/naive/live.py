@@ -53,7 +53,6 @@ class Run:
         return next(round_ for round_ in mine if round_ not in self.outcomes) if waiting else 0
 
     def loss(self, round_: int) -> float:
-        """Return the loss of a ticket."""
         return self.run.feedback_model.loss(self.tickets[round_ - 1][0], self.outcomes[round_])
 
     def certificate(self, level: float) -> Any:
@@ -68,7 +67,6 @@ class Run:
         return ActionMonitor(session, level=level).certificate()
 
     def status(self, level: float = 0.05) -> Status:
-        """Return the status."""
         run, seen = self.run, self.certificate(level)
         played = [action for action, _ in self.tickets]
         listed = run.feedback_model.n_listed_actions

@@ -68,7 +68,6 @@ class Simulation(Twin):
         return self.played
 
     def train(self, n: int) -> None:
-        """Average the frequencies of several trainings."""
         if self.past:
             runs = [frequencies(self.base(self.k, n), self.past, n, self.rng) for _ in range(self.trainings)]
             self.frequencies = [sum(column) / self.trainings for column in zip(*runs, strict=True)]
@@ -80,7 +79,6 @@ class Simulation(Twin):
         self.t += 1
 
     def observe(self, row: Row, t: int = 0) -> None:
-        """Keep the rows of blocks, and that of round 1."""
         if self.keeps_all or t == 0 or self.kinds[t][0] == "block":
             self.past.append(row)
 
@@ -95,17 +93,13 @@ class Interleaved(Twin):
         self.t = 0
 
     def best(self) -> set[int]:
-        """Return the actions of the copy whose turn it is."""
         return set(self.copies[self.t % len(self.copies)].best())
 
     def mix(self) -> list[float]:
-        """Return the mix of the copy whose turn it is."""
         return list(self.copies[self.t % len(self.copies)].mix())
 
     def acted(self, action: int) -> None:
-        """Count the round."""
         self.t += 1
 
     def observe(self, row: Row, t: int = 0) -> None:
-        """Show the row to the copy that played it."""
         self.copies[t % len(self.copies)].observe(row)

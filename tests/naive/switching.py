@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from naive.bandit import UCB2, Twin, kl
+from naive.bandit import UCB2, BlockTwin, Twin, exponential_weights, lowest_mean, tsallis_weights
 from naive.prior import beliefs
 from tombola import bounds
 from tombola._types import RngState
@@ -24,7 +24,6 @@ class SimulationSuccessiveElimination(Twin):
         self.begun = False
 
     def best(self) -> set[int]:
-        """Return the action that the script says."""
         if len(self.plays) == len(self.script):
             if self.begun:
                 self.eliminate(math.sqrt(10 * self.k * math.log(self.T) ** 3 * 2.0**-self.i))
@@ -76,7 +75,6 @@ class Elimination(Twin):
         return min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
 
     def best(self) -> set[int]:
-        """Return the action that the script says."""
         if len(self.plays) == len(self.script):
             tops = [self.mean(a) + self.radius(a) for a in self.active if self.n(a) > 0]
             if len(self.active) > 1 and tops:
@@ -99,7 +97,6 @@ class BettingElimination(Elimination):
         self.intervals = Betting(population=T, level=min(self.delta / k, 0.999), actions=k)
 
     def observe(self, action: int, probability: float, loss: float) -> None:
-        """EProcess on the loss."""
         self.intervals.update(loss, action)
 
     def best(self) -> set[int]:
@@ -144,18 +141,14 @@ class UCB2WithoutReplacement(UCB2):
         return self.mean(a) - math.sqrt(max(0.0, squared))
 
 
-class BlockUCB(Twin):
+class BlockUCB(BlockTwin):
     """Frames of blocks; frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks of f rounds; UCB1's index."""
 
     def __init__(self, k: int, T: int) -> None:
         super().__init__(k, T)
         self.lengths = [f for f in (1, 2, 3, 4) for _ in range(math.ceil((2 ** (f * f) - 2 ** ((f - 1) ** 2)) / f))]
-        self.block: list[int] = []
 
-    def best(self) -> set[int]:
-        """Return the action of the block, or those with which a block may begin."""
-        if self.block:
-            return {self.block[0]}
+    def candidates(self) -> set[int]:
         index = {
             a: self.mean(a) - math.sqrt(2 * math.log(len(self.answers)) / self.n(a))
             for a in range(self.k)
@@ -163,49 +156,32 @@ class BlockUCB(Twin):
         }
         return self.untried() or self.smallest(index)
 
-    def acted(self, action: int) -> None:
-        """Go on with the block, or begin it."""
-        if not self.block:
-            self.block = [action] * (1 if self.untried() else self.lengths.pop(0))
-        self.block = self.block[1:]
-        super().acted(action)
+    def length(self, action: int) -> int:
+        return 1 if self.untried() else self.lengths.pop(0)
 
 
-class FrugalUCB(Twin):
+class FrugalUCB(BlockTwin):
     """The docstring's formula, with the lower bound by plain bisection."""
 
     def __init__(self, k: int, T: int, price: float = 1.0, scale: float = 1.0) -> None:
         super().__init__(k, T)
         self.price, self.scale = price, scale
         self.shortest = max(1, math.floor(min(16 * price, 2 * math.sqrt(T / k))))
-        self.block: list[int] = []
 
     def index(self, a: int, times: float = 1.0) -> float:
         """Return the smallest q with n kl(m, q) <= scale (1 - n/T) ln max(1, times R / (k n))."""
         n, left = self.n(a), times * (self.T - len(self.plays))
         m = math.fsum(self.losses(a)) / n
-        far = self.scale * max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n
-        low, high = 0.0, m
-        for _ in range(100):
-            q = (low + high) / 2
-            low, high = (q, high) if 0 < q < 1 and kl(m, q) > far else (low, q)
-        return high
+        return lowest_mean(m, self.scale * max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n)
 
-    def best(self) -> set[int]:
-        """Return the action of the block, or those with which a block may begin."""
-        if self.block:
-            return {self.block[0]}
+    def candidates(self) -> set[int]:
         toll = 2 * self.price / (self.T - len(self.plays))
         playing = self.plays[-1] if self.plays else 0
         values = {a: self.index(a) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(self.untried(), 0.0)
         return self.smallest({a: value + toll * (a != playing) for a, value in values.items()})
 
-    def acted(self, action: int) -> None:
-        """Go on with the block, or begin it."""
-        if not self.block:
-            self.block = [action] * max(self.shortest, math.ceil(self.plays.count(action) / 2))
-        self.block = self.block[1:]
-        super().acted(action)
+    def length(self, action: int) -> int:
+        return max(self.shortest, math.ceil(self.plays.count(action) / 2))
 
 
 class Thrifty(FrugalUCB):
@@ -348,38 +324,25 @@ class Thrifty(FrugalUCB):
         self.tracker -= self.exploring * loss
 
 
-class Drawn(Twin):
+class Drawn(BlockTwin):
     """One draw for a block, with the learner's own rng."""
 
     def __init__(self, k: int, T: int, rng: RngState) -> None:
         super().__init__(k, T)
         self.rng = rng.copy()
         self.blocks = 0
-        self.block: list[int] = []
-
-    def length(self) -> int:
-        """Return the length of block number `blocks`."""
-        raise NotImplementedError
 
     def mix(self) -> list[float]:
         """Return the probabilities for block number `blocks`."""
         raise NotImplementedError
 
-    def best(self) -> set[int]:
-        """Return the action of the block; draw it if that is due."""
-        if not self.block:
-            self.blocks += 1
-            mix = np.array(self.mix())
-            with np.errstate(over="ignore"):
-                action = choice(mix, self.rng)
-            self.probability = float(mix[action])
-            self.block = [action] * self.length()
-        return {self.block[0]}
-
-    def acted(self, action: int) -> None:
-        """Go on with the block."""
-        self.block = self.block[1:]
-        super().acted(action)
+    def candidates(self) -> set[int]:
+        self.blocks += 1
+        mix = np.array(self.mix())
+        with np.errstate(over="ignore"):
+            action = choice(mix, self.rng)
+        self.probability = float(mix[action])
+        return {action}
 
 
 class BatchedExp3(Drawn):
@@ -390,36 +353,23 @@ class BatchedExp3(Drawn):
         tuned = math.ceil((2 * price) ** (2 / 3) * (T / (2 * k * math.log(k))) ** (1 / 3)) if k > 1 else T
         self.tau = max(1, min(T, tuned)) if block is None else block
 
-    def length(self) -> int:
-        """Return the same for all blocks."""
+    def length(self, action: int = 0) -> int:
         return self.tau
 
     def mix(self) -> list[float]:
-        """Return the exponential weights of the estimates."""
         rate = math.sqrt(2 * math.log(self.k) / (self.k * math.ceil(self.T / self.tau))) / self.tau
-        totals = [self.estimate(a) for a in range(self.k)]
-        weights = [math.exp(-rate * (total - min(totals))) for total in totals]
-        return [weight / sum(weights) for weight in weights]
+        return exponential_weights(self.estimates(), rate)
 
 
 class TsallisSwitching(Drawn):
-    """Tsallis-INF on blocks; x by plain bisection."""
+    """Tsallis-INF on blocks."""
 
     def __init__(self, k: int, T: int, rng: RngState, price: float = 1.0) -> None:
         super().__init__(k, T, rng)
         self.price = price
 
-    def length(self) -> int:
-        """Return max(1, ceil(1.5 price sqrt(n / k)))."""
+    def length(self, action: int = 0) -> int:
         return max(1, math.ceil(1.5 * self.price * math.sqrt(self.blocks / self.k)))
 
     def mix(self) -> list[float]:
-        """Return 4 / (eta (L - x))^2 that sums to 1."""
-        eta = math.sqrt(8 / self.blocks) / self.length()
-        totals = [self.estimate(a) for a in range(self.k)]
-        low, high = min(totals) - 2 * math.sqrt(self.k) / eta - 1, min(totals) - 1 / eta
-        for _ in range(200):
-            x = (low + high) / 2
-            weights = [4 / (eta * (total - x)) ** 2 for total in totals]
-            low, high = (low, x) if sum(weights) > 1 else (x, high)
-        return [weight / sum(weights) for weight in weights]
+        return tsallis_weights(self.estimates(), math.sqrt(8 / self.blocks) / self.length())

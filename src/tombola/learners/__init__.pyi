@@ -49,3 +49,5 @@ from .switching.staged_elimination import BernsteinElimination as BernsteinElimi
 from .switching.staged_elimination import SerflingElimination as SerflingElimination
 from .switching.thrifty import Thrifty as Thrifty
 from .switching.tsallis_switching import TsallisSwitching as TsallisSwitching
+
+__all__: list[str]

@@ -67,7 +67,7 @@ class BettingElimination(Learner):
     def init(self, actions: int, horizon: int) -> Any:
         stage = first_stage(actions, elimination_counts(horizon, actions, self.delta)[0])
         delta = 1 / horizon if self.delta is None else self.delta
-        return _State(*stage, *new_grid(float(horizon), delta / actions, actions))
+        return _State._make((*stage, *new_grid(float(horizon), delta / actions, actions)))
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
