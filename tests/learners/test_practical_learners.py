@@ -23,7 +23,8 @@ def total(pool: Pool, learner: FrugalUCB | Thrifty | RandomFixedAction, price: f
 def test_many_actions_few_rows(price: float) -> None:
     """600 rows, 60 actions: at most .7 of FrugalUCB's total; a fifth of it is missing at both prices."""
     pool = Pool((np.random.default_rng(1).random((600, 60)) < np.random.default_rng(2).random(60)).astype(float))
-    assert total(pool, Thrifty(price), price) < 0.7 * total(pool, FrugalUCB(price), price)
+    # The ratio is .4 with a standard error of .08: 8 repetitions suffice, and take less time than compiling.
+    assert total(pool, Thrifty(price), price, 8) < 0.7 * total(pool, FrugalUCB(price), price, 8)
 
 
 def test_equal_actions_are_not_all_tried() -> None:

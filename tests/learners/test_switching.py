@@ -190,13 +190,14 @@ def test_regret_stays_below_the_bounds_that_hold_in_every_order(order: str, pric
             assert regrets.mean() + 4 * regrets.std() / math.sqrt(30) < bound
 
 
-@pytest.mark.parametrize("learner", [SerflingElimination(), BernsteinElimination(), SimulationSuccessiveElimination()])
+@pytest.mark.usefixtures("short_work")
+@pytest.mark.parametrize("learner", [SerflingElimination(), BernsteinElimination()])
 def test_regret_in_random_order_stays_below_bound(learner: Learner) -> None:
-    pool = instances.gap(2**14, 2, 0.3, seed=0)
+    pool = instances.gap(2**12, 2, 0.3, seed=0)
     regrets = compare(pool, [learner], repetitions=10, switching_price=1.0, seed=0).regrets(type(learner).__name__)
-    bound = learner.bound(2, 2**14)
+    bound = learner.bound(2, 2**12)
     assert bound is not None
-    assert float(regrets.max()) < bound
+    assert float(regrets.max()) < bound < 2**12
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
