@@ -16,32 +16,18 @@ from tombola._types import Floats, RngState
 from tombola.checks import check_probabilities
 from tombola.errors import LearnerError, TombolaWarning
 from tombola.rng import uniform
-from twin_cases import SWITCHING
+from twin_cases import BANDIT, BUDGETED, BUDGETED_BANDIT, FULL, OPTIMISTIC, SWITCHING, Case
+
+
+def first_of_each(*cases: Case) -> list[Any]:
+    """Return the learner of the first case of every class."""
+    return list({type(case.learner): case.learner for case in reversed(cases)}.values())
+
 
 OURS: list[Any] = [
-    learners.FollowTheLeader(),
+    *first_of_each(*BANDIT, *OPTIMISTIC, *FULL.values()),
     learners.FollowTheLeader(ties="random"),
-    learners.Hedge(),
     learners.Hedge(rate=0.3),
-    learners.HedgeAnytime(),
-    learners.AdaHedge(),
-    learners.FlipFlop(),
-    learners.BirthdayTest(),
-    learners.Uniform(),
-    learners.FixedAction(0),
-    learners.UCB1(),
-    learners.UCB2(),
-    learners.KLUCB(),
-    learners.Exp3(),
-    learners.TsallisInf(),
-    learners.ThompsonSampling(),
-    learners.SuccessiveElimination(),
-    learners.ExploreThenCommit(),
-    learners.RandomFixedAction(),
-    learners.EpsilonGreedy(),
-    learners.BanditBirthdayTest(),
-    learners.OptimisticSimulation(learners.UCB1()),
-    learners.LazyOptimisticSimulation(learners.UCB1()),
     learners.Simulation(learners.FollowTheLeader(), learners.LemmaSchedule(delay=3)),
     learners.Simulation(learners.BirthdayTest(grid=60), learners.GrowingSchedule(1.5), trainings=2),
     learners.Interleaved(learners.Hedge(), delay=3),
@@ -49,13 +35,10 @@ OURS: list[Any] = [
     labels.Halving(labels.FiniteClass([[0, 0, 1], [0, 1, 1]])),
 ]
 SLOW: list[Any] = [
-    *{type(case.learner): case.learner for case in SWITCHING}.values(),
+    *first_of_each(*SWITCHING, *BUDGETED_BANDIT.values(), BUDGETED["dual descent"]),
     learners.Simulation(learners.Hedge(), learners.PaperSchedule(delay=2), past="all", waiting="last"),
     learners.Simulation(learners.Simulation(learners.FollowTheLeader())),
     learners.Interleaved(learners.HedgeAnytime(), delay=100),
-    learners.DualDescent(),
-    learners.OptimisticLP(),
-    learners.ThriftyLP(),
     labels.ERM(labels.Thresholds(), ties="random"),
 ]
 # One learner of each kind of kernel is compiled in every run, the others in full runs; test_machine_code has them all.

@@ -165,12 +165,10 @@ POOLS = {
     "ties": np.vstack([np.ones((3, 3)), np.zeros((4, 3))]),
     "opposed": np.array([[0.0, 1.0, 0.5]] * 4 + [[1.0, 0.0, 0.5]] * 3),
 }
-FOUR: list[Learner] = [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge()]
 
 
 def shift(learner: Learner, losses: np.ndarray) -> list[float]:
     """Return phi_n = E <p_n, g of a row not revealed>, n = 0..T-1, from all orders, without the tree of `exact`."""
-
     T = len(losses)
     best = int(losses.sum(axis=0).argmin())
     gaps = losses - losses[:, [best]]
@@ -183,24 +181,13 @@ def shift(learner: Learner, losses: np.ndarray) -> list[float]:
     return list(phi / len(orders))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("learner", FOUR, ids=repr)
-@pytest.mark.parametrize("name", POOLS)
-def test_delay_is_shift(learner: Learner, name: str) -> None:
-    """R_d = d phi_0 + sum_{n < T-d} phi_n on all 5,040 orders, d = 0..7; phi_n >= 0 for a rate fixed in advance."""
-    check_shift(learner, POOLS[name])
-
-
 @pytest.mark.usefixtures("short_work")
-@pytest.mark.parametrize("learner", FOUR, ids=repr)
-def test_delay_is_shift_on_small_pool(learner: Learner) -> None:
-    check_shift(learner, np.random.default_rng(3).random((4, 3)).round(1))
-
-
-def check_shift(learner: Learner, losses: np.ndarray) -> None:
-    """Compare the exact regret with every delay to the sum of the phi_n."""
-    phi = shift(learner, losses)
-    T = len(losses)
+@pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge()], ids=repr)
+@pytest.mark.parametrize("name", ["small", *(pytest.param(name, marks=pytest.mark.full) for name in POOLS)])
+def test_delay_is_shift(learner: Learner, name: str) -> None:
+    """R_d = d phi_0 + sum_{n < T-d} phi_n on all T! orders, d = 0..T; phi_n >= 0 for a rate fixed in advance."""
+    losses = POOLS[name] if name in POOLS else np.random.default_rng(3).random((4, 3)).round(1)
+    phi, T = shift(learner, losses), len(losses)
     for d in range(T + 1):
         shifted = d * phi[0] + sum(phi[: max(0, T - d)]) if d < T else T * phi[0]
         assert random_order(learner, Pool(losses), delay=d) == pytest.approx(shifted, abs=1e-12)

@@ -36,18 +36,15 @@ class Scribe(BudgetedBanditLearner):
     """Play every action alike, and write down what is told."""
 
     def init(self, terms: BudgetTerms) -> Log:
-        """Make room."""
         return Log(np.zeros((terms.horizon, 4 + terms.resources)))
 
     @staticmethod
     def mix(state: Log, mix: Floats) -> None:
-        """Play every action alike."""
         for action in range(mix.size):
             mix[action] = 1.0 / mix.size
 
     @staticmethod
     def observe(state: Log, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Write it down."""
         observed = state.observed[round - 1]
         observed[0], observed[1], observed[2], observed[3] = round, action, probability, loss
         for j in range(costs.size):
@@ -292,6 +289,18 @@ def test_every_plan_is_a_best_mix_of_the_twin(name: str, delay: int) -> None:
 UNLIKE, ALIKE = ((0.1, 0.7), (0.6, 0.4)), ((0.5, 0.5), (0.5, 0.5))
 
 
+def state_after_trials(tried: Any, rate: float, price: float, target: float = np.inf) -> Any:
+    """Return a due state of ThriftyLP: 40 losses of actions 1 and 2 with (cost, mean), action 3 never tried."""
+    prices = np.array([[0.0], [np.nan], [np.nan], [price]])
+    state = ThriftyLP().init(BudgetTerms(4, 1, 1000, rate, 0, prices, added=True, target=target))
+    for action, (cost, mean) in enumerate(tried, start=1):
+        for number in range(40):
+            ThriftyLP.observe(state, 0, action, 1.0, float(number < 40 * mean), np.array([cost]))
+    state.following[0] = 0.0
+    assert ThriftyLP.needs_plan(state, np.ones(4))
+    return state
+
+
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(
     ("tried", "rest", "rate", "price", "pays"),
@@ -306,13 +315,7 @@ UNLIKE, ALIKE = ((0.1, 0.7), (0.6, 0.4)), ((0.5, 0.5), (0.5, 0.5))
 )
 def test_thrifty_lp_prices_a_trial(tried: Any, rest: int, rate: float, price: float, pays: bool) -> None:
     """A trial must pay in the rounds left, at the dual price of money, for a spread of .15 c (1 - c) at least."""
-    prices = np.array([[0.0], [np.nan], [np.nan], [price]])
-    state = ThriftyLP().init(BudgetTerms(4, 1, 1000, rate, 0, prices, added=True))
-    for action, (cost, mean) in enumerate(tried, start=1):
-        for number in range(40):
-            ThriftyLP.observe(state, 0, action, 1.0, float(number < 40 * mean), np.array([cost]))
-    state.following[0] = 0.0
-    assert ThriftyLP.needs_plan(state, np.ones(4))
+    state = state_after_trials(tried, rate, price)
     costs, _ = _expected_costs(state)
     found, is_free = _worth_trying(state, costs, np.array([rate]), float(rest), np.array([0, 1, 2]))
     assert bool(found[3]) is pays
@@ -323,13 +326,8 @@ def test_thrifty_lp_prices_a_trial(tried: Any, rest: int, rate: float, price: fl
 @pytest.mark.parametrize(("rate", "target", "at_once"), [(0.9, np.inf, True), (0.3, np.inf, False), (0.9, 0.5, False)])
 def test_thrifty_lp_makes_a_trial_at_once_if_money_has_no_price(rate: float, target: float, at_once: bool) -> None:
     """A trial at a price is the whole plan if money is not scarce, and not if it is or there is a target."""
-    prices = np.array([[0.0], [np.nan], [np.nan], [0.85]])
-    state = ThriftyLP().init(BudgetTerms(4, 1, 1000, rate, 0, prices, added=True, target=target))
-    for action, (cost, mean) in enumerate(UNLIKE, start=1):
-        for number in range(40):
-            ThriftyLP.observe(state, 0, action, 1.0, float(number < 40 * mean), np.array([cost]))
+    state = state_after_trials(UNLIKE, rate, 0.85, target)
     state.chosen[1:3] = 40.0
-    assert ThriftyLP.needs_plan(state, np.ones(4))
     ThriftyLP().plan(state, np.array([rate * 920]), np.ones(4), np.zeros(4, np.uint64))
     assert bool(state.played[3] > 0.999) is at_once
 

@@ -17,20 +17,46 @@ def bets(lead: Any, i: Any, shift: Any, N: Any, rows: Any, variance: Any) -> Any
     return [edge / (variance + edge**2) for edge in edges] + [0.8 * gain, 0.3 * gain]
 
 
-def wealth(rows: Any, pairs: Any, shift: Any, N: Any, length: Any, since: Any = 0) -> Any:
-    """Return the wealth of bets from row `since` on; pairs[i] are candidate and opponent in row since + i."""
-    strategies, squares, count = [1 / 2, 1 / 4, 1 / 8, 1 / 8], 0.0, 0
-    for i, (b, o) in enumerate(pairs, start=since):
-        lead = sum(row[b] - row[o] for row in rows[:i])
-        d = rows[i][b] - rows[i][o]
-        m = shift if N == math.inf else (N * shift - lead) / (N - i)
+class Account:
+    """Wealth of one bettor, row by row; more may be paid in."""
+
+    def __init__(self, share: Any, shift: Any, N: Any, length: Any) -> None:
+        self.strategies = [share * part for part in (1 / 2, 1 / 4, 1 / 8, 1 / 8)]
+        self.deposit, self.shift, self.N, self.length = share, shift, N, length
+        self.squares, self.count = 0.0, 0
+
+    @property
+    def wealth(self) -> Any:
+        return sum(self.strategies)
+
+    def pay(self, amount: Any) -> None:
+        self.strategies = [
+            w + amount * part for w, part in zip(self.strategies, (1 / 2, 1 / 4, 1 / 8, 1 / 8), strict=True)
+        ]
+        self.deposit += amount
+
+    def bet(self, past: Any, d: Any) -> None:
+        i, lead = len(past), sum(past)
+        m = self.shift if self.N == math.inf else (self.N * self.shift - lead) / (self.N - i)
         if m < 1:
             cap = 0.95 / (1 + m) if m > -1 else math.inf
-            sizes = bets(lead, i, shift, N, length, (0.5 + squares) / (count + 2))
-            strategies = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(strategies, sizes, strict=True)]
-            squares += (d - lead / (i + 10)) ** 2
-            count += 1
-    return sum(strategies)
+            sizes = bets(lead, i, self.shift, self.N, self.length, (0.5 + self.squares) / (self.count + 2))
+            self.strategies = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(self.strategies, sizes, strict=True)]
+            self.squares += (d - lead / (i + 10)) ** 2
+            self.count += 1
+
+
+def differences(rows: Any, b: Any, a: Any) -> Any:
+    """Return the loss of b minus the loss of a in each row."""
+    return [row[b] - row[a] for row in rows]
+
+
+def wealth(rows: Any, pairs: Any, shift: Any, N: Any, length: Any, since: Any = 0) -> Any:
+    """Return the wealth of bets from row `since` on; pairs[i] are candidate and opponent in row since + i."""
+    account = Account(1.0, shift, N, length)
+    for i, (b, o) in enumerate(pairs, start=since):
+        account.bet(differences(rows[:i], b, o), rows[i][b] - rows[i][o])
+    return account.wealth
 
 
 def totals(rows: Any, k: Any) -> Any:
@@ -73,40 +99,6 @@ def best(table: Any, level: Any, N: Any = None) -> Any:
         active = [b for b in active if not impossible(seen, b, leader, 0.0, N)]
         history.append(list(active))
     return history
-
-
-class Account:
-    """Wealth of one bettor, row by row; more may be paid in."""
-
-    def __init__(self, share: Any, shift: Any, N: Any, length: Any) -> None:
-        self.strategies = [share * part for part in (1 / 2, 1 / 4, 1 / 8, 1 / 8)]
-        self.deposit, self.shift, self.N, self.length = share, shift, N, length
-        self.squares, self.count = 0.0, 0
-
-    @property
-    def wealth(self) -> Any:
-        return sum(self.strategies)
-
-    def pay(self, amount: Any) -> None:
-        self.strategies = [
-            w + amount * part for w, part in zip(self.strategies, (1 / 2, 1 / 4, 1 / 8, 1 / 8), strict=True)
-        ]
-        self.deposit += amount
-
-    def bet(self, past: Any, d: Any) -> None:
-        i, lead = len(past), sum(past)
-        m = self.shift if self.N == math.inf else (self.N * self.shift - lead) / (self.N - i)
-        if m < 1:
-            cap = 0.95 / (1 + m) if m > -1 else math.inf
-            sizes = bets(lead, i, self.shift, self.N, self.length, (0.5 + self.squares) / (self.count + 2))
-            self.strategies = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(self.strategies, sizes, strict=True)]
-            self.squares += (d - lead / (i + 10)) ** 2
-            self.count += 1
-
-
-def differences(rows: Any, b: Any, a: Any) -> Any:
-    """Return the loss of b minus the loss of a in each row."""
-    return [row[b] - row[a] for row in rows]
 
 
 def within(table: Any, level: Any, margin: Any) -> Any:

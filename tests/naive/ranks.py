@@ -1,8 +1,9 @@
 """Rank sets by plain Python, from the statement of Corollary 1: no kernels, no incremental closure."""
 
-import math
 from fractions import Fraction
 from itertools import permutations
+
+from naive import race
 
 
 def order_of(losses, ties=True):
@@ -38,29 +39,6 @@ def claims_of(rows, population, level, bet):
     return history
 
 
-STAKE = (1 / 2, 1 / 4, 1 / 8, 1 / 8)
-
-
 def wealth(rows, a, b, population, total_rows=None):
-    """Return the wealth of the four bets of the race against "L(a) <= L(b)", written out row by row."""
-    total_rows = population if total_rows is None else total_rows
-    parts, lead, squares, count = list(STAKE), 0.0, 0.0, 0
-    for n, row in enumerate(rows):
-        d = row[a] - row[b]
-        gain = 1.0 if population == math.inf else population / (population - n)
-        m = 0.0 if population == math.inf else -lead / (population - n)
-        if m < 1.0:
-            cap = 0.95 / (1.0 + m) if m > -1.0 else math.inf
-            variance = (0.5 + squares) / (count + 2.0)
-            for j, prior in enumerate((20.0, 0.03 * total_rows)):
-                weight = gain * n + prior
-                mean = gain * lead / weight
-                edge = gain * 0.5 * (mean + math.sqrt(mean * mean + 2.55 * variance / weight))
-                parts[j] *= 1.0 + min(edge / (variance + edge * edge), cap) * (d - m)
-            for j, share in ((2, 0.8), (3, 0.3)):
-                parts[j] *= 1.0 + min(gain * share, cap) * (d - m)
-            off = d - lead / (n + 10.0)
-            squares += off * off
-            count += 1
-        lead += d
-    return sum(parts)
+    """Return the wealth of the four bets of the race against "L(a) <= L(b)"."""
+    return race.wealth(rows, [(a, b)] * len(rows), 0.0, population, population if total_rows is None else total_rows)
