@@ -17,7 +17,9 @@ from tombola.learners import (
     UCB1,
     UCB2,
     AdaHedge,
+    BatchedExp3,
     BernsteinElimination,
+    BlockUCB,
     Exp3,
     ExploreThenCommit,
     FlipFlop,
@@ -26,9 +28,12 @@ from tombola.learners import (
     Hedge,
     HedgeAnytime,
     SerflingElimination,
+    SimulationSuccessiveElimination,
     SuccessiveElimination,
     Thrifty,
     TsallisInf,
+    TsallisSwitching,
+    UCB2WithoutReplacement,
 )
 from tombola.learners.base import Learner
 from tombola.paper.exact import random_order, worst_pool
@@ -58,6 +63,9 @@ PROMPT: list[Learner] = [
     BernsteinElimination(price=0.0),
     Thrifty(price=0.0),
 ]
+SWITCHING: list[Learner] = [
+    SimulationSuccessiveElimination(price=0.0), BatchedExp3(price=0.0), TsallisSwitching(price=0.0)
+]  # fmt: skip
 DRAWN: list[Learner] = [Exp3(), TsallisInf()]
 
 
@@ -65,7 +73,10 @@ DRAWN: list[Learner] = [Exp3(), TsallisInf()]
 SMALL: list[Learner] = [*LATE[:7], Exp3()]
 LARGER: list[Learner] = [*LATE[:7], ExploreThenCommit()]
 # Bandit learners with a bound on bad plays plus the drift, whose actions depend on the losses within four rounds.
-DRIFTING: list[Learner] = [*PROMPT[:5], ExploreThenCommit(rounds=1), Thrifty(price=0.0)]
+DRIFTING: list[Learner] = [
+    *PROMPT[:5], ExploreThenCommit(rounds=1), Thrifty(price=0.0), UCB2WithoutReplacement(), BlockUCB(),
+    BatchedExp3(block=1),
+]  # fmt: skip
 
 
 def kinds(k: int) -> list[tuple[float, ...]]:
@@ -105,7 +116,7 @@ def test_regret_bound_on_all_larger_pools(learner: Learner) -> None:
     assert any((learner.bound(2, T) or T) < T for T in range(5, 9))
 
 
-@pytest.mark.parametrize("learner", [*LATE, *PROMPT, *DRAWN], ids=repr)
+@pytest.mark.parametrize("learner", [*LATE, *PROMPT, *DRAWN, *SWITCHING], ids=repr)
 def test_bound_of_one_action_is_zero(learner: Learner) -> None:
     assert learner.bound(1, 5) == 0
 
@@ -146,7 +157,7 @@ def test_bounds_without_delay_are_none_with_it(learner: Learner) -> None:
     assert KLUCB().bound(2, 100) is None
 
 
-@pytest.mark.parametrize("learner", [*LATE, *PROMPT], ids=repr)
+@pytest.mark.parametrize("learner", [*LATE, *PROMPT, *SWITCHING], ids=repr)
 @pytest.mark.parametrize("k", [1, 2, 3, 100])
 def test_bounds_are_numbers_up_to_horizon(learner: Learner, k: int) -> None:
     for T in (1, 2, 3, 50, 100_000):

@@ -78,24 +78,10 @@ def test_faithful_simulation_follows_pseudo_code(reading: str, d: int, T: int) -
 
 
 def test_lemma_schedule_without_delay() -> None:
-    pool = instances.gap(1000, 3, 0.1, seed=1)
-    faithful, revealed = (
-        play(Simulation(FollowTheLeader(), s), pool, seed=5) for s in (LemmaSchedule(), GrowingSchedule())
-    )
-    starts = LemmaSchedule().blocks(1000).starts
-    assert starts.tolist() == [2**i + 1 for i in range(10)]
-    mixes = [
-        watch(Simulation(FollowTheLeader(), s), np.array(pool.losses[:200]), 0)
-        for s in (LemmaSchedule(), GrowingSchedule())
-    ]
+    rows = np.array(instances.gap(1000, 3, 0.1, seed=1).losses[:200])
+    assert LemmaSchedule().blocks(1000).starts.tolist() == [2**i + 1 for i in range(10)]
+    mixes = [watch(Simulation(FollowTheLeader(), s), rows, 0) for s in (LemmaSchedule(), GrowingSchedule())]
     assert all((a["mix"] == b["mix"]).all() for a, b in zip(*mixes, strict=True))
-    assert faithful.horizon == revealed.horizon
-
-
-@pytest.mark.parametrize("schedule", [LemmaSchedule(delay=99), LemmaSchedule(delay=100), PaperSchedule(delay=500)])
-def test_delay_as_long_as_horizon(schedule: Any) -> None:
-    trace = play(Simulation(FollowTheLeader(), schedule), instances.split(100), delay=schedule.delay, seed=1)
-    assert (trace.actions == 0).all()
 
 
 def test_several_trainings_reduce_noise() -> None:
@@ -121,11 +107,11 @@ def test_past_and_waiting_options() -> None:
 
 def test_growth_says_when_to_train_again() -> None:
     rows = np.random.default_rng(0).random((400, 2))
-    for growth, expected in ((2.0, [1, 2, 4, 8, 16, 32, 64, 128, 256]), (1.5, None)):
+    for growth in (2.0, 1.5):
         notes = watch(Simulation(FollowTheLeader(), GrowingSchedule(growth)), rows, 0)
         sizes = [len(n["past"]) for n in notes if n["past"] is not None]
-        if expected is not None:
-            assert sizes == expected
+        assert sizes[0] == 1
+        assert 2 * sizes[-1] > 400
         assert all(b == max(a + 1, int(growth * a)) for a, b in pairwise(sizes))
 
 
