@@ -36,9 +36,6 @@ def _function_of(name: str) -> FunctionType:
     """Return the function of a name "module:qualified name", decorators removed.
 
     The module is relative to `tombola`. Raises ParameterError if the name is not that of a function.
-
-    >>> _function_of("bounds.delay:simulation").__name__
-    'simulation'
     """
     module, path = name.split(":")
     found: Any = import_module(f"tombola.{module}")
@@ -56,9 +53,6 @@ def _faulty_function(fault: SourceFault) -> FunctionType:
     """Return the function compiled from its source with the text replaced.
 
     The package itself is not changed. Raises ParameterError unless the old text occurs exactly once.
-
-    >>> _faulty_function(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2"))(8)
-    6.0
     """
     function = _function_of(fault.function)
     source = textwrap.dedent(inspect.getsource(function))

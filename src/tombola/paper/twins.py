@@ -257,9 +257,6 @@ def _lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> flo
     """Return the index of FrugalUCB by bisection.
 
     It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), for n losses of mean m and R rounds left.
-
-    >>> _lower_index(0.5, 10, remaining=20, k=2, T=100), round(_lower_index(1.0, 1, 4, 2, 4), 3)
-    (0.5, 0.595)
     """
     allowed = (1 - count / T) * math.log(max(1.0, remaining / (k * count))) / count
     low, high = (0.0, mean) if allowed > 0 else (mean, mean)
@@ -430,9 +427,6 @@ def _best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
     """Return the best mix of at most two actions with mean cost at most `rate`.
 
     It is a vertex of the linear program, shape (k,).
-
-    >>> _best_two(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 1.0]), 0.6).round(9).tolist()
-    [0.0, 0.5, 0.5]
     """
     k = rewards.size
     mixes = [np.eye(k)[a] for a in range(k) if costs[a] <= rate]
@@ -448,9 +442,6 @@ def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
     """Return the average mix, shape (k,), of PrimalDual with the strict stop.
 
     Actions and prices are two exponential weights. Action 0 is null.
-
-    >>> _primal_dual_mix(np.array([[1.0, 0.0]] * 4), np.zeros((4, 2, 1)), rate=1.0).round(3).tolist()
-    [0.31, 0.69]
     """
     n, k, m = costs.shape
     eta_p = math.sqrt(8 * math.log(k) / n) / (1 + 1 / rate)

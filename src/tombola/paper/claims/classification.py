@@ -1,18 +1,14 @@
 """Claims about classification: Lemma 5.1 and Theorem 5.3.
 
-Lemma 5.1 (L701): error rates of all hypotheses after n of T rows.
+Lemma 5.1 (L701): the largest estimation error over all thresholds is measured on random labels, against three radii:
+the printed one, the one from the paper's proof with its steps corrected (erratum 41), and a direct one for finite
+lists. Over all labellings of the T points the VC dimension v is T, and the largest error is the share of unseen rows in
+every order. The printed radius is below it for v near 2en, because its bound on the number of labellings, valid for
+v <= n, is 1 there.
 
-The largest estimation error over all thresholds is measured on random labels, against three radii: the printed one, the
-one from the paper's proof with its steps corrected (erratum 41), and a direct one for finite lists. Over all labellings
-of the T points the VC dimension v is T, and the largest error is the share of unseen rows in every order: the direct
-radius is within a small factor of it. The printed radius is below it for v near 2en, because its bound on the number of
-labellings, valid for v <= n, is 1 there. On a short list plays are compared with all subsets.
-
-Theorem 5.3 (L775): ERM in random order, for finite VC dimension.
-
-In adversarial order the Littlestone dimension decides, which is infinite for thresholds on the line. With labels by a
-threshold, ERM errs on a point with label 0 if it is larger than all such points before it. In random order the j-th of
-them is the largest so far with probability 1/j, so the mean number of mistakes is a harmonic number.
+Theorem 5.3 (L775): ERM in random order. With labels by a threshold, ERM errs on a point with label 0 if it is larger
+than all such points before it. The j-th of them is the largest so far with probability 1/j, so the mean number of
+mistakes is a harmonic number. In adversarial order the Littlestone dimension decides, infinite for thresholds.
 """
 
 import itertools
@@ -38,7 +34,7 @@ from tombola.classification import (
 )
 from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, distinct, levels, select
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees
@@ -75,21 +71,13 @@ _FORMULAS: dict[str, _Radius] = {
 
 
 def _labels_of(T: int) -> Any:
-    """Return alternating labels along the feature, and an order with ones first.
-
-    >>> _labels_of(6)
-    (array([0, 1, 0, 1, 0, 1]), array([1, 3, 5, 0, 2, 4]))
-    """
+    """Return alternating labels along the feature, and an order with ones first."""
     labels = np.arange(T) % 2
     return labels, np.argsort(-labels, kind="stable")
 
 
 def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
-    """Return the error rate of every threshold on the rows seen.
-
-    >>> _threshold_error_rates(np.array([0, 1]), np.array([True, True])).tolist()
-    [0.5, 0.0, 0.5]
-    """
+    """Return the error rate of every threshold on the rows seen."""
     ones, zeros = labels * seen, (1 - labels) * seen
     below = np.concatenate([[0], np.cumsum(ones)])
     above = zeros.sum() - np.concatenate([[0], np.cumsum(zeros)])
@@ -117,11 +105,7 @@ class UniformConvergence(
 ):
     """Largest error of estimated error rates, against three confidence radii.
 
-    Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows; the radii are the printed one,
-    the one of the corrected proof, and one derived directly for finite lists.
-
-    Fields, which faults replace: order (order of the rows), radii (name -> function from rows seen, rows of the pool,
-    VC dimension and error probability to the radius).
+    Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows.
 
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)
@@ -156,7 +140,7 @@ class UniformConvergence(
         checks: list[float] = []
         misses: dict[str, float] = {}
         for name, radius in self.radii.items():
-            for n, T in sorted({(row["n"], row["T"]) for row in rows}):
+            for n, T in distinct(rows, "n", "T"):
                 largest = select(rows, "largest", n=n, T=T)
                 missed = int((largest > radius(n, T, 1, _DELTA)).sum())
                 checks.append(pvalues.binomial_tail(missed, largest.size, _DELTA))
@@ -165,7 +149,7 @@ class UniformConvergence(
         rich = {name: radius(n, T, T, _DELTA) for name, radius in self.radii.items()}
         checks += [pvalues.exact(1 - n / T <= rich[name]) for name in ("corrected", "direct")]
         # Misses are far below 5 %: a radius that is too small by a third is seen only by its formula.
-        settings = [*((n, T, 1) for n, T in sorted({(row["n"], row["T"]) for row in rows})), (n, T, T)]
+        settings = [*((n, T, 1) for n, T in distinct(rows, "n", "T")), (n, T, T)]
         checks += [
             pvalues.exact(agrees(self.radii[name](*setting, _DELTA), formula(*setting, _DELTA)))
             for name, formula in _FORMULAS.items()
@@ -189,15 +173,14 @@ class UniformConvergence(
         mine = [row for row in rows if row["T"] != _SHORT[0]]
         T = levels(mine, "T")[-1]
         words = {"corrected": "proved by the paper's route"}
-        return Chart(
-            title=self.title,
-            x_label="rows seen, n",
-            y_label="largest error over all thresholds",
-            bands=(mean_band(mine, "measured mean", "n", "largest"),),
-            lines=reference_lines(
+        return self.make_chart(
+            "largest error over all thresholds",
+            (mean_band(mine, "measured mean", "n", "largest"),),
+            reference_lines(
                 levels(mine, "n"),
                 {words.get(name, name): _of_thresholds(radius, T) for name, radius in self.radii.items()},
             ),
+            x_label="rows seen, n",
             alt="The measured largest error lies below the direct radius, far below the printed and the corrected one.",
         )
 
@@ -245,13 +228,10 @@ def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, L
 
 
 def _mean_threshold_mistakes(T: int) -> float:
-    """Return the mean mistakes of ERM on labels by a threshold: 1 + 1/2 + .. + 2/T.
+    """Return the mean mistakes of ERM on labels by a threshold: 1 + 1/2 + .. + 2/T; T is even.
 
     ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a record. In round 1 it predicts 0
-    and errs on a 1 instead, which is equally likely. T is even.
-
-    >>> _mean_threshold_mistakes(4)
-    1.5
+    and errs on a 1 instead, which is equally likely.
     """
     return float(np.sum(1 / np.arange(1, T // 2 + 1)))
 
@@ -262,9 +242,6 @@ class Classification(Claim, name="classification", expected="holds as corrected"
 
     Pools of T = 64 to 16,384 points on the line with two labels: random ones, and labels by a threshold. In the worst
     order an adversary chooses the next point after every prediction.
-
-    Fields, which faults replace: learner (the learner under test), order (order of the rows, argument of `play`), delay
-    (delay of the labels in rounds), bound (function from T and the VC dimension to the limit of the mean regret).
 
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)
@@ -328,15 +305,13 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected" if near > printed else "holds")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="mistakes above the best threshold",
-            bands=(
+        return self.make_chart(
+            "mistakes above the best threshold",
+            (
                 mean_band(rows, "shuffled, random labels", "T", "regret", kind="random"),
                 mean_band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
             ),
-            lines=(
+            (
                 *reference_lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
                 *reference_lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
             ),

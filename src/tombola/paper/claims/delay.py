@@ -37,7 +37,21 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.reductions.schedule import Schedule
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component, levels, select, slope
+from tombola.paper.base import (
+    Claim,
+    Outcome,
+    Overrides,
+    Row,
+    Rows,
+    Unit,
+    Verdict,
+    component,
+    distinct,
+    levels,
+    matching,
+    select,
+    slope,
+)
 from tombola.paper.curves import exact_band, mean_band, reference_lines
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees, hedge_regret
@@ -127,9 +141,6 @@ def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
     """Return the blocks of Simulation that begin by round T: pairs (i, rounds).
 
     Block i has the 2^i rounds t_i, .., t_i + 2^i - 1, counted from 1; the last block may end after T.
-
-    >>> _blocks("lemma", 10, 1)
-    [(0, range(3, 4)), (1, range(5, 7)), (2, range(8, 12))]
     """
     late = 1 if schedule == "lemma" else 0
     starts = ((i, 2**i + late + (i + late) * delay) for i in range(1 - late, T.bit_length() + 1))
@@ -139,9 +150,6 @@ def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 @dataclass(frozen=True)
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
     """Rows that Simulation trains on: round 1 and earlier blocks, equally often.
-
-    Fields, which faults replace: learner (function from the schedule, "lemma" or "paper", and the delay to the
-    Simulation under test).
 
     Title: The training rows of Simulation
     Source: Lemma 4.1 (L323)
@@ -193,19 +201,17 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         return int(select(rows, "seen").sum())
 
     def chart(self, rows: Rows) -> Chart:
-        lemma = [row for row in rows if row["schedule"] == "lemma"]
+        lemma = matching(rows, schedule="lemma")
         x = np.array(levels(lemma, "block"), dtype=np.float64)
         curves = [("as printed: round 1 is left out", 1.0), ("with round 1", 0.0)]
-        return Chart(
-            title=self.title,
-            x_label="block, i",
-            y_label="share of the draws that the sum leaves out",
-            bands=tuple(
+        return self.make_chart(
+            "share of the draws that the sum leaves out",
+            tuple(
                 exact_band(words, x, np.array([share / select(lemma, "rows", block=i).max() for i in x]))
                 for words, share in curves
             ),
-            log_x=False,
-            log_y=False,
+            x_label="block, i",
+            log="",
             alt="As printed, the sum leaves out the row of round 1, half of the draws in block 1 and half as much in "
             "each block that follows; with round 1 counted nothing is left out.",
         )
@@ -248,11 +254,7 @@ def _only(*names: str) -> _Learners:
 
 
 def _bound_of(learner: str, T: int, k: int, d: int) -> float:
-    """Return the proved bound on the regret of a learner in random order.
-
-    >>> _bound_of("follow the leader", 100, 2, 3) < _bound_of("Simulation", 100, 2, 3)
-    True
-    """
+    """Return the proved bound on the regret of a learner in random order."""
     return bounds.follow_the_leader(T, k, d) if learner == "follow the leader" else bounds.simulation(T, k, d)
 
 
@@ -280,7 +282,7 @@ def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
 
     There is one mean per pool, learner, T and d; its p-value is that of "the true mean is at most the bound".
     """
-    settings = sorted({(row["pool"], row["learner"], row["T"], row["k"], row["d"]) for row in rows})
+    settings = distinct(rows, "pool", "learner", "T", "k", "d")
     found, worst = [], 0.0
     for pool, name, T, k, d in settings:
         regrets, most = select(rows, "regret", pool=pool, learner=name, T=T, d=d), bound(name, T, k, d)
@@ -293,9 +295,6 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
     """Return the bound of a learner as a plain sum of its terms, at most T.
 
     It is computed without the package, to check `_bound_of`.
-
-    >>> round(_bound_formula("Simulation", 2**16, 2, 0)), round(_bound_formula("follow the leader", 1000, 10, 0), 1)
-    (2285, 210.5)
     """
     n = np.arange(1.0, T)
     shifts = math.sqrt(2 * math.log(k)) * T / (T - n) * np.sqrt((T - n + 1) / (T * n))
@@ -316,7 +315,7 @@ def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
 
     These are p-values, one per learner, T, k and d. Regrets are too far below the bounds to check them.
     """
-    settings = sorted({(row["learner"], row["T"], row["k"], row["d"]) for row in rows})
+    settings = distinct(rows, "learner", "T", "k", "d")
     return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
 
 
@@ -333,11 +332,7 @@ _THEOREM_TEXTS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k)
 
 
 def _max_added_regret(learner: str, T: int, d: int) -> float:
-    """Return a bound on the regret that a delay adds in random order.
-
-    >>> _max_added_regret("follow the leader", 1024, 3), _max_added_regret("Simulation", 1024, 3)
-    (3.0, 60.0)
-    """
+    """Return a bound on the regret that a delay adds in random order."""
     return {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}[learner] * d
 
 
@@ -345,9 +340,6 @@ def _trap_regret(T: int, d: int) -> float:
     """Return the expected regret of every learner on `delay_trap(T, d)`, not shuffled.
 
     It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
-
-    >>> _trap_regret(4, 0), _trap_regret(8, 1)
-    (0.75, 1.5)
     """
     n = T // (d + 1)
     log = math.lgamma(n + 1) - 2 * math.lgamma(n / 2 + 1) - n * math.log(2)
@@ -360,9 +352,6 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
     R(n) is the regret of the base learner in n rounds. Simulation plays three pools; Simulation, Hedge and follow the
     leader play a pool on which d rounds reveal nothing, in random and in given order.
-
-    Fields, which faults replace: learners (name -> function from d to the learner under test), order (order of the
-    rows, argument of `play`), played_delay (function from d to the delay of the plays).
 
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
@@ -462,14 +451,12 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             for name in self.learners
             if name != "Hedge"
         ]
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "regret that the delay adds",
+            tuple(bands),
+            reference_lines(late, {"d log T": lambda d: d * math.log2(T)}),
             x_label=f"delay d, in rounds (T = {T:,} rows)",
-            y_label="regret that the delay adds",
-            bands=tuple(bands),
-            lines=reference_lines(late, {"d log T": lambda d: d * math.log2(T)}),
-            log_x=False,
-            log_y=False,
+            log="",
             alt="In given order a delay adds far more than d to the regret of the leader. In random order it adds "
             "almost nothing to the same learner on the same rows, and to Simulation only its waiting times.",
         )
@@ -506,10 +493,6 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
 
     Two actions: a pool in which they differ clearly with d = 1 to 1,000, and one in which they differ by 1/√T with d =
     16 and T = 256 to 16,384.
-
-    Fields, which faults replace: learners (name -> function from d to the learner under test), order (order of the
-    rows, argument of `compare`), played_delay (function from d to the delay of the plays), bound (function from name of
-    the learner, T, number of actions k and d to the limit of the mean regret).
 
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)
@@ -548,19 +531,18 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         return self.verdict_from(checks, measured, *_COROLLARY_TEXTS)
 
     def chart(self, rows: Rows) -> Chart:
-        chosen = [row for row in rows if row["pool"] == "split"]
+        chosen = matching(rows, pool="split")
         T = levels(chosen, "T")[0]
         curves: dict[str, Callable[[int], float]] = {
             "printed bound": lambda d: bounds.simulation_printed(T, 2, d),
             "bound of Simulation": lambda d: self.bound("Simulation", T, 2, d),
             "bound of the leader": lambda d: self.bound("follow the leader", T, 2, d),
         }
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "regret in random order",
+            tuple(mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners),
+            reference_lines(levels(chosen, "d"), curves),
             x_label=f"delay d, in rounds (T = {T:,} rows)",
-            y_label="regret in random order",
-            bands=tuple(mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners),
-            lines=reference_lines(levels(chosen, "d"), curves),
             alt="Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below "
             "their bounds.",
         )

@@ -31,7 +31,7 @@ from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component, levels, matching, select
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import Regrets, worst_case
 from tombola.report.chart import Chart, Line
@@ -67,9 +67,6 @@ def _intervals_by_ones(interval: _Intervals, population: float, seen: int, level
     """Return confidence intervals of the mean of a 0/1 pool, by the ones seen.
 
     Entry j of `lows` and `highs`, shape (seen + 1,), is for j ones among the rows seen.
-
-    >>> _intervals_by_ones(Hoeffding, 10, 2, 0.05).highs.tolist()
-    [0.8, 0.9, 1.0]
     """
     confidence = interval(population, level, seen + 1)
     confidence.extend((np.arange(seen)[:, None] < np.arange(seen + 1)).astype(np.float64))
@@ -87,11 +84,6 @@ def _with_half_radius(interval: _Intervals) -> _Intervals:
     """Return a constructor of intervals with half the radius: a fault.
 
     The radius is proportional to sqrt(ln(2 / level)), so a larger level halves it.
-
-    >>> kinds = (Hoeffding, _with_half_radius(Hoeffding))
-    >>> whole, half = (_intervals_by_ones(kind, 10**6, 20, 0.05).highs[10] for kind in kinds)
-    >>> round(float((half - 0.5) / (whole - 0.5)), 9)
-    0.5
     """
     return lambda population, level, actions: interval(population, min(0.999, 2 * (level / 2) ** 0.25), actions)
 
@@ -100,9 +92,6 @@ def _ones_in_random_order(N: int, s: int) -> Floats:
     """Return the distribution of the ones among s of N rows in random order.
 
     Row i is for the pool with i ones, column j for j ones among the s rows.
-
-    >>> _ones_in_random_order(2, 1).round(9).tolist()
-    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
     from scipy.stats import hypergeom
 
@@ -113,19 +102,12 @@ def _ones_first(N: int, s: int) -> Floats:
     """Return the same as `_ones_in_random_order`, for a list with its ones first.
 
     It is a fault: the list is not shuffled.
-
-    >>> _ones_first(2, 1).tolist()
-    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
     return np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]
 
 
 def _ones_with_replacement(N: int, s: int) -> Floats:
-    """Return the same as `_ones_in_random_order` for s draws with replacement.
-
-    >>> _ones_with_replacement(2, 1).round(9).tolist()
-    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
-    """
+    """Return the same as `_ones_in_random_order` for s draws with replacement."""
     from scipy.stats import binom
 
     return np.asarray(binom.pmf(np.arange(s + 1)[None, :], s, np.arange(N + 1)[:, None] / N))
@@ -136,9 +118,6 @@ def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
 
     A deviation is |mean of s rows - mean of the pool|. Row i is for the pool with i ones; tails are the probabilities
     of a deviation at least as large. Both have the shape of `law`.
-
-    >>> [part.round(9).tolist() for part in _deviation_tails(_ones_in_random_order(2, 1), 2, 1)]
-    [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
     """
     ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
     deviations = np.abs(seen * N - ones * s)  # integers, so that ties are exact
@@ -150,9 +129,6 @@ def _largest_excess(exact: Floats, exponents: Floats) -> float:
     """Return the largest probability / (2 exp(-exponent)).
 
     Above 1, the bound 2 exp(-exponent) is violated. It is computed in logarithms to avoid underflow.
-
-    >>> _largest_excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
-    0.25
     """
     possible = exact > 0
     logs = np.log(exact[possible]) - math.log(2) + exponents[possible]
@@ -162,10 +138,6 @@ def _largest_excess(exact: Floats, exponents: Floats) -> float:
 @dataclass(frozen=True)
 class Concentration(Claim, name="concentration", expected="holds"):
     """Tail probability of the sample mean and coverage of intervals, all 0/1 pools.
-
-    Fields, which faults replace: law (function from N and s to an array; entry [i, j] is the probability of j ones
-    among the first s of N rows, for a pool with i ones), rate (factor in the exponent of the printed tail), intervals
-    (name -> class of confidence intervals of `tombola.confidence`).
 
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)
@@ -219,14 +191,12 @@ class Concentration(Claim, name="concentration", expected="holds"):
         exact, serfling, *others = (
             exact_column(rows, words, "s", f"{name}_radius", N=N) for name, words in names.items()
         )
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "radius at 5 %",
+            (exact, serfling),
+            tuple(Line(other.name, other.x, other.middle) for other in others),
             x_label=f"rows seen, s (of N = {N})",
-            y_label="radius at 5 %",
-            bands=(exact, serfling),
-            lines=tuple(Line(other.name, other.x, other.middle) for other in others),
-            log_x=False,
-            log_y=False,
+            log="",
             alt="The exact radius lies below Serfling's, and Serfling's below Hoeffding's and the printed one; "
             "the first two shrink to 0 as all rows are seen.",
         )
@@ -248,9 +218,6 @@ def _reds_without_replacement(n: int, k: int) -> Floats:
     """Return the distribution of red balls in 2k draws without replacement.
 
     There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
-
-    >>> _reds_without_replacement(1, 1).round(3).tolist()
-    [0.0, 1.0, 0.0]
     """
     from scipy.stats import hypergeom
 
@@ -261,9 +228,6 @@ def _reds_with_replacement(n: int, k: int) -> Floats:
     """Return the distribution of red balls in 2k draws with replacement.
 
     There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
-
-    >>> _reds_with_replacement(1, 1).round(3).tolist()
-    [0.25, 0.5, 0.25]
     """
     from scipy.stats import binom
 
@@ -271,11 +235,7 @@ def _reds_with_replacement(n: int, k: int) -> Floats:
 
 
 def _total_variation(one: Floats, other: Floats) -> float:
-    """Return the total variation distance of two distributions on the same values.
-
-    >>> round(_total_variation(_reds_without_replacement(1, 1), _reds_with_replacement(1, 1)), 9)
-    0.5
-    """
+    """Return the total variation distance of two distributions on the same values."""
     return math.fsum(np.abs(one - other)) / 2
 
 
@@ -312,10 +272,6 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     It is the total variation distance of the red balls in 2k draws from 2n balls.
 
     2k balls are drawn from n red and n black ones, k = 1 to 1,000, k/n = 1/10 to 1/1,000.
-
-    Fields, which faults replace: law (function from n and k to the distribution of the red balls without replacement,
-    shape (2k + 1,)), norm (function from two distributions to their distance), interval (class of confidence intervals
-    of `tombola.confidence`).
 
     Title: How far a shuffled list is from fresh samples
     Source: Theorem A.1 (L844)
@@ -372,19 +328,18 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         scaled = [
             {**row, "share": row["n"] // row["k"], "scaled": row["distance"] * row["n"] / row["k"]} for row in rows
         ]
-        return Chart(
-            title=self.title,
-            x_label="pairs of draws, k",
-            y_label="n/k × total variation distance",
-            bands=tuple(exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares),
-            lines=reference_lines(
+        return self.make_chart(
+            "n/k × total variation distance",
+            tuple(exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares),
+            reference_lines(
                 levels(rows, "k"),
                 {
                     "printed: √(2/πe)": lambda _: DISTANCE_CONSTANT,
                     "corrected: half of it": lambda _: DISTANCE_CONSTANT / 2,
                 },
             ),
-            log_y=False,
+            x_label="pairs of draws, k",
+            log="x",
             alt="With more draws the scaled distance settles at half of the printed constant.",
         )
 
@@ -417,9 +372,6 @@ _REGRET_ROUNDING = 1e-9
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
-    Fields, which faults replace: exact (function from learner, rows and T to the worst regrets, as
-    `tombola.paper.exact.worst_case`), order (order of the rows in plays).
-
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)
     Statement: Every learner's worst regret on i.i.d. rows is at most its worst in random order, and that at most
@@ -451,7 +403,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
-        exact = [row for row in rows if row["kind"] == "exact"]
+        exact = matching(rows, kind="exact")
         ordered = [_ordered(row) for row in exact]
         strict = sum(
             row["iid"] < row["random"] - _REGRET_ROUNDING < row["adversarial"] - 2 * _REGRET_ROUNDING for row in exact
@@ -473,14 +425,12 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
 
     def chart(self, rows: Rows) -> Chart:
         name = rows[0]["learner"]
-        mine = [row for row in rows if row["kind"] == "exact" and row["learner"] == name]
-        return Chart(
-            title=f"{self.title}: {name}",
-            x_label="rows of the pool, T",
-            y_label="worst expected regret, exact",
-            bands=tuple(exact_column(mine, words, "T", model) for model, words in _MODELS.items()),
-            log_x=False,
-            log_y=False,
+        mine = matching(rows, kind="exact", learner=name)
+        return self.make_chart(
+            "worst expected regret, exact",
+            tuple(exact_column(mine, words, "T", model) for model, words in _MODELS.items()),
+            log="",
+            subtitle=f": {name}",
             alt="The worst regret in random order lies between that on i.i.d. rows and that in adversarial order.",
         )
 

@@ -44,7 +44,7 @@ from tombola.learners.base import Learner
 from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select, slope
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, matching, select, slope
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.switching import NO_OPTIMISM, NO_PRICE
 from tombola.paper.source_faults import SourceFault
@@ -100,9 +100,6 @@ def _pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
     """Return a pool with two actions, the second better by `gap`.
 
     The losses of the second come first, so without a shuffle it looks worse.
-
-    >>> _pool_losses_first(8, 0.25, seed=0).losses[:, 1].tolist()
-    [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     losses = np.array(instances.gap(T, 2, gap, seed=seed).losses, dtype=np.float64)
     return Pool(losses[np.lexsort((losses[:, 0], -losses[:, 1]))])
@@ -114,9 +111,6 @@ def _faithful_regret(T: int, gap: float) -> float:
     There are two actions.
 
     It is half the difference of the total losses plus the switches; T is a power of two.
-
-    >>> _faithful_regret(1024, 0.1)
-    70.0
     """
     ones = round(T * 0.5) - round(T * (0.5 - gap))
     return ones / 2 + bounds.simulation_elimination_switches(T, 2)
@@ -128,9 +122,6 @@ def _faithful_plays(T: int) -> int:
     Two actions differ by WIDE_GAP.
 
     Half of each block 2^i, until 2 e_i < WIDE_GAP, e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
-
-    >>> _faithful_plays(2**19), _faithful_plays(3 * 2**18)
-    (262144, 262144)
     """
     block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < _WIDE_GAP**2 * 2**i)
     return int(min(2**block, T // 2))
@@ -141,9 +132,6 @@ def _most_plays(T: int, gap: float) -> float:
 
     Infinite if it is not dropped in time. It survives a decision at the count n only if 4 r(n) >= gap, and then plays
     until the next count. This holds with probability 1 - 1/T, together with the best action surviving.
-
-    >>> _most_plays(2**16, 32 / 256), _most_plays(2**16, 0.5 / 256)
-    (8856, inf)
     """
     twin = SerflingEliminationTwin(2, T)
     count = twin.count
@@ -156,9 +144,6 @@ def _bound_formula(T: int) -> float:
     """Return the bound for two actions at delta = 1/T, from its formula.
 
     It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
-
-    >>> _bound_formula(2**16) == bounds.elimination(2**16, 2)
-    True
     """
     twin = SerflingEliminationTwin(2, T)
     depth, counts = twin.depth, [twin.count]
@@ -174,9 +159,6 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
     The gaps, the differences of the mean losses, are 0.5, 16 and 32 over √T. A switch costs 1. SerflingElimination and
     the elimination of the paper are tested, k = 2.
-
-    Fields, which faults replace: learners (name -> learner under test), order (order of the rows), bound (function from
-    T and k to the limit of the mean of regret plus switches), price (cost of a switch, in losses).
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)
@@ -270,7 +252,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected")
 
     def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
-        tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == _TIGHT]
+        tight = matching(rows, T=T, gap=gap, learner=_TIGHT)
         most = bounds.elimination_switches(T, 2)
         faithful: dict[str, Any] = {"T": T, "gap": gap, "learner": "faithful"}
         made = select(rows, "switches", **faithful)
@@ -288,12 +270,10 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             "bound of Serfling elimination": lambda T: self.bound(T, 2),
             "nothing learned": lambda T: _faithful_regret(T, widest / T**0.5),
         }
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label=f"regret plus switches (2 actions, gap {widest:g}/√T)",
-            bands=tuple(mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners),
-            lines=reference_lines(levels(rows, "T"), curves),
+        return self.make_chart(
+            f"regret plus switches (2 actions, gap {widest:g}/√T)",
+            tuple(mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners),
+            reference_lines(levels(rows, "T"), curves),
             alt="The paper's elimination stays on the line of a learner that learns nothing; the others are far below "
             "it, and all grow like √T.",
         )
@@ -325,18 +305,14 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
 
 def _drops_best(row: Row) -> bool:
-    """Return whether the best action was dropped, by the plays of the worse one.
-
-    >>> _drops_best({"T": 1000, "worse": 500}), _drops_best({"T": 1000, "worse": 900})
-    (False, True)
-    """
+    """Return whether the best action was dropped, by the plays of the worse one."""
     last = elimination_counts(row["T"], 2)[-1]
     return bool(row["worse"] > max(-(-3 * last // 2), row["T"] - last))
 
 
 def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
     """Return the plays that drop the best action, or the other too late, and all plays."""
-    tight = [row for row in rows if row["learner"] == _TIGHT and row["T"] == T]
+    tight = matching(rows, learner=_TIGHT, T=T)
     limits = {gap: _most_plays(T, gap / math.sqrt(T)) for gap in levels(tight, "gap")}
     return sum(_drops_best(row) or row["worse"] > limits[row["gap"]] for row in tight), len(tight)
 
@@ -362,9 +338,6 @@ def _rescaled_walk(walk: Pool) -> Pool:
 
     The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small that up to millions of rounds a
     few switches cost more than the worse action; the rescaled walk shows the rates at thousands of rounds.
-
-    >>> _rescaled_walk(instances.random_walk(64, seed=0)).losses.shape
-    (64, 2)
     """
     T = walk.rows
     losses = np.array(walk.losses, dtype=np.float64)
@@ -388,9 +361,6 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
 
     The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a gap of order
     T^(−1/3). A switch costs 1.
-
-    Fields, which faults replace: learners (name -> learner under test), given and order (orders of the plays without
-    and with a shuffle), walk (function from T and a seed to the pool).
 
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)
@@ -451,18 +421,16 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         return self.verdict_from(checks, measured, "T^(2/3) against √T")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret plus switches",
-            bands=(
+        return self.make_chart(
+            "regret plus switches",
+            (
                 *(
                     mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name)
                     for name in self.learners
                 ),
                 mean_band(rows, f"{_FRUGAL}, shuffled", "T", "regret", order="random", learner=_FRUGAL),
             ),
-            lines=reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
+            reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
             alt="In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.",
         )
 

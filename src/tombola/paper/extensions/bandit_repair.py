@@ -36,9 +36,6 @@ def _theorem_bound(T: int) -> float:
     """Return the bound of the theorem at horizon T.
 
     R(h) is a birthday mean plus the bound of UCB1, at most h.
-
-    >>> _theorem_bound(2**12) > 2**11, _theorem_bound(2**14) < 2**13
-    (True, True)
     """
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
     return bounds.smallest_index(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
@@ -61,10 +58,6 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
     """The birthday test under bandit feedback, played directly and simulated.
 
     The birthday test plays action 0 until one of its losses repeats, then UCB1.
-
-    Fields, which faults replace: direct and learner (functions from the horizon T to the learner that is played
-    directly, and to the one that simulates it), order (order of the rows, argument of `compare`), bound (function from
-    T to the limit of the mean regret).
 
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
@@ -122,12 +115,10 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["play"] is not None]
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret of the birthday test",
-            bands=(mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret")),
-            lines=reference_lines(levels(rows, "T"), {"bound, simulated": _theorem_bound}),
+        return self.make_chart(
+            "regret of the birthday test",
+            (mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret")),
+            reference_lines(levels(rows, "T"), {"bound, simulated": _theorem_bound}),
             alt="Played directly the test has regret T/2; simulated it grows like the root of T.",
         )
 

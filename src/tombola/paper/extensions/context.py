@@ -51,10 +51,6 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     All orders of five rows are played.
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), played_delay
-    (function from the stated delay to the delay of the plays, in rounds), training_rows (function from the rows seen
-    and the row to be played to the rows that train the policy; a correct one returns the rows seen).
-
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
     Statement: In random order, the policy of round t, trained on the first n(t) rows, has expected total loss Σ c(n(t))
@@ -102,10 +98,13 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
             for name in _SCHEDULES
             if any(row["schedule"] == name and row["pool"] == 0 for row in rows)
         )
-        return Chart(
-            title=self.title, x_label="delay d", y_label="expected loss of five rows, exact", bands=tuple(bands),
-            log_x=False, log_y=False, alt="The loss grows with the delay as the learning curve says.",
-        )  # fmt: skip
+        return self.make_chart(
+            "expected loss of five rows, exact",
+            tuple(bands),
+            x_label="delay d",
+            log="",
+            alt="The loss grows with the delay as the learning curve says.",
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -142,10 +141,6 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     """Loss of a guarded router above the safe learner, for hostile routers.
 
     A router chooses actions by features. The loss is checked after every round.
-
-    Fields, which faults replace: stakes (function from the risk and the losses of the safe learner minus those of the
-    router, one per round, to the probability of playing the router in each round), allowed (function from the risk to
-    the limit of the excess loss).
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)
@@ -186,12 +181,14 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
         return sum(row["repetitions"] for row in rows)
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title, x_label="risk ε", y_label="rows lost to the safe learner, at most",
-            bands=tuple(exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")),
-            lines=reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk}), log_x=False, log_y=False,
+        return self.make_chart(
+            "rows lost to the safe learner, at most",
+            tuple(exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")),
+            reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk}),
+            x_label="risk ε",
+            log="",
             alt="No hostile router costs more than the risk.",
-        )  # fmt: skip
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -219,9 +216,6 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     """Regret of ERM over thresholds, rarely retrained, in random order.
 
     The threshold with the fewest mistakes is chosen anew whenever the number of rows seen has grown by half.
-
-    Fields, which faults replace: minimiser (function from the number of mistakes of each threshold on the rows seen to
-    the index of the threshold to play), allowed (function from the proved bound to the limit of the verdict).
 
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
@@ -273,11 +267,13 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         bands = tuple(
             exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in levels(rows, "noise")
         )
-        return Chart(
-            title=self.title, x_label="rows T", y_label="mean regret", bands=bands,
-            lines=reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, _GROWTH)}),
+        return self.make_chart(
+            "mean regret",
+            bands,
+            reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, _GROWTH)}),
+            x_label="rows T",
             alt="The regret of thresholds is far below the bound.",
-        )  # fmt: skip
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -301,9 +297,6 @@ def _one_price(pool: Pool, amount: float) -> float:
 @dataclass(frozen=True)
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by an LP, by enumeration.
-
-    Fields, which faults replace: value (function from a pool and a total budget to the least mean loss, as computed by
-    the package).
 
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)
@@ -347,13 +340,15 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         )  # fmt: skip
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title, x_label="budget, share of the last action's cost", y_label="mean loss",
-            bands=tuple(
+        return self.make_chart(
+            "mean loss",
+            tuple(
                 exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")
             ),
-            log_x=False, log_y=False, alt="The least loss falls with the budget.",
-        )  # fmt: skip
+            x_label="budget, share of the last action's cost",
+            log="",
+            alt="The least loss falls with the budget.",
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {

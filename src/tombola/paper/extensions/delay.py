@@ -20,7 +20,19 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
+from tombola.paper.base import (
+    Extension,
+    Overrides,
+    Row,
+    Rows,
+    Unit,
+    Verdict,
+    component,
+    distinct,
+    levels,
+    select,
+    unchanged,
+)
 from tombola.paper.curves import exact_column, mean_band, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.extensions.switching import trap_pool
@@ -59,10 +71,6 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     """Regret with delay against the shifted sum of the rounds without delay.
 
     All orders of three pools of 4 to 6 rows and 3 actions are played, with every delay up to the number of rows.
-
-    Fields, which faults replace: learners (name -> learner under test), orders (function from the number of rows to the
-    orders to average over), played_delay and counted_delay (functions from d to the delay of the plays, and to the
-    delay in the bound).
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)
@@ -118,14 +126,13 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     def chart(self, rows: Rows) -> Chart:
         pool = rows[0]["pool"]
         names = [name for name in LEARNERS if any(row["learner"] == name for row in rows)]
-        return Chart(
-            title=f"{self.title}: pool '{pool}'",
+        return self.make_chart(
+            "expected regret, exact",
+            tuple(exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names),
+            reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
             x_label="delay d",
-            y_label="expected regret, exact",
-            bands=tuple(exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names),
-            lines=reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
-            log_x=False,
-            log_y=False,
+            log="",
+            subtitle=f": pool '{pool}'",
             alt="Each round of delay adds at most the regret of the first round.",
         )
 
@@ -150,9 +157,6 @@ def _bound_formula(k: int, d: int) -> float:
     """Return the bound of the theorem from its formula, at most T.
 
     sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
-
-    >>> agrees(_bound_formula(5, 256), bounds.successive_elimination(_HORIZON, 5, 256))
-    True
     """
     T = _HORIZON
     drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
@@ -174,10 +178,6 @@ class LateElimination(
     """Regret of successive elimination with delay, against its bound.
 
     It is also compared with the regret without delay.
-
-    Fields, which faults replace: order (order of the rows, argument of `play`), played_delay (function from d to the
-    delay of the plays), bound (function from the proved bound to the limit of the verdict), weight (factor on the
-    allowed cost of the delay).
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)
@@ -221,7 +221,7 @@ class LateElimination(
         differ = sum(row["differs"] for row in rows if row["play"] is None)
         rows = [row for row in rows if row["play"] is not None]
         probabilities, shares = [exact(differ == 0)], []
-        for k, d in sorted({(row["k"], row["d"]) for row in rows}):
+        for k, d in distinct(rows, "k", "d"):
             regrets, prompt = select(rows, "regret", k=k, d=d), select(rows, "prompt", k=k, d=d)
             allowed = self.weight * _GAP * (d * _harmonic_share(k) + 3 * (k - 1))
             limit = self.bound(bounds.successive_elimination(_HORIZON, k, d))
@@ -234,12 +234,11 @@ class LateElimination(
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["play"] is not None]
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "regret",
+            tuple(mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")),
+            reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2}),
             x_label="delay d",
-            y_label="regret",
-            bands=tuple(mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")),
-            lines=reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2}),
             alt="The regret grows with the delay like the line for two actions, and a little faster for five.",
         )
 

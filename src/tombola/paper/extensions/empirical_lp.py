@@ -16,7 +16,7 @@ from tombola._types import Seed
 from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, distinct, levels, select
 from tombola.paper.claims.constraints import (
     ACTIONS,
     DELTA,
@@ -42,11 +42,7 @@ _Bound = Callable[[int, str], float]
 
 
 def _theorem_bound(T: int, way: str) -> float:
-    """Return the bound of the theorem at the rate of the claim.
-
-    >>> _theorem_bound(2**14, "sampled") > _theorem_bound(2**14, "fluid")
-    True
-    """
+    """Return the bound of the theorem at the rate of the claim."""
     return bounds.empirical_lp(T, ACTIONS, 1, RATE, DELTA, _GROWTH, sampled=way == "sampled")
 
 
@@ -55,10 +51,6 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     """Regret of EmpiricalLP against its bound, sampled and fluid, and overspending.
 
     Sampled play draws an action per round; fluid play charges the whole mix.
-
-    Fields, which faults replace: learner (the learner under test), order (order of the rows, argument of `play`),
-    overdraft (factor on the budget; 1 is correct), bound (function from T and "sampled" or "fluid" to the limit of the
-    regret).
 
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)
@@ -107,7 +99,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         differ = sum(row["agreed"] < row["T"] for row in computed)
         over = sum(bool(row["overspent"]) for row in rows)
         checks, shares = [pvalues.exact(over == 0), pvalues.exact(differ == 0)], []
-        for T, pool, way in sorted({(row["T"], row["pool"], row["way"]) for row in rows}):
+        for T, pool, way in distinct(rows, "T", "pool", "way"):
             where, bound = {"T": T, "pool": pool, "way": way}, self.bound(T, way)
             regrets = select(rows, "regret", **where)
             checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
@@ -121,19 +113,15 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         rows = [row for row in rows if row["pool"] is not None]
         losses = [{**row, "lost": max(0.0, row["regret"]) / row["most"]} for row in rows]
         most = float(select(rows, "most").max()) / levels(rows, "T")[-1]
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="share of T OPT that is lost",
-            bands=tuple(
+        return self.make_chart(
+            "share of T OPT that is lost",
+            tuple(
                 mean_band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
                 for pool in levels(rows, "pool")
                 for way in _PLAY_MODES
             ),
-            lines=reference_lines(
-                levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}
-            ),
-            log_y=False,
+            reference_lines(levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}),
+            log="x",
             alt="The loss is close to 0 at every horizon; the bound falls like 1/√T.",
         )
 

@@ -20,7 +20,19 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import Hedge
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, unchanged
+from tombola.paper.base import (
+    Extension,
+    Overrides,
+    Row,
+    Rows,
+    Unit,
+    Verdict,
+    component,
+    distinct,
+    levels,
+    matching,
+    unchanged,
+)
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import worst_case, worst_pool
 from tombola.paper.extensions.delay import LEARNERS, one_early
@@ -41,11 +53,7 @@ _LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
 
 def _shuffled_probability(T: int, w: int, n: int, s: int) -> float:
-    """Return P(s of the first n rows are marked), in random order.
-
-    >>> _shuffled_probability(4, 2, 2, 1)
-    0.6666666666666666
-    """
+    """Return P(s of the first n rows are marked), in random order."""
     return math.comb(w, s) * math.comb(T - w, n - s) / math.comb(T, n) if 0 <= n - s <= T - w else 0.0
 
 
@@ -99,9 +107,6 @@ def _minimax_regret(T: int) -> float:
     """Return the minimax regret on 0/1 losses of two actions (Cover 1965).
 
     It is T C(T-1, floor((T-1)/2)) / 2^T.
-
-    >>> _minimax_regret(8)
-    1.09375
     """
     return T * math.comb(T - 1, (T - 1) // 2) / 2.0**T
 
@@ -129,10 +134,6 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     The worst-case regrets of our learners are compared with it. In a coin pool each row is a loss of 1 for exactly one
     of two actions; pool w has w losses of action 1.
-
-    Fields, which faults replace: pools (function from T to the numbers w of the pools that are used), worst (function
-    from a learner and T to its worst regret), bound (function from the proved bound to the limit of the verdict),
-    learners (name -> learner under test).
 
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
@@ -164,7 +165,7 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         return [{**unit, "regret": _min_factor(A[kept], b[kept], np.ones(len(kept))), "floor": _minimax_regret(T)}]
 
     def verdict(self, rows: Rows) -> Verdict:
-        games = [row for row in rows if row["learner"] == "any"]
+        games = matching(rows, learner="any")
         played = [row for row in rows if row["learner"] != "any"]
         off = max(abs(row["regret"] - row["floor"]) for row in games)
         low = min(row["regret"] / row["floor"] for row in played)
@@ -175,14 +176,10 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     def chart(self, rows: Rows) -> Chart:
         names = {"any": "best of all learners"} | {name: name for name in LEARNERS}
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="worst expected regret, exact",
-            bands=tuple(exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()),
-            lines=reference_lines(
-                levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}
-            ),
+        return self.make_chart(
+            "worst expected regret, exact",
+            tuple(exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()),
+            reference_lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}),
             alt="The value of the game is on the line 0.399 √T, and every learner is above it.",
         )
 
@@ -200,9 +197,6 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """Smallest regret that a delay causes, against its lower bound.
 
     Learners play pools in which one action never loses; the best learner is that of a linear program.
-
-    Fields, which faults replace: learners (name -> learner under test), played_delay and counted_delay (functions from
-    d to the delay of the plays, and to the delay in the linear program).
 
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)
@@ -252,21 +246,19 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     def verdict(self, rows: Rows) -> Verdict:
         low = min(row["regret"] - row["floor"] for row in rows)
         high = max(row["regret"] - row["high"] for row in rows)
-        game_rows = [row for row in rows if row["learner"] == "any"]
+        game_rows = matching(rows, learner="any")
         values = ", ".join(f"{row['regret']:.2f} at d = {row['d']}" for row in sorted(game_rows, key=lambda r: r["d"]))
         measured = f"never below the floor (least margin {low:.1e}); best learner {values}"
         fine = low >= -1e-6 and high <= 1e-6 and bool(game_rows)
         return self.verdict_from([exact(fine)], measured, "(d + 1)(1 − 1/k)")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "mean regret over which action is best",
+            tuple(exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS),
+            reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
             x_label="delay d",
-            y_label="mean regret over which action is best",
-            bands=tuple(exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS),
-            lines=reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
-            log_x=False,
-            log_y=False,
+            log="",
             alt="Every learner is on or above the line (d + 1) / 2.",
         )
 
@@ -285,10 +277,6 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
 
     It is the value of a linear program over all learners. In coin pool w of T rows each row is a loss of 1 for exactly
     one of two actions, w of them for action 1.
-
-    Fields, which faults replace: rivals (function from the regrets of follow the leader and of Hedge, arrays with one
-    entry per pool, to those to compare with), pools (function from T to the numbers w of the pools that are used),
-    paths (function from T, w, n and s to the probability that action 1 lost s of the first n rows).
 
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)
@@ -320,13 +308,11 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         return self.verdict_from([exact(fine)], f"least factor {found}", "more than 1.2")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="least factor of any learner",
-            bands=(exact_column(rows, "linear program", "T", "factor"),),
-            lines=reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR}),
-            log_y=False,
+        return self.make_chart(
+            "least factor of any learner",
+            (exact_column(rows, "linear program", "T", "factor"),),
+            reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR}),
+            log="x",
             alt="The least factor is above 1.2 at every horizon.",
         )
 
@@ -340,11 +326,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
 
 
 def _without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
-    """Return P(i wins and j losses among n of N rows, without replacement).
-
-    >>> _without_replacement(4, 2, 1, 1, 1, 0)
-    0.5
-    """
+    """Return P(i wins and j losses among n of N rows, without replacement)."""
     ways = math.comb(wins, i) * math.comb(losses, j) * math.comb(N - wins - losses, n - i - j)
     return ways / math.comb(N, n)
 
@@ -369,10 +351,6 @@ def _sample_counts(n: int) -> Iterator[tuple[int, int]]:
 @dataclass(frozen=True)
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """Smallest error of any rule that picks the better of two, against the sign rule.
-
-    Fields, which faults replace: law (function from rows N, wins and losses of the list, rows n of the sample, i and j
-    to P(i wins and j losses in the sample)), error (function from P(S < 0) and P(S = 0) to the error probability of the
-    sign rule).
 
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933
@@ -409,23 +387,21 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         off = max(abs(row["least"] - self.error(row["lower"], row["equal"])) for row in rows)
         needed = []
         for N in levels(rows, "N"):
-            mine = [row for row in rows if row["N"] == N]
+            mine = matching(rows, N=N)
             first = min(row["n"] for row in mine if row["least"] <= 0.05)
             needed.append(f"{first} of {N} rows for {mine[0]['wins']} to {mine[0]['losses']}")
         measured = f"equal to within {off:.0e} in {len(rows)} cases; error 5 % needs {', '.join(needed)}"
         return self.verdict_from([exact(off < ROUNDING)], measured, "P(S < 0) + P(S = 0)/2")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows in the sample",
-            y_label="least error of any rule",
-            bands=tuple(
+        return self.make_chart(
+            "least error of any rule",
+            tuple(
                 exact_column(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
-                for N, u, w in sorted({(row["N"], row["wins"], row["losses"]) for row in rows})
+                for N, u, w in distinct(rows, "N", "wins", "losses")
             ),
-            log_x=False,
-            log_y=False,
+            x_label="rows in the sample",
+            log="",
             alt="The least error falls with the sample size to 0, slowly if wins and losses are nearly equal.",
         )
 

@@ -125,10 +125,6 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     candidate is the capital, 1 at the start, of bets that win if it is not best. All orders of three lists of 5 and 6
     rows with three candidates are computed, at five levels (allowed error probabilities).
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
-    losses to the one that the rule sees).
-
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
     Statement: In random order the wealth against a best candidate has expectation at most 1, so it is ever dropped with
@@ -156,10 +152,6 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     5 and 6 rows with three candidates are computed, at five levels (allowed error probabilities). The tolerance is a
     mean loss of 0.1.
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
-    losses to the one that the rule sees).
-
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
     Statement: In random order the answer is worse than the best candidate by more than the tolerance with
@@ -178,10 +170,6 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
 
     A race evaluates candidates row by row, and drops those that are proved not to be among the best. All orders of
     three lists of 5 and 6 rows are computed, at five levels (allowed error probabilities).
-
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
-    losses to the one that the rule sees).
 
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
@@ -208,10 +196,6 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     The gate reads row by row, until it is proved for each candidate whether it is better than the baseline. All orders
     of three lists of 5 and 6 rows are computed, at five levels (allowed error probabilities).
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
-    losses to the one that the rule sees).
-
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
     Statement: In random order a false statement "better than the baseline", or its false negation, is proved with
@@ -231,9 +215,6 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     Wealth is the capital of the bets, 1 at the start; large wealth is evidence against the mean. All orders of three
     lists of 5 and 6 losses are computed; the bets are those of `EProcess` on "mean at most" and "mean at least" the
     true mean.
-
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the bets assume).
 
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
@@ -268,15 +249,18 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
         return self.verdict_from([exact(worst <= 1.0 + 1e-9)], measured, "E wealth ≤ 1")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title, x_label="rows", y_label="expected wealth against the true mean, exact",
-            bands=tuple(
+        return self.make_chart(
+            "expected wealth against the true mean, exact",
+            tuple(
                 exact_column(rows, pool, "n", "wealth", pool=pool, side="at_most")
-                for pool in _POOLS if any(row["pool"] == pool for row in rows)
+                for pool in _POOLS
+                if any(row["pool"] == pool for row in rows)
             ),
-            lines=reference_lines([1, 4], {"1": lambda _: 1.0}), log_x=False, log_y=False,
+            reference_lines([1, 4], {"1": lambda _: 1.0}),
+            x_label="rows",
+            log="",
             alt="The expected wealth is at most 1 after every number of rows.",
-        )  # fmt: skip
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -336,10 +320,6 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     start with a wealth of 1, and large wealth is evidence. All orders of two lists of 5 rows with three candidates are
     computed; the answers of two rows, or of one candidate, are known beforehand.
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), before (hook
-    that runs before each row, called with the informed rule, the order, the index i in it and the table of losses; a
-    fault changes the state of the race there).
-
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)
     Statement: With known cells and predictions from history, fixed before the order is drawn, the wealth against a best
@@ -393,15 +373,18 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         return self.verdict_from([exact(right), exact(wealth <= 1.0 + 1e-9)], measured, statement)
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title, x_label="case", y_label="expected wealth against a best candidate, exact",
-            bands=tuple(
+        return self.make_chart(
+            "expected wealth against a best candidate, exact",
+            tuple(
                 exact_column(rows, pool, "case", "wealth", pool=pool, level=0.5)
-                for pool in ("best by one row", "tie") if any(row["pool"] == pool for row in rows)
+                for pool in ("best by one row", "tie")
+                if any(row["pool"] == pool for row in rows)
             ),
-            lines=reference_lines([0, 1], {"1": lambda _: 1.0}), log_x=False, log_y=False,
+            reference_lines([0, 1], {"1": lambda _: 1.0}),
+            x_label="case",
+            log="",
             alt="The expected wealth is at most 1.",
-        )  # fmt: skip
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -17,7 +17,7 @@ import numpy as np
 
 from tombola._types import Floats, Seed
 from tombola.engine.compiler import compile_loop, expected_rounds
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, distinct, levels, matching
 from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.paper.source_faults import SourceFault
@@ -39,9 +39,6 @@ def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
     """Return the rows of k losses in {0, .., steps} with smallest loss 0.
 
     The shape is (types, k).
-
-    >>> len(_row_types(3, 1)), len(_row_types(3, 3))
-    (7, 37)
     """
     rows = [row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0]
     return np.array(rows, dtype=np.int64)
@@ -198,11 +195,7 @@ def _pools(length: int, types: int) -> Iterator[tuple[int, ...]]:
 
 
 def _n_orders(pool: tuple[int, ...]) -> int:
-    """Return the number of distinct orders of a pool.
-
-    >>> _n_orders((2, 1))
-    3
-    """
+    """Return the number of distinct orders of a pool."""
     return math.factorial(sum(pool)) // math.prod(map(math.factorial, pool))
 
 
@@ -212,10 +205,6 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     It is computed over all orders of small pools and all small samples. Wealth is the capital of bets, 1 at the start;
     large wealth is evidence against a hypothesis.
-
-    Fields, which faults replace: rule (class of the ranking rule), cluster (function from the rows of a cluster, rows
-    that are sampled together, to the rows that are bet on), reading ("this list" or "beyond this list", argument of
-    `rank`).
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
@@ -307,17 +296,15 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     def chart(self, rows: Rows) -> Chart:
         shown = [row for row in rows if "sample" not in row["case"]]
-        cases = sorted({(row["case"], row["k"], row["level"]) for row in shown if row["level"] == max(_LEVELS)})
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool",
-            y_label="largest P(wrong claim) / level",
-            bands=tuple(
+        cases = distinct(matching(shown, level=max(_LEVELS)), "case", "k", "level")
+        return self.make_chart(
+            "largest P(wrong claim) / level",
+            tuple(
                 exact_column(shown, f"{case}, k = {k}", "N", "ratio", case=case, k=k, level=level)
                 for case, k, level in cases
             ),
-            log_x=False,
-            log_y=False,
+            x_label="rows of the pool",
+            log="",
             alt="The largest probability of a wrong claim stays below the level on all small pools.",
         )
 

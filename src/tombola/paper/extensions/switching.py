@@ -28,7 +28,19 @@ from tombola.learners import Exp3, ExploreThenCommit, FrugalUCB, Thrifty
 from tombola.learners.base import Learner
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.order import OrderLike
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
+from tombola.paper.base import (
+    Extension,
+    Overrides,
+    Row,
+    Rows,
+    Unit,
+    Verdict,
+    component,
+    distinct,
+    levels,
+    select,
+    unchanged,
+)
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
 from tombola.paper.source_faults import SourceFault
@@ -76,9 +88,6 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
     Pools of T = 4,096 and 16,384 rows with k = 2 and 5 actions and four gaps between the best and the other mean
     losses. A switch costs 1.
-
-    Fields, which faults replace: learner (function from the horizon T to the learner), order (order of the rows,
-    argument of `compare`), bound (function from the proved bound to the limit of the verdict).
 
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)
@@ -138,7 +147,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         differ = int(select(rows, "regret", pool="twin").astype(bool).sum())
         rows = [row for row in rows if row["pool"] != "twin"]
         probabilities, shares, switches = [exact(differ == 0)], [], []
-        for pool, T, k in sorted({(row["pool"], row["T"], row["k"]) for row in rows}):
+        for pool, T, k in distinct(rows, "pool", "T", "k"):
             limit = self.bound(bounds.frugal_ucb(T, k, _PRICE))
             values = select(rows, "regret", pool=pool, T=T, k=k)
             most = float(select(rows, "switches", pool=pool, T=T, k=k).max()) / bounds.frugal_switches(T, k, _PRICE)
@@ -152,12 +161,10 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] != "twin"]
         pools = [pool for pool in _GAPS if any(row["pool"] == pool for row in rows)]
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret with switches",
-            bands=tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools),
-            lines=reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)}),
+        return self.make_chart(
+            "regret with switches",
+            tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools),
+            reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)}),
             alt="The regret is far below the bound and grows no faster.",
         )
 
@@ -202,9 +209,6 @@ def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -
     actions, losses: of every round.
     k: number of actions.
     price: cost of a switch, in losses.
-
-    >>> _exploration_loss(np.array([0, 0, 1, 1]), np.array([1.0, 0.5, 1.0, 1.0]), k=2, price=0.0)
-    1.5
     """
     T, t, lost, current = actions.size, 0, 0.0, -1
     seen, totals = np.zeros(k), np.zeros(k)
@@ -238,9 +242,6 @@ class _ScaledBudget(Thrifty):
 @dataclass(frozen=True)
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
-
-    Fields, which faults replace: learner (function from the price of a switch to the learner), order (order of the
-    rows, argument of `play`), bound (function from T, k and price to the limit of the mean regret).
 
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)
@@ -276,7 +277,7 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
 
     def verdict(self, rows: Rows) -> Verdict:
         probabilities, shares, switches, spent = [], [], [], []
-        for pool, T, k, price in sorted({(row["pool"], row["T"], row["k"], row["price"]) for row in rows}):
+        for pool, T, k, price in distinct(rows, "pool", "T", "k", "price"):
             where = {"pool": pool, "T": T, "k": k}
             values, limit = select(rows, "regret", **where), self.bound(T, k, price)
             probabilities.append(mean_at_most(values, limit))
@@ -292,12 +293,10 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
         return self.verdict_from([*probabilities, kept], measured, "2 B + O(price k ln T)")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret with switches",
-            bands=tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS),
-            lines=reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
+        return self.make_chart(
+            "regret with switches",
+            tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS),
+            reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
             alt="The regret is far below the bound and grows no faster.",
         )
 

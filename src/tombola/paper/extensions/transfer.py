@@ -29,11 +29,7 @@ _Probability = Callable[[int, int, int, float], float]
 
 
 def _bernoulli_kl(p: float, q: float) -> float:
-    """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)).
-
-    >>> round(_bernoulli_kl(1.0, 0.5), 4), _bernoulli_kl(0.5, 0.5)
-    (0.6931, 0.0)
-    """
+    """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q))."""
     first = p * math.log(p / q) if p > 0 else 0.0
     return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
@@ -46,9 +42,6 @@ def _deviation_probability(rows: int, ones: int, least: int, level: float) -> fl
     rows, ones: entries of a 0/1 column, and ones among them.
     least: smallest number of entries that counts.
     level: mean to be reached.
-
-    >>> _deviation_probability(2, 1, 1, 1.0), _deviation_probability(4, 2, 2, 0.75)
-    (0.5, 0.16666666666666666)
     """
     below, reached = {0: 1.0}, []
     for n in range(1, rows + 1):
@@ -77,9 +70,6 @@ def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
 @dataclass(frozen=True)
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Probability of a late deviation of the mean over its bound, all 0/1 columns.
-
-    Fields, which faults replace: probability and bound (functions from rows N, number of ones, m and y to the exact
-    probability, and to its bound).
 
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
@@ -119,13 +109,12 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         least = levels(rows, "m", N=N)[1]
         mine = [row for row in rows if (row["N"], row["m"]) == (N, least)][1::4]
         limits = {row["ones"]: _chernoff(N, row["ones"], least, row["y"]) for row in mine}
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            f"probability of a deviation after {least} rows or later",
+            (exact_column(mine, "exact probability", "ones", "probability"),),
+            reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
             x_label=f"ones among {N} rows",
-            y_label=f"probability of a deviation after {least} rows or later",
-            bands=(exact_column(mine, "exact probability", "ones", "probability"),),
-            lines=reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
-            log_x=False,
+            log="y",
             alt="The exact probability stays below the bound for every number of ones.",
         )
 
@@ -158,9 +147,6 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
     """Drift of learners, averaged over all orders of small pools, against its bound.
 
     Drift is the loss of the actions played minus the sum of their mean losses in the pool.
-
-    Fields, which faults replace: learners (name -> learner under test), orders (function from the number of rows to the
-    orders to average over), allowed (function from T and number of actions k to the limit of the drift).
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
@@ -203,14 +189,12 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     def chart(self, rows: Rows) -> Chart:
         x = range(1, len(rows) + 1)
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "drift, exact",
+            (exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps")),),
+            reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
             x_label="learner and pool, by number",
-            y_label="drift, exact",
-            bands=(exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps")),),
-            lines=reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
-            log_x=False,
-            log_y=False,
+            log="",
             alt="Every drift is below the bound; some are above 0, and some below.",
         )
 
