@@ -42,8 +42,6 @@ _Input: TypeAlias = Any
 def zero_one(actions: int) -> Floats:
     """Return every row of losses 0 and 1, shape (2^actions, actions).
 
-    actions: number of actions.
-
     >>> zero_one(2).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     """
@@ -115,10 +113,7 @@ class _LabelRows(_DistinctRows):
 
 
 def _distinct_rows(owner: str, learner: Any, rows: _Input, budget: Budget | None) -> _DistinctRows:
-    """Return the distinct rows of an input.
-
-    Raises ParameterError, in the name of the function `owner`, if input, learner and budget do not fit.
-    """
+    """Return the distinct rows of an input; ParameterError if input, learner and budget do not fit."""
     labels = isinstance(learner, LabelLearner)
     if labels != isinstance(rows, LabelledPool):
         raise ParameterError(
@@ -211,10 +206,7 @@ class _EnumerableLearner(ABC):
 
 
 class _LossLearner(_EnumerableLearner):
-    """A learner of losses; a snapshot is a copy of its state and workspace.
-
-    Feedback is full, bandit or budgeted.
-    """
+    """A learner of losses; a snapshot is a copy of its state and workspace."""
 
     sees_features = False
 
@@ -375,9 +367,6 @@ class _Options(NamedTuple):
 class Regrets(NamedTuple):
     """Worst expected regret in each input model, and an input that attains it.
 
-    `worst_case` returns it. Regret is the total loss minus that of the comparator.
-
-    iid, random, adversarial: regrets on i.i.d. draws, in random order, and in the worst order.
     iid_input: probability of each row (losses and costs, or features, label and weight) in the worst distribution.
     random_input, adversarial_input: worst pools, `Pool` or `LabelledPool`; the second one is in its worst order.
     """
@@ -434,13 +423,7 @@ def random_order(
 
     Orders that differ only in equal rows are computed once. The comparator is the best action; with a `budget` the
     best fixed mix within it; on a labelled pool the best hypothesis of the class.
-
-    learner: an instance, such as `Hedge()`.
-    pool: a pool, a labelled pool, or an array of losses, shape (rows, actions).
-    delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
-        "strict" only the null action once less than the largest cost of all actions is left.
-    limit: largest number of nodes of the tree of orders; more raise ParameterError.
+    Parameters are those of `expected_loss`.
 
     >>> from tombola import Pool
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -471,14 +454,8 @@ def worst_pool(
 ) -> tuple[float, Any]:
     """Return the largest expected regret in random order, and a pool attaining it.
 
-    The maximum is over all pools of `horizon` rows, each of them one of `rows`. The pool is a `Pool` or `LabelledPool`.
-
-    learner, horizon: an instance, and the number of rounds.
-    rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
-    delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
-        "strict" only the null action once less than the largest cost of all actions is left.
-    limit: largest number of nodes of the tree of orders; more raise ParameterError.
+    The maximum is over all pools of `horizon` rows, each of them one of `rows`. Other parameters are those of
+    `expected_loss`.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regret, pool = worst_pool(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
@@ -506,15 +483,7 @@ def worst_case(
 
     The maximum is over inputs of `horizon` rows, each of them one of `rows`. Adversarial and random order are exact
     maxima. The i.i.d. maximum is over distributions with probabilities that are multiples of 1/grid: a lower bound on
-    the maximum over all distributions.
-
-    learner, horizon: an instance, and the number of rounds.
-    rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
-    grid: denominator of the probabilities of the i.i.d. model.
-    delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
-        "strict" only the null action once less than the largest cost of all actions is left.
-    limit: largest number of nodes of the tree of orders, and of distributions; more raise ParameterError.
+    the maximum over all distributions. Other parameters are those of `expected_loss`.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regrets = worst_case(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)

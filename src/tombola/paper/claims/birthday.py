@@ -131,7 +131,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "round in which the test stops",
-            (mean_band(rows, "measured", "T", "tau", law=_UNIFORM),),
+            (mean_band(rows, "measured", "T", "tau", law=_UNIFORM)),
             reference_lines(levels(rows, "T", law=_UNIFORM), {"2 √T": self.bound, "exact": self.mean}),
             alt="The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.",
         )
@@ -359,7 +359,7 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
         without, inside = "shuffled, without: (T+1)/2", "exact mean with Simulation"
         return self.make_chart(
             "regret of the birthday test",
-            (mean_band(rows, "shuffled, with Simulation", "T", "regret"),),
+            (mean_band(rows, "shuffled, with Simulation", "T", "regret")),
             reference_lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
             alt="Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.",
         )

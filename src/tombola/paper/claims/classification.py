@@ -175,7 +175,7 @@ class UniformConvergence(
         words = {"corrected": "proved by the paper's route"}
         return self.make_chart(
             "largest error over all thresholds",
-            (mean_band(mine, "measured mean", "n", "largest"),),
+            (mean_band(mine, "measured mean", "n", "largest")),
             reference_lines(
                 levels(mine, "n"),
                 {words.get(name, name): _of_thresholds(radius, T) for name, radius in self.radii.items()},

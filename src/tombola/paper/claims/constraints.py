@@ -304,7 +304,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         shares = [{**row, "share": 100 * (1 - row["regret"] / row["most"])} for row in rows]
         return self.make_chart(
             "reward in % of the best fixed mix",
-            tuple(mean_band(shares, name, "T", "share", learner=name) for name in self.learners),
+            [mean_band(shares, name, "T", "share", learner=name) for name in self.learners],
             log="x",
             alt="The empirical LP collects nearly everything; the others start to play late and collect less.",
         )
@@ -541,11 +541,11 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "regret on the worse of two lists",
-            tuple(
+            [
                 mean_band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
                 for kind, words in (("given", "given order"), ("random", "shuffled"))
                 for name in self.learners
-            ),
+            ],
             reference_lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
             alt="In given order the regret of every learner is at least T/16; in random order it grows like √T.",
         )

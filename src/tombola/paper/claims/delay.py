@@ -1,20 +1,14 @@
 """Claims about delayed feedback: Lemma 4.1, Theorem 4.2 and Corollary 4.4.
 
-Lemma 4.1 (L323): training has the mean of the past blocks.
+Lemma 4.1 (L323): the base learner records the rows it is trained on: row t of the pool is the t-th unit vector, and the
+base plays the action that its last row points at. The action frequencies of Simulation are then the frequencies of the
+draws, and both sides of the lemma are compared row by row.
 
-The base learner records the rows it is trained on: row t of the pool is the t-th unit vector, and the base plays the
-action that its last row points at. The action frequencies of Simulation are then the frequencies of the draws, and both
-sides of the lemma are compared row by row.
-
-Theorem 4.2 (L333) and Corollary 4.4 (L421): regret with delay in random order.
-
-The bound of Simulation with delay d is 5 sqrt(T log T) + d log T + sum R(2^i), R(n) the regret of its base in n rounds;
-two other learners have smaller bounds.
-
-Also the regret added by a delay, for the same learner in random and in given order. In random order the expected loss
-of a round depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d to Hedge with
-a fixed rate, and 2 d log T to Simulation, which waits d rounds in every block. On the pool `instances.delay_trap` in
-given order a block of d + 1 equal rows reveals nothing until it ends, so every learner has the same expected regret:
+Theorem 4.2 (L333) and Corollary 4.4 (L421): the bound of Simulation with delay d is 5 sqrt(T log T) + d log T +
+sum R(2^i), R(n) the regret of its base in n rounds; two other learners have smaller bounds. In random order the
+expected loss of a round depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d
+to Hedge with a fixed rate, and 2 d log T to Simulation, which waits d rounds in every block. On `instances.delay_trap`
+in given order a block of d + 1 equal rows reveals nothing until it ends, so every learner has the same expected regret:
 that of fair coin flips.
 """
 
@@ -138,9 +132,9 @@ def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dic
 
 
 def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
-    """Return the blocks of Simulation that begin by round T: pairs (i, rounds).
+    """Return the blocks of Simulation that begin by round T: pairs (i, its 2^i rounds, from 1).
 
-    Block i has the 2^i rounds t_i, .., t_i + 2^i - 1, counted from 1; the last block may end after T.
+    The last block may end after T.
     """
     late = 1 if schedule == "lemma" else 0
     starts = ((i, 2**i + late + (i + late) * delay) for i in range(1 - late, T.bit_length() + 1))
@@ -206,10 +200,10 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         curves = [("as printed: round 1 is left out", 1.0), ("with round 1", 0.0)]
         return self.make_chart(
             "share of the draws that the sum leaves out",
-            tuple(
+            [
                 exact_band(words, x, np.array([share / select(lemma, "rows", block=i).max() for i in x]))
                 for words, share in curves
-            ),
+            ],
             x_label="block, i",
             log="",
             alt="As printed, the sum leaves out the row of round 1, half of the draws in block 1 and half as much in "
@@ -249,7 +243,6 @@ _POOLS: dict[str, Callable[[int], Pool]] = {
 
 
 def _only(*names: str) -> _Learners:
-    """Return some of `_LEARNERS`."""
     return {name: _LEARNERS[name] for name in names}
 
 
@@ -261,10 +254,7 @@ def _bound_of(learner: str, T: int, k: int, d: int) -> float:
 def _play_learners(
     unit: Unit, learners: _Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
-    """Play learners configured for delay d; return a row per learner and play.
-
-    A row has pool, T, k, d, learner, play and regret (expected, over the learner's own randomness).
-    """
+    """Play learners configured for delay d; return a row per learner and play, with its expected regret."""
     T, d = unit["T"], unit["d"]
     pool = _POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
@@ -278,10 +268,7 @@ def _play_learners(
 
 
 def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
-    """Return a p-value for each mean regret, and the largest mean / bound.
-
-    There is one mean per pool, learner, T and d; its p-value is that of "the true mean is at most the bound".
-    """
+    """Return a p-value of "at most the bound" for each mean regret, and the largest mean / bound."""
     settings = distinct(rows, "pool", "learner", "T", "k", "d")
     found, worst = [], 0.0
     for pool, name, T, k, d in settings:
@@ -292,10 +279,7 @@ def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
 
 
 def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
-    """Return the bound of a learner as a plain sum of its terms, at most T.
-
-    It is computed without the package, to check `_bound_of`.
-    """
+    """Return the bound of a learner as a plain sum of its terms, at most T, to check `_bound_of`."""
     n = np.arange(1.0, T)
     shifts = math.sqrt(2 * math.log(k)) * T / (T - n) * np.sqrt((T - n + 1) / (T * n))
     if learner == "follow the leader":
@@ -311,10 +295,7 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
 
 
 def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
-    """Return 1 for every bound that equals its formula, written out again, else 0.
-
-    These are p-values, one per learner, T, k and d. Regrets are too far below the bounds to check them.
-    """
+    """Return 1 for every bound that equals its formula, else 0: regrets are too far below to check them."""
     settings = distinct(rows, "learner", "T", "k", "d")
     return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
 
@@ -337,7 +318,7 @@ def _max_added_regret(learner: str, T: int, d: int) -> float:
 
 
 def _trap_regret(T: int, d: int) -> float:
-    """Return the expected regret of every learner on `delay_trap(T, d)`, not shuffled.
+    """Return the expected regret of every learner on `delay_trap(T, d)` in given order.
 
     It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
     """
@@ -350,8 +331,8 @@ def _trap_regret(T: int, d: int) -> float:
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     """Regret of Simulation below its printed and its corrected bound; cost of a delay.
 
-    R(n) is the regret of the base learner in n rounds. Simulation plays three pools; Simulation, Hedge and follow the
-    leader play a pool on which d rounds reveal nothing, in random and in given order.
+    Simulation plays three pools; Simulation, Hedge and follow the leader play a pool on which d rounds reveal
+    nothing, in random and in given order.
 
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
@@ -453,7 +434,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         ]
         return self.make_chart(
             "regret that the delay adds",
-            tuple(bands),
+            bands,
             reference_lines(late, {"d log T": lambda d: d * math.log2(T)}),
             x_label=f"delay d, in rounds (T = {T:,} rows)",
             log="",
@@ -540,7 +521,7 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         }
         return self.make_chart(
             "regret in random order",
-            tuple(mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners),
+            [mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners],
             reference_lines(levels(chosen, "d"), curves),
             x_label=f"delay d, in rounds (T = {T:,} rows)",
             alt="Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below "

@@ -56,7 +56,7 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
         kinds = {row["severity"] for row in rows if row["printed_value"] > 0 and row["truth"] > 0}
         return self.make_chart(
             "printed value / exact value",
-            tuple(_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds),
+            [_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds],
             reference_lines((1, levels(rows, "number")[-1]), {"exact value": lambda _: 1.0}),
             x_label="number of the erratum",
             log="y",

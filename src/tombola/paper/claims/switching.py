@@ -1,28 +1,20 @@
 """Claims about switching costs: Theorem 4.9, and the random walk of Dekel et al.
 
-Theorem 4.9 (L622): elimination in blocks, with switching costs.
+Theorem 4.9 (L622): elimination in blocks has regret and switches of order sqrt(k T), up to logarithms. The gaps, the
+differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and not the gap. SerflingElimination
+is tested against its bound at delta = 1/T, its switches, and the probability of dropping the best action; the paper's
+elimination, which drops nothing at these horizons, against its exact regret. In given order the pools show the losses
+of the best action first, so that elimination without a shuffle drops it.
 
-Regret and switches are of order sqrt(k T), up to logarithms.
+The bound is many times the regret. So the learners are compared with twins (`tombola.paper.twins`) round by round, and
+the paper's one with its exact number of plays at a horizon at which it drops an action. The rate is tested by the
+corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most 12 L T/c^2 + 1 times, which
+costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three horizons would depend on how
+they fall between the play counts at which actions may be dropped.
 
-The gaps, the differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each
-learner is tested against its own guarantee: SerflingElimination against its bound at delta = 1/T, which has no term
-linear in T, its switches, and the probability of dropping the best action; the paper's elimination, which drops nothing
-at these horizons, against its exact regret. In given order the pools show the losses of the best action first, so that
-elimination without a shuffle drops it.
-
-The bound is many times the regret. So the learners are compared with twins (`tombola.paper.twins`) round by round, at
-all horizons, and the paper's one with its exact number of plays at a horizon at which it drops an action. The rate is
-tested by the corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most
-12 L T/c^2 + 1 times, which costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three
-horizons would depend on how they fall between the play counts at which actions may be dropped.
-
-The multi-scale random walk (L583) in given and random order.
-
-Dekel, Ding, Koren and Peres 2014.
-
-In given order actions can only be compared by switching between them, and regret with switches is at least of order
-T^(2/3) / log T for every learner. In random order the same rows are ordinary noise, and a learner with few switches
-has a rate of sqrt(T).
+The multi-scale random walk (L583; Dekel, Ding, Koren and Peres 2014): in given order actions can only be compared by
+switching between them, and regret with switches is at least of order T^(2/3) / log T for every learner. In random order
+the same rows are ordinary noise, and a learner with few switches has a rate of sqrt(T).
 """
 
 import math
@@ -97,18 +89,13 @@ class _Narrow(SerflingElimination):
 
 
 def _pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
-    """Return a pool with two actions, the second better by `gap`.
-
-    The losses of the second come first, so without a shuffle it looks worse.
-    """
+    """Return a pool with two actions, the second better by `gap`; its losses come first, so it looks worse."""
     losses = np.array(instances.gap(T, 2, gap, seed=seed).losses, dtype=np.float64)
     return Pool(losses[np.lexsort((losses[:, 0], -losses[:, 1]))])
 
 
 def _faithful_regret(T: int, gap: float) -> float:
-    """Return the exact regret of the paper's elimination while it drops nothing.
-
-    There are two actions.
+    """Return the exact regret of the paper's elimination while it drops neither of two actions.
 
     It is half the difference of the total losses plus the switches; T is a power of two.
     """
@@ -117,21 +104,19 @@ def _faithful_regret(T: int, gap: float) -> float:
 
 
 def _faithful_plays(T: int) -> int:
-    """Return the plays of the worse action by the paper's elimination.
+    """Return the plays of the worse of two actions that differ by _WIDE_GAP, by the paper's elimination.
 
-    Two actions differ by WIDE_GAP.
-
-    Half of each block 2^i, until 2 e_i < WIDE_GAP, e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
+    Half of each block 2^i, until 2 e_i < _WIDE_GAP, e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
     """
     block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < _WIDE_GAP**2 * 2**i)
     return int(min(2**block, T // 2))
 
 
 def _most_plays(T: int, gap: float) -> float:
-    """Return the most plays of the worse of two actions by SerflingElimination.
+    """Return the most plays of the worse of two actions by SerflingElimination; infinite if not dropped in time.
 
-    Infinite if it is not dropped in time. It survives a decision at the count n only if 4 r(n) >= gap, and then plays
-    until the next count. This holds with probability 1 - 1/T, together with the best action surviving.
+    It survives a decision at the count n only if 4 r(n) >= gap, and then plays until the next count. This holds with
+    probability 1 - 1/T, together with the best action surviving.
     """
     twin = SerflingEliminationTwin(2, T)
     count = twin.count
@@ -141,10 +126,7 @@ def _most_plays(T: int, gap: float) -> float:
 
 
 def _bound_formula(T: int) -> float:
-    """Return the bound for two actions at delta = 1/T, from its formula.
-
-    It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
-    """
+    """Return the bound for two actions at delta = 1/T: 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches."""
     twin = SerflingEliminationTwin(2, T)
     depth, counts = twin.depth, [twin.count]
     while 2 * math.ceil(1.5 * counts[-1]) < T:
@@ -155,10 +137,7 @@ def _bound_formula(T: int) -> float:
 
 @dataclass(frozen=True)
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
-    """Regret plus switches on pools with two actions and small gaps.
-
-    The gaps, the differences of the mean losses, are 0.5, 16 and 32 over √T. A switch costs 1. SerflingElimination and
-    the elimination of the paper are tested, k = 2.
+    """Regret plus switches on pools with two actions and gaps of 0.5, 16 and 32 over √T; a switch costs 1.
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)
@@ -202,10 +181,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         return rows
 
     def _exact_rows(self, unit: Unit, seed: Seed) -> list[Row]:
-        """Return values of one learner with their exact ones.
-
-        They are rounds that agree with the twin, or plays of action 0.
-        """
+        """Return rounds that agree with the twin, or plays of action 0, with their exact numbers."""
         T, name, count = unit["T"], unit["learner"], unit["plays"]
         about = {"gap": None, "T": T, "learner": name}
         if count == 0:
@@ -272,7 +248,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         }
         return self.make_chart(
             f"regret plus switches (2 actions, gap {widest:g}/√T)",
-            tuple(mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners),
+            [mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners],
             reference_lines(levels(rows, "T"), curves),
             alt="The paper's elimination stays on the line of a learner that learns nothing; the others are far below "
             "it, and all grow like √T.",
@@ -332,9 +308,7 @@ _WALK_LEARNERS: dict[str, Learner] = {
 
 
 def _rescaled_walk(walk: Pool) -> Pool:
-    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
-
-    Losses are clipped to [0, 1].
+    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2, clipped to [0, 1].
 
     The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small that up to millions of rounds a
     few switches cost more than the worse action; the rescaled walk shows the rates at thousands of rounds.
@@ -356,8 +330,6 @@ def _walk_of(T: int, seed: Seed) -> Pool:
 @dataclass(frozen=True)
 class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     """Growth of regret with switches on the multi-scale random walk.
-
-    It is of order T^(2/3) in given order, and sqrt(T) in random order.
 
     The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a gap of order
     T^(−1/3). A switch costs 1.
@@ -453,11 +425,9 @@ def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
 
 
 def _gains(rows: Rows, learner: str) -> Floats:
-    """Return the gain of random order over given order, per walk.
+    """Return the gain of random order per walk, walks of all horizons having equal weight.
 
     It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
-
-    Walks of all horizons have equal weight.
     """
     at = levels(rows, "T")
     kinds = [

@@ -19,7 +19,6 @@ def _spend(budget: float, cost: float, rounds: int, *, strict: bool) -> float:
     """Return the sum of equal costs until play stops.
 
     strict: stop when less than 1 is left, else when the budget is exceeded.
-    rounds: number of rounds.
     """
     spent = 0.0
     for _ in range(rounds):

@@ -1,10 +1,8 @@
 """Theorem 1' (docs/theory/optimistic.md): simulation under bandit feedback.
 
-It transfers learners for i.i.d. rows to random order.
-
-The birthday test under bandit feedback plays action 0 until one of its losses repeats, and then UCB1. On i.i.d. rows
-the test costs at most 2 sqrt(T); in random order no loss repeats, and the regret is (T + 1)/2 in every play. This pool
-has no noise in its better action, so it does not need optimism: a noisy one is compared with a twin round by round.
+The birthday test plays action 0 until one of its losses repeats, and then UCB1. On i.i.d. rows it costs at most
+2 sqrt(T); in random order no loss repeats, and the regret is (T + 1)/2 in every play. This pool has no noise in its
+better action, so it does not need optimism: a noisy one is compared with a twin round by round.
 """
 
 from collections.abc import Callable
@@ -28,15 +26,11 @@ from tombola.rng import RngStreams, repetition_seeds
 
 
 def _birthday_test(T: int) -> Learner:
-    """Return the birthday test under bandit feedback, on the grid {1/T, .., T/T}."""
     return BanditBirthdayTest(grid=T)
 
 
 def _theorem_bound(T: int) -> float:
-    """Return the bound of the theorem at horizon T.
-
-    R(h) is a birthday mean plus the bound of UCB1, at most h.
-    """
+    """Return the bound of the theorem; R(h) is a birthday mean plus the bound of UCB1, at most h."""
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
     return bounds.smallest_index(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
 
@@ -56,8 +50,6 @@ def _differs_from_twin(T: int, seed: Seed) -> bool:
 @dataclass(frozen=True)
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
-
-    The birthday test plays action 0 until one of its losses repeats, then UCB1.
 
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)

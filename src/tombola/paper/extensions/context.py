@@ -100,7 +100,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
         )
         return self.make_chart(
             "expected loss of five rows, exact",
-            tuple(bands),
+            bands,
             x_label="delay d",
             log="",
             alt="The loss grows with the delay as the learning curve says.",
@@ -129,10 +129,7 @@ def _curve(losses: Floats, features: Floats, n: int) -> float:
 
 
 def _guard_stakes(risk: float, differences: Floats) -> Floats:
-    """Return the probability of playing the router in every round, by our guard.
-
-    The guard bets a capital, `risk` at the start, on the router against the safe learner.
-    """
+    """Return the probability of playing the router in every round, by our guard."""
     return Guard(risk).stakes(differences, differences).probabilities
 
 
@@ -183,7 +180,7 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "rows lost to the safe learner, at most",
-            tuple(exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")),
+            [exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")],
             reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk}),
             x_label="risk ε",
             log="",
@@ -342,9 +339,7 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "mean loss",
-            tuple(
-                exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")
-            ),
+            [exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")],
             x_label="budget, share of the last action's cost",
             log="",
             alt="The least loss falls with the budget.",

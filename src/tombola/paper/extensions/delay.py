@@ -1,12 +1,7 @@
-"""Claims about delay: Theorem 3 of docs/theory/delay.md, and elimination with delay.
+"""Claims about delay: it is a shift, and elimination pays for it once.
 
-Theorem 3 (docs/theory/delay.md): in random order a delay is a shift.
-
-It is checked on all orders of small pools.
-
-Elimination with delay (docs/theory/transfer.md): the delay has a price, once.
-
-A delay of d rounds adds at most d (1/2 + 1/3 + .. + 1/k) to the regret with k actions.
+Theorem 3 (docs/theory/delay.md) is checked on all orders of small pools. Elimination (docs/theory/transfer.md): a delay
+of d rounds adds at most d (1/2 + 1/3 + .. + 1/k) to the regret with k actions.
 """
 
 import math
@@ -30,6 +25,7 @@ from tombola.paper.base import (
     component,
     distinct,
     levels,
+    matching,
     select,
     unchanged,
 )
@@ -59,10 +55,7 @@ _POOLS: dict[str, list[list[float]]] = {
 
 
 def one_early(delay: int) -> int:
-    """Return the delay minus one round, at least 0.
-
-    It is the fault "feedback one round early" of claims on delay.
-    """
+    """Return the delay minus one round: the fault "feedback one round early" of claims on delay."""
     return max(0, delay - 1)
 
 
@@ -125,10 +118,10 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
 
     def chart(self, rows: Rows) -> Chart:
         pool = rows[0]["pool"]
-        names = [name for name in LEARNERS if any(row["learner"] == name for row in rows)]
+        names = [name for name in LEARNERS if matching(rows, learner=name)]
         return self.make_chart(
             "expected regret, exact",
-            tuple(exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names),
+            [exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names],
             reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
             x_label="delay d",
             log="",
@@ -154,10 +147,7 @@ _TWIN_ROUNDS = 1024
 
 
 def _bound_formula(k: int, d: int) -> float:
-    """Return the bound of the theorem from its formula, at most T.
-
-    sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
-    """
+    """Return sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift, at most T."""
     T = _HORIZON
     drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
     return min(
@@ -175,9 +165,7 @@ def _harmonic_share(k: int) -> float:
 class LateElimination(
     Extension, name="late-elimination", expected="holds", alpha=1e-5, verdict_only=("bound", "weight")
 ):
-    """Regret of successive elimination with delay, against its bound.
-
-    It is also compared with the regret without delay.
+    """Regret of successive elimination with delay, against its bound and the regret without delay.
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)
@@ -236,7 +224,7 @@ class LateElimination(
         rows = [row for row in rows if row["play"] is not None]
         return self.make_chart(
             "regret",
-            tuple(mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")),
+            [mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")],
             reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2}),
             x_label="delay d",
             alt="The regret grows with the delay like the line for two actions, and a little faster for five.",

@@ -1,6 +1,4 @@
-"""Theorem 4a (docs/theory/budget.md): a bound of EmpiricalLP in random order.
-
-EmpiricalLP keeps no margin.
+"""Theorem 4a (docs/theory/budget.md): a bound of EmpiricalLP, which keeps no margin.
 
 It solves its linear program again whenever the number of rows has doubled. The second pool exchanges the better action
 at these rounds: in given order the learner is always wrong and earns nothing; in random order its regret is far below
@@ -42,7 +40,6 @@ _Bound = Callable[[int, str], float]
 
 
 def _theorem_bound(T: int, way: str) -> float:
-    """Return the bound of the theorem at the rate of the claim."""
     return bounds.empirical_lp(T, ACTIONS, 1, RATE, DELTA, _GROWTH, sampled=way == "sampled")
 
 
@@ -115,11 +112,11 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         most = float(select(rows, "most").max()) / levels(rows, "T")[-1]
         return self.make_chart(
             "share of T OPT that is lost",
-            tuple(
+            [
                 mean_band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
                 for pool in levels(rows, "pool")
                 for way in _PLAY_MODES
-            ),
+            ],
             reference_lines(levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}),
             log="x",
             alt="The loss is close to 0 at every horizon; the bound falls like 1/√T.",

@@ -104,26 +104,20 @@ def _min_factor(A: Floats, b: Floats, limits: Floats) -> float:
 
 
 def _minimax_regret(T: int) -> float:
-    """Return the minimax regret on 0/1 losses of two actions (Cover 1965).
-
-    It is T C(T-1, floor((T-1)/2)) / 2^T.
-    """
+    """Return the minimax regret on 0/1 losses of two actions, T C(T-1, floor((T-1)/2)) / 2^T (Cover 1965)."""
     return T * math.comb(T - 1, (T - 1) // 2) / 2.0**T
 
 
 def _leader_strategy(T: int) -> Floats:
-    """Return the probability of action 1 in every state, by follow the leader.
+    """Return the probability of action 1 in every state, by follow the leader; ties are 1/2.
 
-    Ties are 1/2. Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
+    Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
     """
     return np.array([0.5 + 0.5 * np.sign(n - 2 * s) for n in range(T) for s in range(n + 1)])
 
 
 def _hedge_strategy(T: int) -> Floats:
-    """Return the probability of action 1 in every state, by Hedge at its tuned rate.
-
-    Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
-    """
+    """Return the same as `_leader_strategy` by Hedge at its tuned rate."""
     rate = math.sqrt(8 * math.log(2) / T)
     return np.array([1 / (1 + math.exp(rate * (2 * s - n))) for n in range(T) for s in range(n + 1)])
 
@@ -178,7 +172,7 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         names = {"any": "best of all learners"} | {name: name for name in LEARNERS}
         return self.make_chart(
             "worst expected regret, exact",
-            tuple(exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()),
+            [exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()],
             reference_lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}),
             alt="The value of the game is on the line 0.399 √T, and every learner is above it.",
         )
@@ -255,7 +249,7 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "mean regret over which action is best",
-            tuple(exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS),
+            [exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS],
             reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
             x_label="delay d",
             log="",
@@ -310,7 +304,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "least factor of any learner",
-            (exact_column(rows, "linear program", "T", "factor"),),
+            (exact_column(rows, "linear program", "T", "factor")),
             reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR}),
             log="x",
             alt="The least factor is above 1.2 at every horizon.",
@@ -396,10 +390,10 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "least error of any rule",
-            tuple(
+            [
                 exact_column(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
                 for N, u, w in distinct(rows, "N", "wins", "losses")
-            ),
+            ],
             x_label="rows in the sample",
             log="",
             alt="The least error falls with the sample size to 0, slowly if wins and losses are nearly equal.",

@@ -1,6 +1,4 @@
-"""Rank sets (docs/theory/ranks.md): the probability of a wrong claim.
-
-It is computed by enumeration of orders and samples.
+"""Rank sets (docs/theory/ranks.md): the probability of a wrong claim, by enumeration.
 
 The rules depend on differences of losses within a row only. A type of row is therefore a row with smallest loss 0, and
 the types of a grid stand for all rows on it. A pool is a multiset of types; its distinct orders are equally likely.
@@ -36,19 +34,13 @@ _FIRST_ROWS = {"pairs in 0/1": 9, "pairs in thirds": 5}
 
 
 def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
-    """Return the rows of k losses in {0, .., steps} with smallest loss 0.
-
-    The shape is (types, k).
-    """
+    """Return the rows of k losses in {0, .., steps} with smallest loss 0, shape (types, k)."""
     rows = [row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0]
     return np.array(rows, dtype=np.int64)
 
 
 def _true_order(totals: "np.typing.NDArray[np.int64]") -> ProvedOrder:
-    """Return the order by total loss, ties in file order.
-
-    Entry (a, b) is True where a comes before b.
-    """
+    """Return whether a comes before b, entry (a, b): by total loss, ties in file order."""
     place = np.arange(totals.size)
     ahead = (totals[:, None] == totals[None, :]) & (place[:, None] < place[None, :])
     return np.asarray((totals[:, None] < totals[None, :]) | ahead)
@@ -104,10 +96,7 @@ class _Tree:
             self.rule.restore(state)
 
     def worst_pool(self) -> tuple[float, int]:
-        """Return the largest P(wrong claim) over all pools, and their number.
-
-        The probability is over the orders of a pool.
-        """
+        """Return the largest P(wrong claim) over the orders of a pool, and the number of pools."""
         wrong: defaultdict[tuple[int, ...], int] = defaultdict(int)
         count: Counter[tuple[int, ...]] = Counter()
         for sequence, before in self.leaves():
@@ -117,10 +106,7 @@ class _Tree:
         return max(wrong[pool] / count[pool] for pool in count), len(count)
 
     def wrong_on_law(self) -> float:
-        """Return the probability of a wrong claim on independent draws.
-
-        All branches are equally likely.
-        """
+        """Return P(wrong claim) on independent draws of equally likely branches."""
         ahead = _true_order(self.totals.sum(axis=0))
         wrong = [bool((before & ~ahead).any()) for _, before in self.leaves()]
         return sum(wrong) / len(wrong)
@@ -201,10 +187,9 @@ def _n_orders(pool: tuple[int, ...]) -> int:
 
 @dataclass(frozen=True)
 class RankSets(Extension, name="ranks", expected="holds"):
-    """Probability of a wrong claim about the order of candidates.
+    """Probability of a wrong claim about the order of candidates, over all orders and small samples.
 
-    It is computed over all orders of small pools and all small samples. Wealth is the capital of bets, 1 at the start;
-    large wealth is evidence against a hypothesis.
+    cluster: function from the rows of a cluster, rows that are sampled together, to the rows that are bet on.
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
@@ -299,10 +284,10 @@ class RankSets(Extension, name="ranks", expected="holds"):
         cases = distinct(matching(shown, level=max(_LEVELS)), "case", "k", "level")
         return self.make_chart(
             "largest P(wrong claim) / level",
-            tuple(
+            [
                 exact_column(shown, f"{case}, k = {k}", "N", "ratio", case=case, k=k, level=level)
                 for case, k, level in cases
-            ),
+            ],
             x_label="rows of the pool",
             log="",
             alt="The largest probability of a wrong claim stays below the level on all small pools.",

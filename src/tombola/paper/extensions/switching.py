@@ -1,14 +1,11 @@
 """Claims about switching costs: the theorems on FrugalUCB and Thrifty.
 
-Theorem 2 (docs/theory/frugal.md): FrugalUCB has regret about sqrt(kT).
+Theorem 2 (docs/theory/frugal.md): FrugalUCB has regret about sqrt(kT) and switches rarely.
 
-It switches rarely.
-
-Theorem on Thrifty (docs/theory/thrifty.md): exploration within a budget.
-
-The index of an action is the lower confidence bound of FrugalUCB on its mean loss. The loss of plays of another action
-than the one with the smallest index is computed from the recorded actions alone. On a pool without noise a few losses
-identify an action, but the indices demand more plays: the learner spends its exploration budget on ignoring them.
+Theorem on Thrifty (docs/theory/thrifty.md): exploration within a budget. The loss of plays of another action than the
+one with the smallest index of FrugalUCB, a lower confidence bound, is computed from the recorded actions alone. On a
+pool without noise a few losses identify an action, but the indices demand more plays: the learner spends its
+exploration budget on ignoring them.
 """
 
 import math
@@ -38,6 +35,7 @@ from tombola.paper.base import (
     component,
     distinct,
     levels,
+    matching,
     select,
     unchanged,
 )
@@ -64,10 +62,9 @@ NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = t
 def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
     """Return a 0/1 pool in which the best action has its losses at the start.
 
-    The best action has loss 1 in the first (1 - gap)/2 T rows, the others in the last (1 + gap)/2 T rows; all other
-    losses are 0. Without a shuffle the best action looks worst.
+    It has loss 1 in the first (1 - gap)/2 T rows, the others in the last (1 + gap)/2 T rows. Without a shuffle the best
+    action looks worst.
 
-    T, k: number of rows and of actions.
     gap: difference of the mean losses, in [0, 1].
     best: index of the best action.
 
@@ -160,10 +157,10 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] != "twin"]
-        pools = [pool for pool in _GAPS if any(row["pool"] == pool for row in rows)]
+        pools = [pool for pool in _GAPS if matching(rows, pool=pool)]
         return self.make_chart(
             "regret with switches",
-            tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools),
+            [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools],
             reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)}),
             alt="The regret is far below the bound and grows no faster.",
         )
@@ -191,10 +188,7 @@ _THRIFTY_GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
 
 
 def _pool_of(name: str, T: int, k: int) -> Pool:
-    """Return a trap, or a pool without noise.
-
-    Losses without noise are 0.6 for the first action, 0.9 for the others.
-    """
+    """Return a trap, or a pool without noise: losses 0.6 of the first action, 0.9 of the others."""
     if name == "quiet":
         return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
     return trap_pool(T, k, _THRIFTY_GAPS[name], best=k - 1 if name == "constant" else 0)
@@ -205,10 +199,6 @@ def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -
 
     They are counted by stretches. A stretch has an eighth of the earlier plays of its action, rounded up; indices are
     computed at its start.
-
-    actions, losses: of every round.
-    k: number of actions.
-    price: cost of a switch, in losses.
     """
     T, t, lost, current = actions.size, 0, 0.0, -1
     seen, totals = np.zeros(k), np.zeros(k)
@@ -295,7 +285,7 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "regret with switches",
-            tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS),
+            [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS],
             reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
             alt="The regret is far below the bound and grows no faster.",
         )

@@ -35,13 +35,9 @@ def _bernoulli_kl(p: float, q: float) -> float:
 
 
 def _deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the probability of a late deviation in random order, exactly.
-
-    It is P(some mean of the first n >= `least` entries is >= `level`).
+    """Return P(some mean of the first n >= `least` entries is >= `level`) in random order, exactly.
 
     rows, ones: entries of a 0/1 column, and ones among them.
-    least: smallest number of entries that counts.
-    level: mean to be reached.
     """
     below, reached = {0: 1.0}, []
     for n in range(1, rows + 1):
@@ -111,7 +107,7 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         limits = {row["ones"]: _chernoff(N, row["ones"], least, row["y"]) for row in mine}
         return self.make_chart(
             f"probability of a deviation after {least} rows or later",
-            (exact_column(mine, "exact probability", "ones", "probability"),),
+            (exact_column(mine, "exact probability", "ones", "probability")),
             reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
             x_label=f"ones among {N} rows",
             log="y",
@@ -191,7 +187,7 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
         x = range(1, len(rows) + 1)
         return self.make_chart(
             "drift, exact",
-            (exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps")),),
+            (exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps"))),
             reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
             x_label="learner and pool, by number",
             log="",
