@@ -101,10 +101,7 @@ def compare(
 class Comparison:
     """Hold the validated parameters of `compare`, and play its repetitions.
 
-    The method `play` plays them in blocks. Invalid parameters raise a TombolaError, such as PoolError.
-
-    pool, learners, orders, kind, delay, switching_price, budget, stop, relabel, marks, seed: parameters of `compare`.
-    pools, models: the pools, and the input models that draw their orders, as sequences.
+    pools, models: the pools, and the input models that draw their orders.
     recipes: learners, or functions of the horizon that return one, by name.
     budget_runs: resolved budget and stop rule on each pool; None each without a budget.
     target_regrets: regret function under a loss target, by number of rows; empty without a target.
@@ -149,18 +146,14 @@ class Comparison:
 
     @property
     def amounts(self) -> tuple[float, ...]:
-        """The budget of each resource on the first pool, in cost units.
-
-        Empty without a budget.
-        """
+        """The budget of each resource on the first pool, in cost units; empty without one."""
         budget_run = self.budget_runs[0]
         return () if budget_run is None else tuple(budget_run.limits.amounts.tolist())
 
     def play(self, blocks: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
-        """Yield one `Runs` per block of repetitions, in the order of `blocks`.
+        """Yield one `Runs` per block of repetitions, as soon as its repetitions are done.
 
-        Each is yielded as soon as its repetitions, of all learners on all pools and orders, are done. A repetition has
-        the same results in every block and with any number of workers.
+        A repetition has the same results in every block and with any number of workers.
 
         blocks: pairs of the first repetition, from 0, and the number of repetitions of each block.
         workers: number of threads.
@@ -221,15 +214,7 @@ def _repetition(
 
 
 def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price: float) -> float | None:
-    """Return the proved bound on expected regret in random order, or None.
-
-    It is `learner.bound`. None means that no bound is proved for these arguments; with a price above 0, also that the
-    learner was not made for this price.
-
-    learner: a learner of losses, not under a budget.
-    actions, horizon: number of actions and of rounds.
-    delay: constant delay of the feedback, in rounds.
-    price: cost of a switch, in losses; 0 without one.
+    """Return the proved bound on expected regret in random order, or None if there is none.
 
     >>> from tombola import FollowTheLeader
     >>> round(regret_bound(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)

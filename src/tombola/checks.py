@@ -1,8 +1,8 @@
 """Conformance checks for learners.
 
-`check_learner(MyLearner())` plays a learner on small pools and raises LearnerError at the first check that fails.
-Statistical checks use fixed seeds and margins of at least five standard deviations: a correct learner fails with
-probability below 1e-6 per comparison.
+`check_learner(MyLearner())` plays a learner on small pools and raises LearnerError at the first check that fails. A
+check takes an instance, such as `UCB1()`, and raises unless it has the property. Statistical checks use fixed seeds and
+margins of at least five standard deviations: a correct learner fails with probability below 1e-6 per comparison.
 """
 
 import math
@@ -53,8 +53,6 @@ def check_learner(learner: AnyLearner) -> list[str]:
     Raises LearnerError at the first check that fails; the message names the fix. It takes seconds, because the learner
     is compiled.
 
-    learner: an instance, such as `UCB1()`.
-
     >>> from tombola import UCB1
     >>> len(check_learner(UCB1()))
     13
@@ -65,12 +63,7 @@ def check_learner(learner: AnyLearner) -> list[str]:
 
 
 def check_frozen_dataclass(learner: Any) -> None:
-    """Raise LearnerError unless the learner is a frozen dataclass.
-
-    Its attribute `feedback` must be "full", "bandit", "budgeted", "budgeted-bandit", or a subclass of FeedbackModel.
-
-    learner: an instance, such as `UCB1()`.
-    """
+    """Require a frozen dataclass with a known kind of `feedback`."""
     feedback_type(learner)
     if not is_dataclass(learner):
         _fail(learner, "a dataclass", repr(learner), "decorate it with @dataclass(frozen=True)")
@@ -88,10 +81,7 @@ def check_frozen_dataclass(learner: Any) -> None:
 
 
 def check_unknown_parameters(learner: Any) -> None:
-    """Raise LearnerError unless the learner's constructor rejects unknown parameters.
-
-    learner: an instance of a dataclass; its class is called with the same parameters and one more.
-    """
+    """Require that the constructor rejects unknown parameters."""
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
@@ -102,20 +92,15 @@ def check_unknown_parameters(learner: Any) -> None:
 
 
 def check_reproducible(learner: Any) -> None:
-    """Raise LearnerError unless the learner plays the same with the same seed.
-
-    learner: an instance; it plays one pool of 60 rows twice.
-    """
+    """Require the same play with the same seed."""
     pool = _pool(learner, 1)
     _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
 def check_plain_python(learner: Any) -> None:
-    """Raise LearnerError unless the learner plays alike compiled and interpreted.
+    """Require the same bits compiled and interpreted, without delay and with a delay of 4 rounds.
 
-    Actions and probabilities must agree to the bit. Nothing is checked if Numba is switched off.
-
-    learner: an instance; it plays one pool of 60 rows in both ways, without delay and with a delay of 4 rounds.
+    Nothing is checked if Numba is switched off.
     """
     if not compiles():
         return
@@ -129,12 +114,7 @@ def check_plain_python(learner: Any) -> None:
 
 
 def check_session(learner: Any) -> None:
-    """Raise LearnerError unless the learner acts in a session as in `play`.
-
-    Actions and probabilities must agree to the bit on the same rows, without and with delays.
-
-    learner: an instance, such as `UCB1()`.
-    """
+    """Require the same bits in a session as in `play`, without and with delays."""
     uneven = np.random.default_rng(5).integers(0, 9, _ROUNDS)
     for delay in (0, 3, uneven):
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
@@ -145,10 +125,7 @@ def check_session(learner: Any) -> None:
 
 
 def check_workers(learner: Any) -> None:
-    """Raise LearnerError unless the learner plays the same with 1 and 2 workers.
-
-    learner: an instance; `compare` plays it with one and with two threads.
-    """
+    """Require the same runs of `compare` with 1 and 2 workers."""
     pool = _pool(learner, 4)
     one, two = (
         compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
@@ -159,11 +136,9 @@ def check_workers(learner: Any) -> None:
 
 
 def check_unrevealed_feedback(learner: Any) -> None:
-    """Raise LearnerError unless the learner acts by revealed feedback only.
+    """Require that the learner acts by revealed feedback only.
 
     Two pools that differ from row 30 on must give the same actions until feedback of that row arrives.
-
-    learner: an instance, such as `UCB1()`.
     """
     change = 30
     pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
@@ -179,12 +154,9 @@ def check_unrevealed_feedback(learner: Any) -> None:
 
 
 def check_probabilities(learner: Any) -> None:
-    """Raise LearnerError unless reported probabilities match the frequencies.
+    """Require that reported probabilities match the frequencies in repeated draws of one round.
 
-    The frequency of each action in repeated draws of one round must agree with the probability that the learner
-    reports for it. NaN, for learners without a formula, is not checked; learners that plan are not checked either.
-
-    learner: an instance, such as `Exp3()`.
+    NaN, for learners without a formula, is not checked; learners that plan are not checked either.
     """
     if learner.plans:
         return
@@ -207,12 +179,9 @@ def check_probabilities(learner: Any) -> None:
 
 
 def check_late_feedback(learner: Any) -> None:
-    """Raise LearnerError unless the learner uses late feedback correctly.
+    """Require that an update uses the probability that the action had in its own round.
 
-    An update must use the probability that the action had in its own round, not the one in the last round. Only bandit
-    learners with mixes are checked; others pass.
-
-    learner: an instance, such as `Exp3()`.
+    Only bandit learners with mixes are checked; others pass.
     """
     if feedback_type(learner) is not BanditFeedback or not learner.mixes or learner.plans:
         return
@@ -239,12 +208,9 @@ def check_late_feedback(learner: Any) -> None:
 
 
 def check_degenerate_pools(learner: Any) -> None:
-    """Raise LearnerError unless the learner acts correctly on odd pools.
+    """Require correct actions on pools with one action, one row, constant losses, or ties.
 
-    Odd pools have one action, one row, constant losses, or ties. Correct means actions in range and probabilities in
-    (0, 1] or NaN, the same compiled and in plain Python.
-
-    learner: an instance, such as `UCB1()`.
+    Correct means actions in range and probabilities in (0, 1] or NaN, the same compiled and in plain Python.
     """
     for pool in _degenerate_pools(learner):
         for delay in (0, 2, pool.rows):
@@ -260,12 +226,7 @@ def check_degenerate_pools(learner: Any) -> None:
 
 
 def check_mixes(learner: Any) -> None:
-    """Raise LearnerError unless the learner's mixes are >= 0 and sum to 1.
-
-    A mix has the probability of each action in a round. Learners without mixes, and those of labels, pass.
-
-    learner: an instance, such as `Hedge()`.
-    """
+    """Require mixes that are >= 0 and sum to 1; learners without mixes pass."""
     if isinstance(learner, LabelLearner):
         return
     _, mixes = _play_rounds(learner, rounds=_ROUNDS)
@@ -275,13 +236,7 @@ def check_mixes(learner: Any) -> None:
 
 
 def check_save_and_load(learner: Any) -> None:
-    """Raise LearnerError unless the learner continues unchanged in a loaded session.
-
-    The session is saved to a temporary file and loaded in the middle of a play. Both copies must choose the same
-    actions with the same probabilities to the end.
-
-    learner: an instance, such as `UCB1()`.
-    """
+    """Require that the learner continues unchanged in a session that is saved and loaded."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]
@@ -303,12 +258,9 @@ def check_save_and_load(learner: Any) -> None:
 
 
 def check_beats_uniform(learner: Any) -> None:
-    """Raise LearnerError unless the learner clearly beats uniform play.
+    """Require less than 75 % of the loss of uniform play, where one action never loses, in 400 rounds.
 
-    Clearly means: a loss of less than 75 % of the loss of uniform play, in 400 rounds of a pool with one action that
-    never loses. A learner that declares `learns = False` gets a TombolaWarning instead of an error.
-
-    learner: an instance, such as `UCB1()`.
+    A learner that declares `learns = False` gets a TombolaWarning instead of an error.
     """
     pool, uniform = _easy_pool(learner)
     loss = float(np.mean(play(learner, pool, seed=1, **_budget_options(learner, pool, rate=1.0)).losses))
@@ -430,14 +382,12 @@ def _costs(pool: Pool, row: int) -> Any:
 
 
 def _session(learner: Any, pool: Any, seed: int) -> Session:
-    """Return a session for rows of this pool."""
     if isinstance(pool, LabelledPool):
         return Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
     return Session(learner, actions=pool.k, horizon=pool.rows, seed=seed, **_budget_options(learner, pool))
 
 
 def _features_of(pool: Any, row: int) -> Any:
-    """Return the features of a row, or None for a pool of losses."""
     return pool.features[row] if isinstance(pool, LabelledPool) else None
 
 

@@ -16,28 +16,20 @@ import inspect
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
-import numpy as np
-
-from tombola import _statistics
-from tombola._statistics import Estimate
-from tombola._types import Floats, Seed
+from tombola._types import Seed
 from tombola.errors import ParameterError
 from tombola.paper.pvalues import bonferroni
+from tombola.paper.rows import Row, Rows
 from tombola.paper.source_faults import SourceFault
 from tombola.report.chart import Band, Chart, Line
 
 # Settings of one piece of work of a claim, such as {"T": 1024, "pool": "gap"}: name -> JSON value. Each claim chooses
 # its own names.
 Unit: TypeAlias = Mapping[str, Any]
-# One measurement of a unit, such as {"T": 1024, "play": 0, "regret": 12.5}: column -> JSON value. A row usually
-# repeats the settings of its unit.
-Row: TypeAlias = Mapping[str, Any]
-# Rows of all units of a claim, in any order: the table that the verdict and the chart read.
-Rows: TypeAlias = Sequence[Row]
 # A fault of a claim: name of a dataclass field -> wrong value of it, as in dataclasses.replace.
 Overrides: TypeAlias = Mapping[str, Any]
 # Outcome of a verdict. "holds": the statement of the paper passes every check; "holds as corrected": its corrected
@@ -137,7 +129,7 @@ class Claim(ABC):
         """
 
     @abstractmethod
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
         """Measure one unit, and return its rows, such as {"T": 1024, "play": 0, "regret": 12.5}.
 
         Rows depend on the fields of the claim, the unit and the seed only.
@@ -244,52 +236,3 @@ def component(value: _Value) -> _Value:
 def unchanged(value: _Value) -> _Value:
     """Return the value itself: default of fields that transform one, such as a bound or a delay."""
     return value
-
-
-def matching(rows: Rows, **where: Any) -> Rows:
-    """Return the rows with these values of columns.
-
-    >>> matching([{"T": 2, "play": 0}, {"T": 4, "play": 0}], T=4)
-    [{'T': 4, 'play': 0}]
-    """
-    return [row for row in rows if all(row[name] == value for name, value in where.items())]
-
-
-def select(rows: Rows, column: str, **where: Any) -> Floats:
-    """Return one column of the matching rows, as a float64 array in row order.
-
-    >>> select([{"T": 2, "regret": 1.5}, {"T": 4, "regret": 2.5}], "regret", T=4).tolist()
-    [2.5]
-    """
-    return np.array([row[column] for row in matching(rows, **where)], dtype=np.float64)
-
-
-def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
-    """Return the distinct values of a column of the matching rows, sorted.
-
-    >>> levels([{"T": 4}, {"T": 2}, {"T": 4}], "T")
-    [2, 4]
-    """
-    return sorted({row[column] for row in matching(rows, **where)})
-
-
-def distinct(rows: Rows, *columns: str) -> list[tuple[Any, ...]]:
-    """Return the distinct values of several columns together, sorted.
-
-    >>> distinct([{"T": 4, "k": 2}, {"T": 2, "k": 3}, {"T": 4, "k": 2}], "T", "k")
-    [(2, 3), (4, 2)]
-    """
-    return sorted({tuple(row[name] for name in columns) for row in rows})
-
-
-def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
-    """Return the slope of log mean(column) on log(over), with its 95 % interval.
-
-    Raises ParameterError for fewer than three values of `over`, and if a mean is not positive.
-
-    over: column of the x-axis, such as the horizon; positive numbers, with several rows each.
-    where: columns with their required values; other rows are ignored.
-    """
-    at = levels(rows, over, **where)
-    values = [select(rows, column, **{over: x}, **where) for x in at]
-    return _statistics.slope(np.array(at, dtype=np.float64), values)

@@ -31,8 +31,9 @@ from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader, LemmaSc
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.rows import levels, select
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -93,6 +94,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     order: OrderLike = "iid"
     mean: Callable[[int], float] = component(bounds.birthday_mean)
     bound: Callable[[int], float] = component(bounds.birthday)
+    # From the weights of the losses to the exact mean of tau on i.i.d. draws.
     law_mean: Callable[[list[int]], Fraction] = component(_mean_of_law)
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -131,7 +133,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "round in which the test stops",
-            (mean_band(rows, "measured", "T", "tau", law=_UNIFORM)),
+            [mean_band(rows, "measured", "T", "tau", law=_UNIFORM)],
             reference_lines(levels(rows, "T", law=_UNIFORM), {"2 √T": self.bound, "exact": self.mean}),
             alt="The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.",
         )
@@ -229,21 +231,19 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, count = unit["T"], unit["plays"]
         pools: dict[str, tuple[Pool, OrderLike]] = {
             f"iid {lead}": (_iid_input(T, lead), self.iid) for lead in (_ZERO, *_LEADS)
         }
         pools |= {"birthday": (instances.birthday(T), self.order), "twice": (_pool_with_repeat(T), self.order)}
-        rows: list[Row] = []
         for (kind, (pool, order)), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
             plays = 3 * count if kind == "twice" else count
             runs = compare(pool, {"test": self.test(pool.rows)}, order, repetitions=plays, relabel=False, seed=child)
-            rows += [
+            yield from [
                 {"T": T, "kind": kind, "play": r, "regret": float(regret)}
                 for r, regret in enumerate(runs.regrets("test"))
             ]
-        return rows
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
@@ -359,7 +359,7 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
         without, inside = "shuffled, without: (T+1)/2", "exact mean with Simulation"
         return self.make_chart(
             "regret of the birthday test",
-            (mean_band(rows, "shuffled, with Simulation", "T", "regret")),
+            [mean_band(rows, "shuffled, with Simulation", "T", "regret")],
             reference_lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
             alt="Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.",
         )

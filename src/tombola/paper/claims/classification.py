@@ -13,7 +13,7 @@ mistakes is a harmonic number. In adversarial order the Littlestone dimension de
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -34,8 +34,9 @@ from tombola.classification import (
 )
 from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, distinct, levels, select
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.rows import distinct, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees
 from tombola.report.chart import Chart
@@ -128,13 +129,11 @@ class UniformConvergence(
         parts: list[Unit] = [{"n": n, "T": T, "plays": 20_000 if full else 2000}]
         return parts + [{"n": n, "T": 1024, "plays": 4000 if full else 300} for n in (16, 32, 64, 128, 256, 512)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, n = unit["T"], unit["n"]
-        rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             first = draw_order(self.order, T, RngStreams(child).order())[:n]
-            rows.append({"n": n, "T": T, "play": repetition, "largest": _largest_error(first, T)})
-        return rows
+            yield {"n": n, "T": T, "play": repetition, "largest": _largest_error(first, T)}
 
     def verdict(self, rows: Rows) -> Verdict:
         checks: list[float] = []
@@ -175,7 +174,7 @@ class UniformConvergence(
         words = {"corrected": "proved by the paper's route"}
         return self.make_chart(
             "largest error over all thresholds",
-            (mean_band(mine, "measured mean", "n", "largest")),
+            [mean_band(mine, "measured mean", "n", "largest")],
             reference_lines(
                 levels(mine, "n"),
                 {words.get(name, name): _of_thresholds(radius, T) for name, radius in self.radii.items()},

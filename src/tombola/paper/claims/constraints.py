@@ -20,7 +20,7 @@ the least regret of any learner is the value of a linear program over spending: 
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -37,21 +37,9 @@ from tombola.instances import hindsight, three_actions
 from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import (
-    Claim,
-    Overrides,
-    Row,
-    Rows,
-    Unit,
-    Verdict,
-    component,
-    distinct,
-    levels,
-    matching,
-    select,
-    slope,
-)
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.rows import distinct, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import budget_simulation_spending, serfling_lp_spending
 from tombola.pool import Pool
@@ -247,7 +235,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     learners: Mapping[str, BudgetedLearner] = component(_LEARNERS)
     bounds: Mapping[str, Callable[[int], float]] = component(_BOUNDS)
     order: OrderLike = "random"
-    overdraft: float = 1.0
+    overdraft: float = 1.0  # factor on the budget
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**16: 40, 2**18: 20, 2**20: 10} if full else {2**16: 8}
@@ -495,18 +483,18 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
 
     learners: Mapping[str, BudgetedLearner] = component(_HINDSIGHT_LEARNERS)
     order: OrderLike = "random"
-    amount: float = 0.5
-    least: float = 1 / 16
+    amount: float = 0.5  # budget per round
+    least: float = 1 / 16  # smallest possible regret per round in given order
 
     def units(self, *, full: bool) -> list[Unit]:
         short: list[Unit] = [{"T": T, "plays": 0} for T in (2, 4, 8, 16, 32)]
         return short + [{"T": 4**i, "plays": 100 if full else 30} for i in range(4, 9 if full else 8)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T = unit["T"]
         if unit["plays"] == 0:
-            return [{"T": T, "kind": "least", "learner": "all", "play": 0, "regret": _least_regret(T)}]
-        rows: list[Row] = []
+            yield {"T": T, "kind": "least", "learner": "all", "play": 0, "regret": _least_regret(T)}
+            return
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             for kind, order in (("given", "given"), ("random", self.order)):
                 for name, learner in self.learners.items():
@@ -515,8 +503,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
                         for half in _HALVES
                     ]
                     worse = max(float(trace.regret) for trace in traces)
-                    rows.append({"T": T, "kind": kind, "learner": name, "play": repetition, "regret": worse})
-        return rows
+                    yield {"T": T, "kind": kind, "learner": name, "play": repetition, "regret": worse}
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T", kind="random")

@@ -13,7 +13,7 @@ that of fair coin flips.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
@@ -31,22 +31,9 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.reductions.schedule import Schedule
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import (
-    Claim,
-    Outcome,
-    Overrides,
-    Row,
-    Rows,
-    Unit,
-    Verdict,
-    component,
-    distinct,
-    levels,
-    matching,
-    select,
-    slope,
-)
+from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component
 from tombola.paper.curves import exact_band, mean_band, reference_lines
+from tombola.paper.rows import distinct, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees, hedge_regret
 from tombola.pool import Pool
@@ -154,6 +141,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         rows that precede the block, and draws all of them equally often (chi-square test for every block).
     """
 
+    # From the schedule, "lemma" or "paper", and the delay.
     learner: Callable[[str, int], Simulation] = component(_recording_simulation)
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -161,11 +149,10 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         delays = (0, 1, 3, 10, 40, 299)
         return [{"schedule": name, "T": T, "d": d} for name in _SCHEDULES for T in horizons for d in delays]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, d, name = unit["T"], unit["d"], unit["schedule"]
         drawn = _training_counts(self.learner(name, d), T, d, seed)
         before = [0]
-        rows: list[Row] = []
         for i, block in _blocks(name, T, d):
             shares = drawn.get(block.start, np.zeros(T))
             draws = _TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
@@ -175,9 +162,8 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
                     "strange": int(counts.sum() - counts[before].sum()),
                     "even": pvalues.counts_uniform(counts[before]),
                 }
-                rows.append({**unit, "block": i, "draws": draws, "seen": int(counts.sum()), "rows": len(before), **off})
+                yield {**unit, "block": i, "draws": draws, "seen": int(counts.sum()), "rows": len(before), **off}
             before += [t - 1 for t in block if t <= T]
-        return rows
 
     def verdict(self, rows: Rows) -> Verdict:
         wrong = int(select(rows, "strange").sum() + np.abs(select(rows, "draws") - select(rows, "seen")).sum())
@@ -367,14 +353,14 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         ]
         return [*easy, *traps]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         if unit["pool"] != "trap":
-            return _play_learners(
+            yield from _play_learners(
                 unit, {"Simulation": self.learners["Simulation"]}, self.order, self.played_delay, seed
             )
+            return
         T, d = unit["T"], unit["d"]
         order = self.order if unit["order"] == "random" else "given"
-        rows: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             pool = instances.delay_trap(T, d, seed=child)
             for name, learner in self.learners.items():
@@ -384,8 +370,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
                 about = {"pool": "trap", "order": unit["order"], "T": T, "k": 2, "d": d, "learner": name, "play": r}
                 # Exact only where the order of the rows is known here.
                 twin = _hedge_trap_regret(pool, d) if name == "Hedge" and order == "given" else None
-                rows.append({**about, "regret": late, "prompt": at_once, "twin": twin})
-        return rows
+                yield {**about, "regret": late, "prompt": at_once, "twin": twin}
 
     def verdict(self, rows: Rows) -> Verdict:
         easy = [row for row in rows if row["pool"] != "trap"]

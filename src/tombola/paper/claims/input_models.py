@@ -28,9 +28,10 @@ from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component, levels, matching, select
+from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import Regrets, worst_case
+from tombola.paper.rows import levels, matching, select
 from tombola.report.chart import Chart, Line
 from tombola.rng import repetition_seeds
 
@@ -381,7 +382,7 @@ class Concentration(Claim, name="concentration", expected="holds"):
     """
 
     law: _Law = component(_ones_in_random_order)
-    rate: float = 1.0
+    rate: float = 1.0  # factor in the exponent of the printed tail
     intervals: Mapping[str, _Intervals] = component(_KINDS)
 
     def units(self, *, full: bool) -> list[Unit]:

@@ -18,7 +18,7 @@ the same rows are ordinary noise, and a learner with few switches has a rate of 
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,9 +36,10 @@ from tombola.learners.base import Learner
 from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, matching, select, slope
+from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.switching import NO_OPTIMISM, NO_PRICE
+from tombola.paper.rows import levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import (
     FrugalUCBTwin,
@@ -156,7 +157,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     learners: Mapping[str, Learner] = component(_LEARNERS)
     order: OrderLike = "random"
     bound: Callable[..., float] = component(bounds.elimination)
-    price: float = 1.0
+    price: float = 1.0  # cost of a switch, in losses
 
     def units(self, *, full: bool) -> list[Unit]:
         powers = range(12, 19) if full else (12, 14, 16)
@@ -165,22 +166,21 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         twins += [{"T": 2**i, "learner": _TIGHT, "plays": len(_GAPS)} for i in powers if i <= 16]
         return [*rates, *twins, {"T": _LONG, "learner": "faithful", "plays": 0}]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         if "gap" not in unit:
-            return self._exact_rows(unit, seed)
+            yield from self._exact_rows(unit, seed)
+            return
         T, count = unit["T"], unit["plays"]
         pool = _pool_losses_first(T, unit["gap"] / T**0.5, seed)
         runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
-        rows: list[Row] = []
         for name in self.learners:
             cell = runs.cell(name)
             for r, regret in enumerate(runs.regrets(name)):
                 about = {"T": T, "gap": unit["gap"], "learner": name, "play": r, "regret": float(regret)}
                 worse = {"worse": int(cell.plays[r, 0]), "switches": int(cell.sums[r, -1, SWITCHES])}
-                rows.append({**about, **worse})
-        return rows
+                yield {**about, **worse}
 
-    def _exact_rows(self, unit: Unit, seed: Seed) -> list[Row]:
+    def _exact_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
         """Return rounds that agree with the twin, or plays of action 0, with their exact numbers."""
         T, name, count = unit["T"], unit["learner"], unit["plays"]
         about = {"gap": None, "T": T, "learner": name}
@@ -189,16 +189,15 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
                 np.float64
             )
             trace = play(self.learners[name], Pool(losses), seed=seed)
-            return [{**about, "play": 0, "value": int(trace.plays[0]), "exact": _faithful_plays(T)}]
+            yield {**about, "play": 0, "value": int(trace.plays[0]), "exact": _faithful_plays(T)}
+            return
         generator = np.random.default_rng(seed)
-        found: list[Row] = []
         # Many gaps, since decisions are far apart: a radius that is off by a tenth changes some of them.
         gaps = np.linspace(0.1, 0.5, count) if T == _TWIN_ROUNDS else np.array(_GAPS) / math.sqrt(T)
         for r, gap in enumerate(gaps):
             losses = generator.permutation(np.asarray(_pool_losses_first(T, float(gap), seed).losses, dtype=np.float64))
             agreed = rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
-            found.append({**about, "play": r, "value": agreed, "exact": T})
-        return found
+            yield {**about, "play": r, "value": agreed, "exact": T}
 
     def verdict(self, rows: Rows) -> Verdict:
         computed, rows = [[row for row in rows if (row["gap"] is None) == kind] for kind in (True, False)]

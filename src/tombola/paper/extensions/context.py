@@ -9,7 +9,7 @@ empirical risk minimisation (ERM) over policies. C3: the router costs at most `r
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,12 @@ from tombola._types import Floats, Integers, Seed
 from tombola.bounds.classification import erm_policies, training_rows
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.extensions.delay import one_early
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
+from tombola.paper.rows import levels, select
 from tombola.policies.guard import Guard
 from tombola.pool import Pool
 from tombola.report.chart import Chart
@@ -63,17 +64,17 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     orders: Orders = component(all_orders)
     played_delay: Callable[[int], int] = component(unchanged)
+    # From the rows seen and the row to be played to the rows that train the policy.
     training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = component(lambda seen, _: seen)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "schedule": name} for pool in range(3) for name in _SCHEDULES]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         # The pool is fixed: the identity is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["pool"])
         losses, features = generator.random((5, 3)), generator.random(5)
         schedule = _SCHEDULES[unit["schedule"]]
-        found: list[Row] = []
         for d in range(3):
             played = [max(0, n - self.played_delay(d)) for n in schedule]
             orders = self.orders(5)
@@ -81,8 +82,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
                 self._loss(losses, features, order[: played[t]], order[t]) for order in orders for t in range(5)
             )
             curve = sum(_curve(losses, features, max(0, n - d)) for n in schedule)
-            found.append({**unit, "d": d, "loss": total / len(orders), "curve": curve})
-        return found
+            yield {**unit, "d": d, "loss": total / len(orders), "curve": curve}
 
     def _loss(self, losses: Floats, features: Floats, seen: tuple[int, ...], row: int) -> float:
         return _nearest_loss(losses, features, self.training_rows(seen, row), row)
@@ -156,17 +156,15 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     def units(self, *, full: bool) -> list[Unit]:
         return [{"router": router, "repetitions": 200 if full else 20} for router in _HOSTILE]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         generator = np.random.default_rng(seed)
-        found: list[Row] = []
         for risk in (0.5, 1.0, 3.0):
             excess = 0.0
             for _ in range(unit["repetitions"]):
                 differences = _hostile(unit["router"], generator)
                 lost = -np.cumsum(self.stakes(risk, differences) * differences)
                 excess = max(excess, float(lost.max()))
-            found.append({**unit, "risk": risk, "excess": excess})
-        return found
+            yield {**unit, "risk": risk, "excess": excess}
 
     def verdict(self, rows: Rows) -> Verdict:
         above = max(row["excess"] - self.allowed(row["risk"]) for row in rows)
@@ -224,6 +222,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         several shares of random labels (t-test).
     """
 
+    # From the mistakes of each threshold on the rows seen to the threshold to play.
     minimiser: Callable[[Floats], int] = component(lambda mistakes: int(mistakes.argmin()))
     allowed: Callable[[float], float] = component(unchanged)
 
@@ -306,6 +305,7 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         1e-7, and no choice of whole rows, all of them tried, has a smaller mean loss.
     """
 
+    # From a pool and a total budget to the least mean loss.
     value: Callable[[Pool, float], float] = component(lambda pool, amount: best_per_row(pool, Budget(amount)))
 
     def units(self, *, full: bool) -> list[Unit]:

@@ -5,7 +5,7 @@ of d rounds adds at most d (1/2 + 1/3 + .. + 1/k) to the regret with k actions.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,24 +15,12 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import (
-    Extension,
-    Overrides,
-    Row,
-    Rows,
-    Unit,
-    Verdict,
-    component,
-    distinct,
-    levels,
-    matching,
-    select,
-    unchanged,
-)
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, mean_band, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.extensions.switching import trap_pool
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
+from tombola.paper.rows import distinct, levels, matching, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import SuccessiveEliminationTwin, agrees, rounds_agreed
 from tombola.pool import Pool
@@ -84,17 +72,15 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     def units(self, *, full: bool) -> list[Unit]:
         return [{"learner": name, "pool": pool} for name in LEARNERS for pool in _POOLS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         learner = self.learners[unit["learner"]]
         losses = np.array(_POOLS[unit["pool"]])
         T, k = losses.shape
         parts = self._rounds(learner, losses, 0, seed)
-        found: list[Row] = []
         for d in range(T + 1):
             regret = float(self._rounds(learner, losses, self.played_delay(d), seed).sum())
             shifted = float(min(d, T) * parts[0] + parts[: max(0, T - d)].sum())
-            found.append({**unit, "T": T, "k": k, "d": d, "regret": regret, "shifted": shifted})
-        return found
+            yield {**unit, "T": T, "k": k, "d": d, "regret": regret, "shifted": shifted}
 
     def _rounds(self, learner: Learner, losses: Floats, delay: int, seed: Seed) -> Floats:
         """Return the expected regret of every round, averaged over the orders."""
@@ -181,29 +167,28 @@ class LateElimination(
     order: str = "random"
     played_delay: Callable[[int], int] = component(unchanged)
     bound: Callable[[float], float] = component(unchanged)
-    weight: float = 1.0
+    weight: float = 1.0  # factor on the allowed cost of the delay
 
     def units(self, *, full: bool) -> list[Unit]:
         twins: list[Unit] = [{"k": k, "d": d, "T": _TWIN_ROUNDS} for k in (2, 5) for d in (0, 100)]
         return twins + [{"k": k, "d": d, "plays": 200 if full else 20} for k in (2, 5) for d in (256, 1024)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         k, d = unit["k"], unit["d"]
         if "T" in unit:
             losses = np.random.default_rng(seed).permutation(
                 np.asarray(trap_pool(unit["T"], k, _GAP).losses, dtype=np.float64)
             )
             agreed = rounds_agreed(SuccessiveElimination(), losses, SuccessiveEliminationTwin(k, unit["T"]), d)
-            return [{"k": k, "d": d, "play": None, "differs": agreed < unit["T"]}]
+            yield {"k": k, "d": d, "play": None, "differs": agreed < unit["T"]}
+            return
         pool = trap_pool(_HORIZON, k, _GAP)
-        found: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             late, prompt = (
                 play(SuccessiveElimination(), pool, order=self.order, delay=delay, seed=child).regret
                 for delay in (self.played_delay(d), 0)
             )
-            found.append({"k": k, "d": d, "play": r, "regret": float(late), "prompt": float(prompt)})
-        return found
+            yield {"k": k, "d": d, "play": r, "regret": float(late), "prompt": float(prompt)}
 
     def verdict(self, rows: Rows) -> Verdict:
         differ = sum(row["differs"] for row in rows if row["play"] is None)

@@ -14,7 +14,7 @@ from tombola._types import Seed
 from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, distinct, levels, select
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component
 from tombola.paper.claims.constraints import (
     ACTIONS,
     DELTA,
@@ -26,6 +26,7 @@ from tombola.paper.claims.constraints import (
     rounds_as_lp_twin,
 )
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.rows import distinct, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import empirical_lp_spending
 from tombola.report.chart import Chart
@@ -63,7 +64,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
 
     learner: BudgetedLearner = component(EmpiricalLP(growth=_GROWTH))
     order: OrderLike = "random"
-    overdraft: float = 1.0
+    overdraft: float = 1.0  # factor on the budget
     bound: _Bound = component(_theorem_bound)
 
     def units(self, *, full: bool) -> list[Unit]:

@@ -20,23 +20,12 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import Hedge
 from tombola.learners.base import Learner
-from tombola.paper.base import (
-    Extension,
-    Overrides,
-    Row,
-    Rows,
-    Unit,
-    Verdict,
-    component,
-    distinct,
-    levels,
-    matching,
-    unchanged,
-)
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import worst_case, worst_pool
 from tombola.paper.extensions.delay import LEARNERS, one_early
 from tombola.paper.pvalues import ROUNDING, exact
+from tombola.paper.rows import distinct, levels, matching
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
@@ -212,7 +201,7 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
         constant: list[Unit] = [{"learner": name, "k": k} for name in LEARNERS for k in (2, 5)]
         return [*constant, {"learner": "any", "k": 2, "T": 40 if full else 20}]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         k = unit["k"]
         if unit["learner"] == "any":
             T = unit["T"]
@@ -223,9 +212,9 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
                 found.append(
                     {**unit, "d": d, "regret": value, "floor": max(_minimax_regret(T), (d + 1) / 2), "high": high}
                 )
-            return found
+            yield from found
+            return
         learner, T = self.learners[unit["learner"]], 40
-        rows: list[Row] = []
         for d in (0, 1, 5, 20):
             regrets = []
             for best in range(k):
@@ -234,8 +223,7 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
                 trace = play(learner, Pool(losses), delay=self.played_delay(d), seed=seed)
                 regrets.append(float(trace.expected_losses.sum()))
             floor = (d + 1) * (1 - 1 / k)
-            rows.append({**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)})
-        return rows
+            yield {**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)}
 
     def verdict(self, rows: Rows) -> Verdict:
         low = min(row["regret"] - row["floor"] for row in rows)
@@ -282,6 +270,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         three horizons.
     """
 
+    # From the regrets of follow the leader and of Hedge, one per pool, to those to compare with.
     rivals: Callable[[Floats, Floats], Floats] = component(np.minimum)
     pools: Callable[[int], range] = component(lambda T: range(T + 1))
     paths: _Paths = component(_shuffled_probability)
@@ -304,7 +293,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     def chart(self, rows: Rows) -> Chart:
         return self.make_chart(
             "least factor of any learner",
-            (exact_column(rows, "linear program", "T", "factor")),
+            [exact_column(rows, "linear program", "T", "factor")],
             reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR}),
             log="x",
             alt="The least factor is above 1.2 at every horizon.",
@@ -358,14 +347,14 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
     """
 
     law: _Law = component(_without_replacement)
+    # From P(S < 0) and P(S = 0) to the error of the sign rule.
     error: Callable[[float, float], float] = component(lambda lower, equal: lower + equal / 2)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N, "wins": u, "losses": w} for N, u, w in (_LISTS if full else _LISTS[:3])]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         N, u, w = unit["N"], unit["wins"], unit["losses"]
-        found: list[Row] = []
         for n in range(1, N + 1):
             pairs = [
                 (_without_replacement(N, u, w, n, i, j), _without_replacement(N, w, u, n, i, j))
@@ -374,8 +363,7 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
             bayes = math.fsum(min(pair) for pair in pairs) / 2
             lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i < j)
             equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i == j)
-            found.append({**unit, "n": n, "least": bayes, "lower": lower, "equal": equal})
-        return found
+            yield {**unit, "n": n, "least": bayes, "lower": lower, "equal": equal}
 
     def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["least"] - self.error(row["lower"], row["equal"])) for row in rows)

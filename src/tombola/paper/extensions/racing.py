@@ -4,7 +4,7 @@ Theorems 1 to 4 and sections 8 and 9 of docs/theory/race.md.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,11 @@ from tombola._types import Floats, Seed
 from tombola.confidence import EProcess
 from tombola.confidence.betting import STRATEGY_WEIGHTS
 from tombola.engine.compiler import expected_rounds
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, matching, unchanged
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.pvalues import exact
+from tombola.paper.rows import matching
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.best import Best
@@ -60,14 +61,11 @@ def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row
 
 @dataclass(frozen=True)
 class _RaceClaim(Extension):
-    """Error of a race of three candidates over all orders of lists of 5 and 6 rows, at five levels.
-
-    size: function from the true length of the list to the one that the rule assumes.
-    read: function from the true table of losses to the one that the rule sees.
-    """
+    """Error of a race of three candidates over all orders of lists of 5 and 6 rows, at five levels."""
 
     orders: Orders = component(all_orders)
     size: _Sizes = component(unchanged)
+    # From the true table of losses to the one that the rule sees.
     read: Callable[[Floats], Floats] = component(unchanged)
 
     @abstractmethod
@@ -311,7 +309,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         table = np.array(_POOLS[unit["pool"]])
         # The case is fixed: the statement is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["case"])
@@ -320,13 +318,11 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         known[:2] = table[:2]
         if unit["case"] % 2:
             known[:, 1] = table[:, 1]
-        found: list[Row] = []
         for level in (1e-9, 0.5):
             rule = Best(3, len(table), len(table), level)
             # Short lists need more frequent fits than a race makes: one after every row.
             informed = InformedRule(rule, SideInformation(known, history), lambda n: n + 1)
-            found.append({**unit, "level": level, **self._errors(informed, table)})
-        return found
+            yield {**unit, "level": level, **self._errors(informed, table)}
 
     def _errors(self, informed: InformedRule, table: Floats) -> Row:
         rule, totals, wrong, wealth = informed.rule, table.sum(axis=0), [], []

@@ -15,9 +15,10 @@ import numpy as np
 
 from tombola._types import Floats, Seed
 from tombola.engine.compiler import compile_loop, expected_rounds
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, distinct, levels, matching
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component
 from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
+from tombola.paper.rows import distinct, levels, matching
 from tombola.paper.source_faults import SourceFault
 from tombola.racing.rules.pair_bets import pair_weights
 from tombola.racing.rules.ranks import Ranks, n_pairs
@@ -189,8 +190,6 @@ def _n_orders(pool: tuple[int, ...]) -> int:
 class RankSets(Extension, name="ranks", expected="holds"):
     """Probability of a wrong claim about the order of candidates, over all orders and small samples.
 
-    cluster: function from the rows of a cluster, rows that are sampled together, to the rows that are bet on.
-
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
     Statement: k candidates are ordered by mean loss, ties in file order. "a before b" is claimed when the wealth of the
@@ -204,6 +203,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
     """
 
     rule: Callable[..., Ranks] = component(Ranks)
+    # From the rows of a cluster, which are sampled together, to the rows that are bet on.
     cluster: Callable[[Floats], Floats] = component(lambda rows: rows.mean(axis=0, keepdims=True))
     reading: Literal["this list", "beyond this list"] = "beyond this list"
 

@@ -9,7 +9,7 @@ exploration budget on ignoring them.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,22 +25,10 @@ from tombola.learners import Exp3, ExploreThenCommit, FrugalUCB, Thrifty
 from tombola.learners.base import Learner
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.order import OrderLike
-from tombola.paper.base import (
-    Extension,
-    Overrides,
-    Row,
-    Rows,
-    Unit,
-    Verdict,
-    component,
-    distinct,
-    levels,
-    matching,
-    select,
-    unchanged,
-)
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
+from tombola.paper.rows import distinct, levels, matching, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import FrugalUCBTwin, rounds_agreed
 from tombola.pool import Pool
@@ -129,16 +117,14 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
             for r, (regret, switches) in enumerate(zip(regrets, cell.sums[:, -1, SWITCHES], strict=True))
         ]
 
-    def _twin_rows(self, unit: Unit, seed: Seed) -> list[Row]:
+    def _twin_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
         """Return the rounds that agree with the twin; half of the actions are nearly best."""
         T, k, generator = unit["T"], unit["k"], np.random.default_rng(seed)
         means = np.where(np.arange(k) % 2, 0.5, 0.5 + 2 * (k / T) ** 0.5)
-        found: list[Row] = []
         for r in range(unit["plays"]):
             losses = (generator.random((T, k)) < means).astype(np.float64)
             agreed = rounds_agreed(self.learner(T), losses, FrugalUCBTwin(k, T, _PRICE))
-            found.append({"pool": "twin", "T": T, "k": k, "play": r, "regret": T - agreed, "switches": 0})
-        return found
+            yield {"pool": "twin", "T": T, "k": k, "play": r, "regret": T - agreed, "switches": 0}
 
     def verdict(self, rows: Rows) -> Verdict:
         differ = int(select(rows, "regret", pool="twin").astype(bool).sum())
@@ -254,16 +240,14 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
         settings = [*kinds, ("quiet", 6000, 2, 1.0), ("quiet", 3000, 3, 10.0)]
         return [{"pool": pool, "T": T, "k": k, "price": price, "plays": plays} for pool, T, k, price in settings]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, k, price = unit["T"], unit["k"], unit["price"]
         pool, learner = _pool_of(unit["pool"], T, k), self.learner(price)
-        rows: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             trace = play(learner, pool, order=self.order, switching_price=price, seed=child)
             own = {"regret": trace.regret, "switches": trace.switches}
             own["exploration"] = _exploration_loss(trace.actions, trace.losses, k, price)
-            rows.append({"pool": unit["pool"], "T": T, "k": k, "price": price, "play": r, **own})
-        return rows
+            yield {"pool": unit["pool"], "T": T, "k": k, "price": price, "play": r, **own}
 
     def verdict(self, rows: Rows) -> Verdict:
         probabilities, shares, switches, spent = [], [], [], []

@@ -6,7 +6,7 @@ bounded.
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,11 @@ from tombola._play import play
 from tombola._types import Seed
 from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component
 from tombola.paper.curves import exact_band, exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
+from tombola.paper.rows import levels, select
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
@@ -84,16 +85,14 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         N = unit["N"]
         times = sorted({max(1, round(N * share)) for share in (0.02, 0.2, 0.5, 0.9)})
-        found: list[Row] = []
         for ones, least in itertools.product(range(1, N), times):
             for step in (0.1, 0.4, 0.7, 1.0):
                 level = ones / N + step * (1 - ones / N)
                 probability = self.probability(N, ones, least, level)
-                found.append({"N": N, "ones": ones, "m": least, "y": level, "probability": probability})
-        return found
+                yield {"N": N, "ones": ones, "m": least, "y": level, "probability": probability}
 
     def verdict(self, rows: Rows) -> Verdict:
         shares = [row["probability"] / self.bound(row["N"], row["ones"], row["m"], row["y"]) for row in rows]
@@ -107,7 +106,7 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         limits = {row["ones"]: _chernoff(N, row["ones"], least, row["y"]) for row in mine}
         return self.make_chart(
             f"probability of a deviation after {least} rows or later",
-            (exact_column(mine, "exact probability", "ones", "probability")),
+            [exact_column(mine, "exact probability", "ones", "probability")],
             reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
             x_label=f"ones among {N} rows",
             log="y",
@@ -187,7 +186,7 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
         x = range(1, len(rows) + 1)
         return self.make_chart(
             "drift, exact",
-            (exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps"))),
+            [exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps"))],
             reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
             x_label="learner and pool, by number",
             log="",
