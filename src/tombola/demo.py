@@ -1,7 +1,6 @@
 """Example pools: scikit-learn's digits, and one for each how-to guide.
 
-Only the digits are real data; the others are generated, with `horizon` rows. Each docstring states the question of its
-example.
+Only the digits are real data; the others are generated. Each docstring states the question of its example.
 """
 
 from functools import cache

@@ -1,7 +1,7 @@
 """Instances: example pools from the literature, each with its source.
 
 The given order of a pool is the adversarial one, if there is one. Shares are exact counts, so the best action is
-known. `horizon` is T, the number of rows; `actions` is k; `seed` is that of the shuffles and coins.
+known. The horizon is T, the number of rows; k is the number of actions.
 """
 
 import math
