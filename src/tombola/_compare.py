@@ -214,7 +214,7 @@ def _repetition(
 
 
 def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price: float) -> float | None:
-    """Return the proved bound on expected regret in random order, or None if there is none.
+    """Return the proved bound on expected regret in random order, or None.
 
     >>> from tombola import FollowTheLeader
     >>> round(regret_bound(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)

@@ -61,7 +61,7 @@ def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
 
 
 def _resolve_target(path: PathLike, *inputs: PathLike) -> Path:
-    """Return the file to write, links followed; raise if it cannot be written, or is an input."""
+    """Return the file to write, links followed; raise if it cannot be written."""
     with _file_errors(path):
         target = Path(os.path.realpath(path))
         status = _stat(target)
@@ -100,12 +100,12 @@ def read_bytes(path: PathLike) -> bytes:
 
 
 def file_type_text(mode: int) -> str:
-    """Return the type of a file by its `st_mode`, if it is not a regular one, such as "a device"."""
+    """Return the type of an irregular file by its `st_mode`, such as "a device"."""
     return _FILE_TYPES.get(stat.S_IFMT(mode), "something else")
 
 
 def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
-    """Raise FileError, before any work, if the file `out` cannot be written or is one of the inputs.
+    """Raise FileError early if `out` cannot be written, or is an input.
 
     The message starts with "--out".
     """

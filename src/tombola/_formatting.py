@@ -152,7 +152,7 @@ def format_number(number: float) -> str:
 
 
 def format_estimate(estimate: "Estimate") -> str:
-    """Format an estimate with the half width of its interval, to two significant digits.
+    """Format an estimate with the half width of its interval, to two digits.
 
     The value has as many decimals, at most 4; from 1,000 on it is an integer. An infinite interval is left out.
 
@@ -206,7 +206,7 @@ def in_cli_style() -> bool:
 def option_text(
     name: str, value: str | Sequence[str] | tuple[float, float | str] | None = None, *, on: bool | None = None
 ) -> str:
-    """Return an option as a Python argument, or in a `cli_style` block as that of the command line.
+    """Return an option as in Python, or as on the command line (`cli_style`).
 
     value: the value to show (two numbers, or a number and a placeholder, are a range); None for the name alone.
     on: the state of a flag; None if it is not a flag.
@@ -234,7 +234,7 @@ def option_text(
 
 
 def assignment_text(name: str, value: str) -> str:
-    """Return a parameter with its value, in the style of `option_text`, without quotes.
+    """Return a parameter with its value as `option_text` does, without quotes.
 
     >>> assignment_text("within", "0.5")
     'within=0.5'
@@ -265,7 +265,7 @@ class HtmlTable(NamedTuple):
 def html_block(
     title: str, facts: Iterable[tuple[str, str]] = (), tables: Iterable[HtmlTable] = (), notes: Iterable[str] = ()
 ) -> str:
-    """Return HTML of a title, facts on one line, tables and sentences; all text is escaped.
+    """Return HTML of a title, facts, tables and sentences; all text is escaped.
 
     Of each table `MAX_ROWS` rows are shown; the others are counted in a line below.
 
@@ -286,7 +286,7 @@ def _html_text(text: str) -> str:
 
 
 def short_repr(text: str, length: int = _MAX_REPR_LENGTH) -> str:
-    r"""Return the text on one line of at most `length` characters, control characters escaped.
+    r"""Return the text on one line of at most `length` characters, escaped.
 
     >>> short_repr("Hedge(\n  0.5)"), short_repr("x" * 300)[-5:], len(short_repr("x" * 300))
     ('Hedge( 0.5)', 'xx...', 199)

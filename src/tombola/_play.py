@@ -104,7 +104,7 @@ def play(
 
 
 def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> tuple[str, ...]:
-    """Return the names of the actions; a null action that the budget adds is "none of them", last."""
+    """Return the names of the actions; an added null action comes last."""
     names = pool.actions if isinstance(pool, Pool) else ("0", "1")
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
@@ -178,7 +178,7 @@ def run_learner(
 def resolve_budget(
     pool: "Pool | LabelledPool", budget: Budget | None, stop: Stop = "fits", *, mixed: bool = False, best: bool = False
 ) -> BudgetRun | None:
-    """Return the budget of a pool with its stop rule (see `play`); None without a budget.
+    """Return the budget of a pool with its stop rule; None without a budget.
 
     Raises ParameterError if the budget does not fit the pool, and for fluid play without a budget.
 

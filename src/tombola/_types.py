@@ -28,7 +28,7 @@ class AnyLearner(Protocol):
 
     @property
     def feedback(self) -> Any:
-        """Kind of feedback after a play: a name such as "full" or "bandit", or a `FeedbackModel` class."""
+        """Kind of feedback: a name such as "bandit", or a `FeedbackModel` class."""
 
     @property
     def learns(self) -> bool:
@@ -36,8 +36,8 @@ class AnyLearner(Protocol):
 
     @property
     def plans(self) -> bool:
-        """Whether the learner has a method `plan`, plain Python that is run between two rounds on request."""
+        """Whether the learner has a method `plan`, run between two rounds."""
 
     @property
     def mixes(self) -> bool:
-        """Whether the learner returns a mix, the probability of every action, instead of an action."""
+        """Whether the learner returns a mix, the probability of every action."""

@@ -84,7 +84,7 @@ def integer_array(owner: str, name: str, values: Any) -> Integers:
 
 
 def not_text(owner: str, name: str, values: Any) -> None:
-    """Raise ParameterError if `values` is a single text, which Python would read as a list of letters."""
+    """Raise ParameterError if `values` is a text instead of a list of names."""
     if isinstance(values, str | bytes):
         raise ParameterError(f"{owner}: {name} must be a list of names, got the text {values!r}; write [{values!r}].")
 

@@ -98,7 +98,7 @@ def check_reproducible(learner: Any) -> None:
 
 
 def check_plain_python(learner: Any) -> None:
-    """Require the same bits compiled and interpreted, without delay and with a delay of 4 rounds.
+    """Require the same bits compiled and interpreted, without and with delay.
 
     Nothing is checked if Numba is switched off.
     """
@@ -154,7 +154,7 @@ def check_unrevealed_feedback(learner: Any) -> None:
 
 
 def check_probabilities(learner: Any) -> None:
-    """Require that reported probabilities match the frequencies in repeated draws of one round.
+    """Require probabilities that match the frequencies in repeated draws.
 
     NaN, for learners without a formula, is not checked; learners that plan are not checked either.
     """
@@ -179,7 +179,7 @@ def check_probabilities(learner: Any) -> None:
 
 
 def check_late_feedback(learner: Any) -> None:
-    """Require that an update uses the probability that the action had in its own round.
+    """Require updates by the probability that the action had in its round.
 
     Only bandit learners with mixes are checked; others pass.
     """
@@ -208,7 +208,7 @@ def check_late_feedback(learner: Any) -> None:
 
 
 def check_degenerate_pools(learner: Any) -> None:
-    """Require correct actions on pools with one action, one row, constant losses, or ties.
+    """Require correct actions on pools with one action, one row, or ties.
 
     Correct means actions in range and probabilities in (0, 1] or NaN, the same compiled and in plain Python.
     """
@@ -236,7 +236,7 @@ def check_mixes(learner: Any) -> None:
 
 
 def check_save_and_load(learner: Any) -> None:
-    """Require that the learner continues unchanged in a session that is saved and loaded."""
+    """Require that the learner continues unchanged in a loaded session."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]
@@ -258,7 +258,7 @@ def check_save_and_load(learner: Any) -> None:
 
 
 def check_beats_uniform(learner: Any) -> None:
-    """Require less than 75 % of the loss of uniform play, where one action never loses, in 400 rounds.
+    """Require less than 75 % of the loss of uniform play on an easy pool.
 
     A learner that declares `learns = False` gets a TombolaWarning instead of an error.
     """

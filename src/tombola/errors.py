@@ -46,7 +46,7 @@ class ParameterError(TombolaError):
 
 
 class LearnerError(TombolaError):
-    """Raised for a learner that violates the contract of learners; see `check_learner`."""
+    """Raised for a learner that violates the contract; see `check_learner`."""
 
 
 class SessionError(TombolaError):

@@ -68,7 +68,7 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
 
 
 def split(horizon: int, share: float = 0.55) -> Pool:
-    """Return rows (1, 0), a share of them, and (0, 1), so that the leader always loses.
+    """Return rows (1, 0) and (0, 1) in an order in which the leader always loses.
 
     The two alternate for as long as they can (folklore; compare Shalev-Shwartz 2012, Example 2.2): each time the leader
     is followed, it loses, so that following it costs twice the loss of the best action.
@@ -158,7 +158,7 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
 
 
 def mistake_tree(labels: list[int]) -> Floats:
-    """Return the 0/1 losses of 2^n thresholds on the n points of a binary search, by their labels.
+    """Return the 0/1 losses of 2^n thresholds on the n points of a binary search.
 
     The result has shape (n, 2^n): points, thresholds. Threshold h = 0 .. 2^n - 1 predicts label 1 on points above h,
     else 0, and has loss 1 where it is wrong. Point t is the middle of the interval of the thresholds that predict all

@@ -49,7 +49,7 @@ class OrderModel(ABC):
         """
 
     def population(self, rows: int) -> float:
-        """Return the population size for confidence intervals: `rows`, or infinite with replacement."""
+        """Return the population size for intervals; infinite with replacement."""
         return float(rows)
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class _IidOrder(OrderModel):
 
 @dataclass(frozen=True, eq=False)
 class _GivenOrder(OrderModel):
-    """Take the rows as listed, or in the order of `permutation`, an array of row indices."""
+    """Take the rows as listed, or in the order of `permutation`."""
 
     name: ClassVar[str] = "given"
     exchangeable: ClassVar[bool] = False

@@ -160,7 +160,7 @@ class Pool:
 
 
 def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> Any:
-    """Return a `Pool` or `LabelledPool` unchanged; convert an array, lists or a data frame.
+    """Return a pool unchanged; convert an array, lists or a data frame.
 
     Raises PoolError for values that do not form a pool, and for a pool with kind="scores".
 
@@ -183,7 +183,7 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
 
 
 def is_frame(values: Any) -> bool:
-    """Return whether `values` is a data frame of pandas, polars or Arrow, without importing them."""
+    """Return whether `values` is a data frame of pandas, polars or Arrow."""
     return hasattr(values, "columns") and hasattr(values, "__array__") and not isinstance(values, np.ndarray)
 
 

@@ -104,7 +104,7 @@ def gamma(rng: RngState, shape: float) -> float:
 
 
 def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
-    """Extend a uniform permutation of `start` rows to one of `stop` rows, in place; a kernel.
+    """Extend a permutation of `start` rows to one of `stop` rows; a kernel.
 
     Inside-out Fisher-Yates: calls with start = 0, n, 2n, .. shuffle in parts.
 
@@ -137,7 +137,7 @@ class RngStreams:
         return new_rng(self._child(_ORDER))
 
     def labels(self) -> RngState:
-        """Return the generator with which `compare` relabels the actions in every repetition."""
+        """Return the generator with which `compare` relabels the actions."""
         return new_rng(self._child(_LABELS))
 
     def learner(self, learner: Any) -> RngState:

@@ -36,7 +36,7 @@ _N_SLICES = 40
 
 
 class Entry(NamedTuple):
-    """Key of `Runs.cells`: number of rows, name of the input model, and name of the learner."""
+    """Key of `Runs.cells`: number of rows, input model, and learner."""
 
     horizon: int
     order: str
@@ -138,7 +138,7 @@ class Runs:
     def regrets(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Floats:
-        """Return the regret of every repetition after the last round, shape (repetitions,).
+        """Return the regret of every repetition, shape (repetitions,).
 
         The array may be cached: do not change it.
         """
@@ -164,7 +164,7 @@ class Runs:
         return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
     def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Integers, Floats]:
-        """Return recorded rounds, from 1, and cumulative costs, (repetitions, rounds, resources)."""
+        """Return recorded rounds and costs, shape (repetitions, rounds, resources)."""
         cell = self.cell(learner, order, horizon)
         return cell.rounds, cell.sums[:, :, SPENT:]
 
@@ -368,7 +368,7 @@ class Runs:
 
 
 def slice_ends(horizon: int) -> Integers:
-    """Return the last rounds, from 1, of 40 time slices of equal length, or of every round if fewer.
+    """Return the last rounds, from 1, of 40 time slices of equal length.
 
     >>> slice_ends(3).tolist()
     [1, 2, 3]

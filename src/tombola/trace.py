@@ -90,7 +90,7 @@ class Trace:
 
     @property
     def expected_regret(self) -> float:
-        """The expected loss plus the price of the switches made, minus the comparator's loss."""
+        """The expected loss plus the price of switches, minus the comparator's loss."""
         return self.expected_loss + self.switching_price * self.switches - self.comparator_loss
 
     @cached_property

@@ -130,7 +130,7 @@ class Claim(ABC):
 
     @abstractmethod
     def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
-        """Measure one unit, and return its rows, such as {"T": 1024, "play": 0, "regret": 12.5}.
+        """Measure one unit, and return its rows, such as {"T": 1024, "regret": 12.5}.
 
         Rows depend on the fields of the claim, the unit and the seed only.
         """
@@ -144,10 +144,10 @@ class Claim(ABC):
 
     @abstractmethod
     def chart(self, rows: Rows) -> Chart:
-        """Return the chart of the rows of all units for the page, as data; see `make_chart`."""
+        """Return the chart of the rows of all units, as data; see `make_chart`."""
 
     def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
-        """Return a table for the page, names of columns first, of texts that a chart cannot show."""
+        """Return a table of texts that a chart cannot show, names of columns first."""
         return ()
 
     def faults(self) -> dict[str, Overrides]:
@@ -159,14 +159,14 @@ class Claim(ABC):
         return {}
 
     def source_faults(self) -> dict[str, SourceFault]:
-        """Return faults in the package itself, for errors that no field of the claim can hold.
+        """Return faults in the package itself, which no field of the claim can hold.
 
         Each replaces a text in the source of a function, in memory and for one run (`source_faults.injected`).
         """
         return {}
 
     def with_fault(self, fault: str) -> Self:
-        """Return a copy of the claim with one of its `faults()`; KeyError for another name."""
+        """Return a copy of the claim with one of its `faults()`."""
         return replace(self, **self.faults()[fault])
 
     def same_runs(self, other: "Claim") -> bool:
@@ -189,7 +189,7 @@ class Claim(ABC):
         return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 
     def any_rejected(self, pvalues: Iterable[float]) -> bool:
-        """Return whether some check is rejected, at `alpha` for all checks together (Bonferroni).
+        """Return whether some check is rejected, at `alpha` together (Bonferroni).
 
         With alpha 0 only a p-value of 0 rejects.
         """
@@ -225,7 +225,7 @@ class Extension(Claim):
 
 
 def component(value: _Value) -> _Value:
-    """Return a dataclass field of a claim with this default value, shared by all instances.
+    """Return a dataclass field of a claim with this default value.
 
     As in `bound: Callable[[int], float] = component(bounds.birthday)`. Functions as plain defaults would look like
     methods of the class, and dictionaries are not allowed as such.
@@ -234,5 +234,5 @@ def component(value: _Value) -> _Value:
 
 
 def unchanged(value: _Value) -> _Value:
-    """Return the value itself: default of fields that transform one, such as a bound or a delay."""
+    """Return the value itself: default of fields that transform a value."""
     return value

@@ -14,7 +14,7 @@ from tombola.report.figures import MAX_MARKED_POINTS
 
 
 def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
-    """Return the means of a column with 95 % intervals, one point per value of the column `over`.
+    """Return the means of a column with 95 % intervals, one point per x-value.
 
     rows: several, such as repeated plays, per value of `over`.
     name: of the curve in the legend.
@@ -43,7 +43,7 @@ def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) ->
 
 
 def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> tuple[Line, ...]:
-    """Return named functions, such as bounds, as lines of a chart, evaluated at the x-values `at`.
+    """Return named functions, such as bounds, as lines of a chart.
 
     >>> [line.y.tolist() for line in reference_lines([1, 4], {"√T": lambda T: T**0.5, "T": float})]
     [[1.0, 2.0], [1.0, 4.0]]

@@ -1,4 +1,4 @@
-"""Exact expected regret of a learner on small inputs: sums over all sequences of rows.
+"""Exact expected regret of a learner on small inputs, over all sequences.
 
 It is the reference for everything that is sampled elsewhere, and for the hierarchy i.i.d. <= random order <=
 adversarial (Bernasconi et al. 2025, Theorem B.1).
@@ -70,7 +70,7 @@ class _DistinctRows(ABC):
 
     @abstractmethod
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        """Return the total loss of the comparator on these counts of rows, scaled to `horizon` rounds."""
+        """Return the loss of the comparator on these rows, scaled to `horizon`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ def exact(statement: bool) -> float:  # noqa: FBT001 - a statement, not a switch
 
 
 def mean_at_most(values: Floats, limit: float) -> float:
-    """Return the p-value of "the true mean is at most the limit" (Student's t, one-sided).
+    """Return the p-value of "the mean is at most the limit" (t, one-sided).
 
     It is 1 for a single value, which has no standard error.
 
@@ -53,7 +53,7 @@ def mean_equals(values: Floats, mean: float) -> float:
 
 
 def binomial_tail(misses: int, plays: int, probability: float) -> float:
-    """Return P(X >= misses), X ~ Binomial(plays, p): the p-value of "the miss probability is at most p".
+    """Return the p-value of "the miss probability is at most p": P(X >= misses).
 
     >>> round(binomial_tail(3, plays=20, probability=0.05), 4), binomial_tail(0, plays=20, probability=0.05)
     (0.0755, 1.0)
@@ -125,7 +125,7 @@ def growth(
 
 
 def bonferroni(pvalues: Iterable[float]) -> float:
-    """Return the p-value of "all statements are true": the smallest one times their number, at most 1.
+    """Return the p-value of "all statements are true", at most 1.
 
     >>> bonferroni([0.2, 0.01, 1.0])
     0.03

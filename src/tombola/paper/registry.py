@@ -1,4 +1,4 @@
-"""The claims of `tombola reproduce`, in the order of its page: by module, then as defined there."""
+"""The claims of `tombola reproduce`, by module, then as defined there."""
 
 from types import ModuleType
 

@@ -25,7 +25,7 @@ _LEAD = (
 
 
 class ClaimResult(NamedTuple):
-    """A claim with its rows and verdict, and the results of its faults, if faults were injected."""
+    """A claim with its rows and verdict, and the results of its faults if any."""
 
     claim: Claim
     rows: Rows

@@ -1,4 +1,4 @@
-"""Run the units of claims, and of claims with faults, in parallel; finished units are cached.
+"""Run the units of claims, with faults or without; finished ones are cached.
 
 Fault injection replaces one component of a claim by a wrong one; the verdict must change. A fault is a set of field
 overrides: an order that is not shuffled, a learner that does not learn, half a confidence radius. A source fault
@@ -54,7 +54,7 @@ class FaultResult(NamedTuple):
 
 
 def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
-    """Run the units of all claims in parallel, and return the rows of each claim, in their order.
+    """Run the units of all claims in parallel; return the rows of each claim.
 
     A unit has the same seed with and without a fault, so that nothing but the faulty component differs.
 
@@ -75,7 +75,7 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
 
 
 def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
-    """Run all units of one claim in this thread, and return their rows; `workers` is ignored.
+    """Run all units of one claim in this thread; `workers` is ignored.
 
     A claim with a source fault is run in this way, because all threads of the process see the fault.
     """

@@ -1,4 +1,4 @@
-"""Source faults: change one expression in the source of a function; a claim must notice it.
+"""Source faults: change one expression of a function; a claim must notice.
 
 The fields of a claim are its own copies of the components it tests. A fault in the package itself passes by them, so
 it is injected into the function object: its source with one text replaced is compiled, and the code object is

@@ -25,7 +25,7 @@ _BISECTIONS = 60
 
 
 class Twin(ABC):
-    """Base class of second implementations of deterministic bandit learners, for k actions and T rounds.
+    """Base class of second implementations of deterministic bandit learners.
 
     A twin follows a play round by round: `allowed()` returns the actions that the formula of the learner allows,
     `act(action)` records the action played, and `observe(action, loss)` its feedback, of this or an earlier round.
@@ -147,7 +147,7 @@ class SimulationEliminationTwin(Twin):
 
 
 class FrugalUCBTwin(Twin):
-    """Naive FrugalUCB: smallest index (`_lower_index`) plus price of a switch, blocks that grow by half.
+    """Naive FrugalUCB: smallest index plus price, in blocks that grow by half.
 
     A switch adds 2 price / R to the index, R the rounds left.
 

@@ -291,7 +291,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
 
 def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
-    """Return the name of the worst i.i.d. input, and its regrets in the second half of the plays.
+    """Return the worst i.i.d. input, and its regrets in half of the plays.
 
     The worst one has the largest mean regret in the first half of its plays, so that the second is an independent test.
 

@@ -78,7 +78,7 @@ class _FixedState(NamedTuple):
 
 @dataclass(frozen=True)
 class AlwaysPlay(BudgetedLearner):
-    """Budgeted learner that always plays the same action while the budget allows it: a fault.
+    """Budgeted learner that plays one action while the budget allows it: a fault.
 
     action: index of the action; None is the null action, which earns nothing.
     """
@@ -342,7 +342,7 @@ def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
 
 
 def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], order: OrderLike, seed: Seed) -> int:
-    """Return the number of rounds, of 512 (LP_ROUNDS), before the costs of learner and twin first differ.
+    """Return the number of rounds before learner and twin first differ in costs.
 
     Rows are random and continuous, so that every linear program has one solution.
 

@@ -138,7 +138,7 @@ def _bound_formula(T: int) -> float:
 
 @dataclass(frozen=True)
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
-    """Regret plus switches on pools with two actions and gaps of 0.5, 16 and 32 over √T; a switch costs 1.
+    """Regret plus switches on two actions with gaps of 0.5, 16 and 32 over √T.
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)

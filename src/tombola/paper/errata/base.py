@@ -21,7 +21,7 @@ _RELATIVE_TOLERANCE = 0.01
 
 
 class Evidence(NamedTuple):
-    """One quantity, by the printed line, by its correction, and its true value from another computation."""
+    """One quantity: printed, corrected, and true by another computation."""
 
     printed: float
     corrected: float
@@ -56,7 +56,7 @@ class Erratum(NamedTuple):
 def erratum(
     number: int, line: int, severity: _Severity, relation: _Relation, method: _Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
-    """Return a decorator that turns a function that computes `Evidence` into an `Erratum`.
+    """Return a decorator that makes an `Erratum` of a function with evidence.
 
     Its docstring has the quantity in the first line, then lines `Printed: ...` and `Correct: ...`.
     """
@@ -69,7 +69,7 @@ def erratum(
 
 
 def demonstrates(relation: str, printed: float, corrected: float, truth: float) -> bool:
-    """Return whether the printed value is wrong and the corrected one is right; see `Erratum.relation`.
+    """Return whether the printed value is wrong and the corrected one is right.
 
     >>> [demonstrates("at most", printed, corrected=3.0, truth=2.0) for printed in (1.0, 2.5)]
     [True, False]

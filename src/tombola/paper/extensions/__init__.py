@@ -1,4 +1,4 @@
-"""Claims that are not in the paper, and orders of small pools, for claims computed over all of them."""
+"""Claims that are not in the paper, and the orders of small pools."""
 
 import itertools
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def all_orders(rows: int) -> list[tuple[int, ...]]:
 
 
 def as_listed(rows: int) -> list[tuple[int, ...]]:
-    """Return the order of the list alone: the fault "no shuffle" of claims that average over `all_orders`."""
+    """Return the order of the list alone: the fault "no shuffle"."""
     return [tuple(range(rows))]
 
 

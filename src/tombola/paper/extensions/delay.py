@@ -43,7 +43,7 @@ _POOLS: dict[str, list[list[float]]] = {
 
 
 def one_early(delay: int) -> int:
-    """Return the delay minus one round: the fault "feedback one round early" of claims on delay."""
+    """Return the delay minus one round: a fault of claims on delay."""
     return max(0, delay - 1)
 
 
@@ -151,7 +151,7 @@ def _harmonic_share(k: int) -> float:
 class LateElimination(
     Extension, name="late-elimination", expected="holds", alpha=1e-5, verdict_only=("bound", "weight")
 ):
-    """Regret of successive elimination with delay, against its bound and the regret without delay.
+    """Regret of successive elimination with delay, against its bound.
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)

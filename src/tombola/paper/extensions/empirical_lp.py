@@ -1,4 +1,4 @@
-"""Theorem 4a (docs/theory/budget.md): a bound of EmpiricalLP, which keeps no margin.
+"""Theorem 4a (docs/theory/budget.md): a bound of EmpiricalLP without margin.
 
 It solves its linear program again whenever the number of rows has doubled. The second pool exchanges the better action
 at these rounds: in given order the learner is always wrong and earns nothing; in random order its regret is far below

@@ -136,7 +136,7 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
 
 @dataclass(frozen=True)
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
-    """Error probability of the race for a candidate within a mean loss of 0.1 of the best.
+    """Error probability of the race for a candidate within 0.1 of the best.
 
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
@@ -190,7 +190,7 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 
 @dataclass(frozen=True)
 class CertificateClaim(Extension, name="certificate", expected="holds"):
-    """Expected wealth of the bets of `EProcess` against the true mean, after every row.
+    """Expected wealth of `EProcess` against the true mean, after every row.
 
     All orders of three lists of 5 and 6 losses are computed; wealth is 1 at the start.
 

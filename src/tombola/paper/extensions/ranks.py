@@ -1,4 +1,4 @@
-"""Rank sets (docs/theory/ranks.md): the probability of a wrong claim, by enumeration.
+"""Rank sets (docs/theory/ranks.md): probability of a wrong claim, enumerated.
 
 The rules depend on differences of losses within a row only. A type of row is therefore a row with smallest loss 0, and
 the types of a grid stand for all rows on it. A pool is a multiset of types; its distinct orders are equally likely.
@@ -97,7 +97,7 @@ class _Tree:
             self.rule.restore(state)
 
     def worst_pool(self) -> tuple[float, int]:
-        """Return the largest P(wrong claim) over the orders of a pool, and the number of pools."""
+        """Return the largest P(wrong claim) over the orders of a pool, and pools."""
         wrong: defaultdict[tuple[int, ...], int] = defaultdict(int)
         count: Counter[tuple[int, ...]] = Counter()
         for sequence, before in self.leaves():
@@ -188,7 +188,7 @@ def _n_orders(pool: tuple[int, ...]) -> int:
 
 @dataclass(frozen=True)
 class RankSets(Extension, name="ranks", expected="holds"):
-    """Probability of a wrong claim about the order of candidates, over all orders and small samples.
+    """Probability of a wrong claim about the order of candidates.
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
