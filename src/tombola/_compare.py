@@ -198,7 +198,9 @@ def _repetition(
     with workload.active():
         rows = comparison.models[model_index].arrange(pool.rows, streams.order())
         labels = _columns(pool, streams, relabel=comparison.relabel)
-        marks = np.union1d(_marks(comparison.marks, rows.size), slice_ends(rows.size))
+        given = comparison.marks
+        own = log_spaced(rows.size) if given is None else [mark for mark in given if mark <= rows.size]
+        marks = np.union1d(np.array(own, np.int64), slice_ends(rows.size))
         for recipe in comparison.recipes.values():
             learner = _learner(recipe, rows.size)
             # The action that a parameter names is a column of the table, under any labels.
@@ -224,10 +226,6 @@ def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price
     if price > 0 and getattr(learner, "price", None) != price:
         return None
     return bound_of(learner, actions=actions, horizon=horizon, delay=delay)
-
-
-def _marks(marks: Sequence[int] | None, horizon: int) -> Integers:
-    return log_spaced(horizon) if marks is None else np.array([mark for mark in marks if mark <= horizon], np.int64)
 
 
 def _columns(pool: _AnyPool, streams: RngStreams, *, relabel: bool) -> Integers:

@@ -62,8 +62,10 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
     T, k = _size("gap", horizon, actions)
     _validate.real("gap", "mean", mean, least=0, most=1)
     _validate.real("gap", "gap", gap, least=0, most=mean)
+    if _validate.integer("gap", "best", best, least=-k) >= k:
+        raise ParameterError(f"gap: best must be one of {k} actions, got {best}; write for example best=0.")
     ones = np.full(k, round(T * mean))
-    ones[_action("gap", "best", best, k)] = round(T * (mean - gap))
+    ones[best] = round(T * (mean - gap))
     return Pool(_shuffled(_columns(T, ones), _generator("gap", seed)))
 
 
@@ -262,13 +264,6 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
 
 def _size(owner: str, horizon: int, actions: int) -> tuple[int, int]:
     return _validate.integer(owner, "horizon", horizon, least=1), _validate.integer(owner, "actions", actions, least=1)
-
-
-def _action(owner: str, name: str, action: int, k: int) -> int:
-    """Check an action that may be counted from the end."""
-    if _validate.integer(owner, name, action, least=-k) >= k:
-        raise ParameterError(f"{owner}: {name} must be one of {k} actions, got {action}; write for example {name}=0.")
-    return action
 
 
 def _generator(owner: str, seed: Seed) -> np.random.Generator:

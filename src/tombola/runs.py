@@ -100,6 +100,10 @@ class Runs:
         """The horizons, numbers of rows of the pools, in increasing order."""
         return sorted({s.horizon for s in self.cells})
 
+    @property
+    def _repetitions(self) -> int:
+        return max((cell.sums.shape[0] for cell in self.cells.values()), default=0)
+
     def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
         """Return the recorded sums of one learner, input model and horizon."""
         return self.cells[self._entry(learner, order, horizon)]
@@ -314,20 +318,16 @@ class Runs:
         return draw_chart(self.chart(order, orders=orders, learners=learners, bound=bound), axes=ax, size=size)
 
     def __repr__(self) -> str:
-        repetitions = max(cell.sums.shape[0] for cell in self.cells.values()) if self.cells else 0
-        learners, orders, horizons = self.learners, self.orders, self.horizons
-        rows = (
-            f"{horizons[0]} to {horizons[-1]} rows" if len(horizons) > 1 else f"{horizons[0] if horizons else 0} rows"
-        )
+        horizons = self.horizons or [0]
+        rows = f"{horizons[0]} to {horizons[-1]}" if len(horizons) > 1 else horizons[0]
         return short_repr(
-            f"Runs({len(learners)} learners x {repetitions} repetitions, {' and '.join(orders)} order, {rows}: "
-            f"{', '.join(learners)})"
+            f"Runs({len(self.learners)} learners x {self._repetitions} repetitions, {' and '.join(self.orders)} order, "
+            f"{rows} rows: {', '.join(self.learners)})"
         )
 
     def _repr_html_(self) -> str:
         cases = [(horizon, order) for horizon in self.horizons for order in self.orders]
-        repetitions = max((cell.sums.shape[0] for cell in self.cells.values()), default=0)
-        facts = [("learners", f"{len(self.learners):,}"), ("repetitions", f"{repetitions:,}")]
+        facts = [("learners", f"{len(self.learners):,}"), ("repetitions", f"{self._repetitions:,}")]
         if self.switching_price:
             facts.append(("switching price", format_number(self.switching_price)))
         notes = [

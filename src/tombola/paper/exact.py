@@ -330,17 +330,6 @@ class _LabelPredictor(_EnumerableLearner):
         return float(self._pool.weights[kind]) if action != self._pool.labels[kind] else 0.0
 
 
-def _make_enumerable(
-    owner: str, learner: Any, distinct: _DistinctRows, horizon: int, budget: Budget | None, stop: Stop
-) -> _EnumerableLearner:
-    """Return a learner in a form that lists all random choices with probabilities."""
-    feedback_type(learner)
-    if isinstance(distinct, _LabelRows):
-        return _LabelPredictor(owner, learner, distinct, horizon)
-    assert isinstance(distinct, _LossRows)
-    return _LossLearner(owner, learner, distinct, horizon, budget, stop)
-
-
 def _arrays(workspace: Any) -> list[Floats]:
     """Return all arrays of a nested workspace."""
     if isinstance(workspace, np.ndarray):
@@ -609,7 +598,12 @@ class _Tree:
         self._limit = _validate.integer(owner, "limit", options.limit, least=1)
         self._delay = _validate.integer(owner, "delay", options.delay, least=0)
         self._kinds, self._horizon, self._nodes = len(distinct), horizon, 0
-        self._enumerable = _make_enumerable(owner, learner, distinct, horizon, options.budget, options.stop)
+        feedback_type(learner)  # raises for what is not a learner
+        if isinstance(distinct, _LabelRows):
+            self._enumerable: _EnumerableLearner = _LabelPredictor(owner, learner, distinct, horizon)
+        else:
+            assert isinstance(distinct, _LossRows)
+            self._enumerable = _LossLearner(owner, learner, distinct, horizon, options.budget, options.stop)
 
     def check_size(self, log_sequences: float) -> None:
         """Raise before the traversal if the number of sequences already exceeds the limit."""
