@@ -66,7 +66,7 @@ class BanditWeights(Weights):
     feedback: ClassVar[Feedback] = "bandit"
 
     @staticmethod
-    def observe(state, action, probability, loss):
+    def observe(state, action, probability, loss):  # type: ignore[override]
         state.sums[action] += loss / probability
 
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from tombola import _statistics
 from tombola._types import Floats
-from tombola.paper.base import Rows
-from tombola.paper.rows import levels, select
+from tombola.paper.rows import Rows, levels, select
 from tombola.report.chart import Band, Line
 from tombola.report.figures import MAX_MARKED_POINTS
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from tombola import __version__
 from tombola._files import make_folder, write_atomic
 from tombola._formatting import plural
-from tombola.paper.base import Claim, Rows, Verdict
+from tombola.paper.base import Claim, Verdict
+from tombola.paper.rows import Rows
 from tombola.paper.runner import FaultResult, RunOptions, run_claims, run_faults
 from tombola.persistence.result_cache import ResultCache
 from tombola.report.figures import add_title, draw_chart, save

@@ -16,7 +16,8 @@ import numpy as np
 
 from tombola._files import write_atomic
 from tombola.engine.provenance import package_hash
-from tombola.paper.base import Claim, Outcome, Rows, Unit
+from tombola.paper.base import Claim, Outcome, Unit
+from tombola.paper.rows import Rows
 from tombola.paper.source_faults import injected
 from tombola.parallel.parallel_map import parallel_map
 from tombola.persistence.result_cache import ResultCache, result_key

@@ -34,9 +34,9 @@ from tombola.classification import (
 )
 from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.rows import distinct, levels, select
+from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees
 from tombola.report.chart import Chart

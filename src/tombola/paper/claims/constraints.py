@@ -37,9 +37,9 @@ from tombola.instances import hindsight, three_actions
 from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.rows import distinct, levels, matching, select, slope
+from tombola.paper.rows import Row, Rows, distinct, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import budget_simulation_spending, serfling_lp_spending
 from tombola.pool import Pool

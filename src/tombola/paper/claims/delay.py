@@ -31,9 +31,9 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.reductions.schedule import Schedule
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component
+from tombola.paper.base import Claim, Outcome, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_band, mean_band, reference_lines
-from tombola.paper.rows import distinct, levels, matching, select, slope
+from tombola.paper.rows import Row, Rows, distinct, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees, hedge_regret
 from tombola.pool import Pool

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tombola._types import Seed
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict
+from tombola.paper.base import Claim, Overrides, Unit, Verdict
 from tombola.paper.curves import reference_lines, spikes
 from tombola.paper.errata import ERRATA, Erratum, Evidence
 from tombola.paper.errata.base import SEVERITY_LABELS, demonstrates
 from tombola.paper.pvalues import exact
-from tombola.paper.rows import levels
+from tombola.paper.rows import Row, Rows, levels
 from tombola.report.chart import Band, Chart
 
 

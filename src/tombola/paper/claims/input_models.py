@@ -28,10 +28,10 @@ from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component
+from tombola.paper.base import Claim, Outcome, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import Regrets, worst_case
-from tombola.paper.rows import levels, matching, select
+from tombola.paper.rows import Row, Rows, levels, matching, select
 from tombola.report.chart import Chart, Line
 from tombola.rng import repetition_seeds
 

@@ -36,10 +36,10 @@ from tombola.learners.base import Learner
 from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.switching import NO_OPTIMISM, NO_PRICE
-from tombola.paper.rows import levels, matching, select, slope
+from tombola.paper.rows import Row, Rows, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import (
     FrugalUCBTwin,

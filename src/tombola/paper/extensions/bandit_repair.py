@@ -16,10 +16,10 @@ from tombola._types import Seed
 from tombola.learners import UCB1, BanditBirthdayTest, ExploreThenCommit, OptimisticSimulation
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.pvalues import exact, mean_at_most
-from tombola.paper.rows import levels, select
+from tombola.paper.rows import Row, Rows, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import OptimisticSimulationTwin, rounds_agreed
 from tombola.report.chart import Chart

@@ -19,12 +19,12 @@ from tombola._types import Floats, Integers, Seed
 from tombola.bounds.classification import erm_policies, training_rows
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.extensions.delay import one_early
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
-from tombola.paper.rows import levels, select
+from tombola.paper.rows import Row, Rows, levels, select
 from tombola.policies.guard import Guard
 from tombola.pool import Pool
 from tombola.report.chart import Chart

@@ -15,12 +15,12 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, mean_band, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.extensions.switching import trap_pool
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
-from tombola.paper.rows import distinct, levels, matching, select
+from tombola.paper.rows import Row, Rows, distinct, levels, matching, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import SuccessiveEliminationTwin, agrees, rounds_agreed
 from tombola.pool import Pool

@@ -14,7 +14,7 @@ from tombola._types import Seed
 from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.claims.constraints import (
     ACTIONS,
     DELTA,
@@ -26,7 +26,7 @@ from tombola.paper.claims.constraints import (
     rounds_as_lp_twin,
 )
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.rows import distinct, levels, select
+from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import empirical_lp_spending
 from tombola.report.chart import Chart

@@ -15,10 +15,10 @@ import numpy as np
 
 from tombola._types import Floats, Seed
 from tombola.engine.compiler import compile_loop, expected_rounds
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_column
 from tombola.paper.pvalues import ROUNDING, exact
-from tombola.paper.rows import distinct, levels, matching
+from tombola.paper.rows import Row, Rows, distinct, levels, matching
 from tombola.paper.source_faults import SourceFault
 from tombola.racing.rules.pair_bets import pair_weights
 from tombola.racing.rules.ranks import Ranks, n_pairs

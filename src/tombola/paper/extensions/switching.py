@@ -9,7 +9,7 @@ exploration budget on ignoring them.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +25,10 @@ from tombola.learners import Exp3, ExploreThenCommit, FrugalUCB, Thrifty
 from tombola.learners.base import Learner
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.order import OrderLike
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
-from tombola.paper.rows import distinct, levels, matching, select
+from tombola.paper.rows import Row, Rows, distinct, levels, matching, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import FrugalUCBTwin, rounds_agreed
 from tombola.pool import Pool
@@ -96,7 +96,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
             {"pool": pool, "T": T, "k": k, "plays": plays} for pool in _GAPS for T in horizons for k in (2, 5)
         ]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
         T, k = unit["T"], unit["k"]
         if unit["pool"] == "twin":
             return self._twin_rows(unit, seed)
