@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import InitVar, dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any, Literal, TypeAlias
@@ -14,8 +13,8 @@ from tombola import _validate
 from tombola._formatting import option_text
 from tombola._play import action_names, log_spaced, resolve_budget, run_learner, workload_of
 from tombola._types import AnyLearner, Integers, Seed
-from tombola.budget.budget import Budget, BudgetRun, Stop
-from tombola.budget.target import TargetRegret, target_regret
+from tombola.budget.budget import Budget, Stop
+from tombola.budget.target import target_regret
 from tombola.classification.pool import LabelledPool
 from tombola.delay import DelayLike, RowDelays
 from tombola.engine.compiler import Workload
@@ -97,7 +96,6 @@ def compare(
     return runs
 
 
-@dataclass(frozen=True, eq=False)
 class Comparison:
     """Hold the validated parameters of `compare`, and play its repetitions.
 
@@ -107,42 +105,34 @@ class Comparison:
     target_regrets: regret function under a loss target, by number of rows; empty without a target.
     """
 
-    pool: InitVar[_PoolLike | Sequence[_AnyPool]]
-    learners: InitVar[Learners]
-    orders: InitVar[Orders] = "random"
-    kind: InitVar[Kind | None] = field(default=None, kw_only=True)
-    delay: DelayLike | RowDelays = 0
-    switching_price: float = 0.0
-    budget: Budget | None = None
-    stop: Stop = "fits"
-    relabel: bool = True
-    marks: Sequence[int] | None = None
-    seed: Seed = field(kw_only=True)
-    pools: Sequence[_AnyPool] = field(init=False)
-    models: Sequence[OrderModel] = field(init=False)
-    recipes: Mapping[str, _LearnerLike] = field(init=False)
-    budget_runs: Sequence[BudgetRun | None] = field(init=False)
-    target_regrets: Mapping[int, TargetRegret] = field(init=False)
-
-    def __post_init__(
-        self, pool: _PoolLike | Sequence[_AnyPool], learners: Learners, orders: Orders, kind: Kind | None
+    def __init__(
+        self,
+        pool: _PoolLike | Sequence[_AnyPool],
+        learners: Learners,
+        orders: Orders = "random",
+        *,
+        delay: DelayLike | RowDelays = 0,
+        switching_price: float = 0.0,
+        budget: Budget | None = None,
+        stop: Stop = "fits",
+        relabel: bool = True,
+        marks: Sequence[int] | None = None,
+        kind: Kind | None = None,
+        seed: Seed,
     ) -> None:
-        pools = _pools(pool, kind)
-        price = _validate.real("compare", "switching_price", self.switching_price, least=0)
-        budget_runs = [resolve_budget(one, self.budget, self.stop, best=True) for one in pools]
-        marks = self.marks and tuple(_validate.integer("compare", "marks", mark, least=1) for mark in self.marks)
-        targets = {one.rows: regret for one in pools if (regret := target_regret(one, self.budget)) is not None}
-        if targets and price > 0:
+        self.delay, self.budget, self.relabel, self.seed = delay, budget, relabel, seed
+        self.pools = _pools(pool, kind)
+        self.switching_price = price = _validate.real("compare", "switching_price", switching_price, least=0)
+        self.budget_runs = [resolve_budget(one, budget, stop, best=True) for one in self.pools]
+        self.marks = marks and tuple(_validate.integer("compare", "marks", mark, least=1) for mark in marks)
+        regrets = {one.rows: target_regret(one, budget) for one in self.pools}
+        self.target_regrets = {rows: regret for rows, regret in regrets.items() if regret is not None}
+        if self.target_regrets and price > 0:
             raise ParameterError(
                 "compare: expected no switching price with a target, which counts costs and not losses, "
                 f"got {price:g}; leave out {option_text('switching_price')}, or the target."
             )
-        values = {
-            "pools": pools, "models": _models(orders), "recipes": _named(learners), "budget_runs": budget_runs,
-            "switching_price": price, "marks": marks, "target_regrets": targets,
-        }  # fmt: skip
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self.models, self.recipes = _models(orders), _named(learners)
 
     @property
     def amounts(self) -> tuple[float, ...]:
