@@ -164,16 +164,17 @@ class FrugalUCBTwin(Twin):
             return {self.plays[-1]}
         remaining = self.T - len(self.plays)
         current = self.plays[-1] if self.plays else 0
-        values = {a: _lower_index(self._mean(a), self.counts[a], remaining, self.k, self.T) for a in self._tried()}
-        untried = [a for a in range(self.k) if self.counts[a] == 0]
+        untried = [a for a, count in self.counts.items() if count == 0]
+        values = {
+            a: _lower_index(self._mean(a), count, remaining, self.k, self.T)
+            for a, count in self.counts.items()
+            if count > 0
+        }
         if untried:
             values[min(untried, key=lambda a: (self.plays.count(a), a))] = 0.0
         values = {a: value + 2 * self.price / remaining * (a != current) for a, value in values.items()}
         least = min(values.values())
         return {a for a, value in values.items() if value <= least + _TIE}
-
-    def _tried(self) -> list[int]:
-        return [a for a in range(self.k) if self.counts[a] > 0]
 
     def act(self, action: int) -> None:
         if self.rest == 0:

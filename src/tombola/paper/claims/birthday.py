@@ -103,7 +103,8 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, law = unit["T"], unit.get("law", _UNIFORM)
-        rows = _repeated_pool(T, _LAWS[law](T))
+        # Four times or more: enough rounds for the test to stop.
+        rows = Pool(np.tile(np.repeat(instances.birthday(T).losses, _LAWS[law](T), axis=0), (4, 1)))
         taus = (
             _stopping_round(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"])
         )
@@ -151,12 +152,6 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         }
 
 
-def _repeated_pool(T: int, weights: list[int]) -> Pool:
-    """Return the birthday pool with these weights, four times: enough rounds for the test to stop."""
-    rows = np.repeat(instances.birthday(T).losses, weights, axis=0)
-    return Pool(np.tile(rows, (4, 1)))
-
-
 def _stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
     """Return tau of one play.
 
@@ -202,11 +197,6 @@ def _repeat_mean(T: int) -> float:
     return float(np.sum(2 * (m - 1) / (T * (T - 1)) * (1.0 + (np.minimum(m + 1, T) - 2) * others)))
 
 
-def _iid_bound(T: int) -> float:
-    """Bound the birthday test on every i.i.d. input (L257)."""
-    return bounds.birthday(T) + bounds.follow_the_leader_iid(T, 2)
-
-
 @dataclass(frozen=True)
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
@@ -226,7 +216,8 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     test: Callable[[int], Learner] = component(BirthdayTest)
     iid: OrderLike = "iid"
     order: OrderLike = "random"
-    bound: Callable[[int], float] = component(_iid_bound)
+    # On every i.i.d. input (L257): E[tau] rounds, then those of following the leader.
+    bound: Callable[[int], float] = component(lambda T: bounds.birthday(T) + bounds.follow_the_leader_iid(T, 2))
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]

@@ -71,12 +71,6 @@ _FORMULAS: dict[str, _Radius] = {
 }
 
 
-def _labels_of(T: int) -> Any:
-    """Return alternating labels along the feature, and an order with ones first."""
-    labels = np.arange(T) % 2
-    return labels, np.argsort(-labels, kind="stable")
-
-
 def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
     """Return the error rate of every threshold on the rows seen."""
     ones, zeros = labels * seen, (1 - labels) * seen
@@ -86,10 +80,12 @@ def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
 
 
 def _largest_error(rows: Any, T: int) -> float:
-    """Return the largest error of a threshold's error rate, from some rows."""
-    labels, listed = _labels_of(T)
-    seen = np.zeros(T, bool)
-    seen[listed[rows]] = True
+    """Return the largest error of a threshold's error rate, from some rows.
+
+    Labels alternate along the feature; the list has those with label 1 first.
+    """
+    labels, seen = np.arange(T) % 2, np.zeros(T, bool)
+    seen[np.argsort(-labels, kind="stable")[rows]] = True
     return float(np.abs(_threshold_error_rates(labels, seen) - _threshold_error_rates(labels, np.ones(T, bool))).max())
 
 
@@ -171,14 +167,12 @@ class UniformConvergence(
     def chart(self, rows: Rows) -> Chart:
         mine = [row for row in rows if row["T"] != _SHORT[0]]
         T = levels(mine, "T")[-1]
-        words = {"corrected": "proved by the paper's route"}
+        at, words = levels(mine, "n"), {"corrected": "proved by the paper's route"}
+        values = {name: {n: radius(n, T, 1, _DELTA) for n in at} for name, radius in self.radii.items()}
         return self.make_chart(
             "largest error over all thresholds",
             [mean_band(mine, "measured mean", "n", "largest")],
-            reference_lines(
-                levels(mine, "n"),
-                {words.get(name, name): _of_thresholds(radius, T) for name, radius in self.radii.items()},
-            ),
+            reference_lines(at, {words.get(name, name): own.__getitem__ for name, own in values.items()}),
             x_label="rows seen, n",
             alt="The measured largest error lies below the direct radius, far below the printed and the corrected one.",
         )
@@ -205,11 +199,6 @@ class UniformConvergence(
             ),
             "printed radius x 0.7": SourceFault(f"{module}_printed", "delta))) / 2", "delta))) * 0.35"),
         }
-
-
-def _of_thresholds(radius: _Radius, T: int) -> Callable[[int], float]:
-    """Return the radius for thresholds as a function of the number of rows seen."""
-    return lambda n: radius(n, T, 1, _DELTA)
 
 
 # Regret bound of ERM as printed and as corrected, for the verdict.

@@ -247,7 +247,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         if "m" in unit:
             return _exact_rows(unit["m"], unit["d"], seed)
         if "rate" in unit:
-            return [_corollary_row(unit["T"], unit["rate"], child) for child in repetition_seeds(seed, unit["plays"])]
+            return [_corollary_row(unit, child) for child in repetition_seeds(seed, unit["plays"])]
         T = unit["T"]
         rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
@@ -278,7 +278,8 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
                 checks.append(pvalues.binomial_tail(int(select(rows, "stopped", **where).sum()), regrets.size, DELTA))
         terms = [_second_term(row) for row in rates]
         last = levels(rows, "T")[-1]
-        lost = {name: 100 * _share(rows, name, last) for name in self.learners}
+        shares_lost = [{**row, "lost": row["regret"] / row["most"]} for row in rows]
+        lost = {name: 100 * float(select(shares_lost, "lost", learner=name, T=last).mean()) for name in self.learners}
         measured = (
             f"{over} of {len(rows)} runs overspent; {differ} of {len(computed)} exact values differ; regret at most "
             f"{max(shares):.2f} of the bounds; the √T/ρ term of the corollary {min(terms):.2f} to {max(terms):.2f} "
@@ -378,10 +379,11 @@ def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
     return _rounds_before((np.abs(twin - trace.costs) > pvalues.ROUNDING).any(axis=1))
 
 
-def _corollary_row(T: int, rate: float, seed: Seed) -> Row:
+def _corollary_row(unit: Unit, seed: Seed) -> Row:
     """Return the regret of BudgetSimulation where both terms of Corollary 4.8 are attained."""
-    trace = _fluid_play(_LEARNERS["as printed"], _attaining(T, rate, seed=seed), rate, "random", 0, seed)
-    return {"pool": "attaining", "learner": "as printed", "T": T, "rate": rate, "regret": float(trace.regret)}
+    T, rate, name = unit["T"], unit["rate"], "as printed"
+    trace = _fluid_play(_LEARNERS[name], _attaining(T, rate, seed=seed), rate, "random", 0, seed)
+    return {"pool": "attaining", "learner": name, "T": T, "rate": rate, "regret": float(trace.regret)}
 
 
 def _rate_checks(rows: Rows) -> list[float]:
@@ -416,11 +418,6 @@ def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[f
         pvalues.exact(bool(((late >= 0) & (late <= _SILENT_ROUNDS)).all())),
         pvalues.binomial_tail(far, last.size, DELTA),
     ]
-
-
-def _share(rows: Rows, learner: str, T: int) -> float:
-    """Return the mean share of T OPT lost by a learner."""
-    return float((select(rows, "regret", learner=learner, T=T) / select(rows, "most", learner=learner, T=T)).mean())
 
 
 # Learners of the claim, by name.

@@ -361,6 +361,7 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             return
         T, d = unit["T"], unit["d"]
         order = self.order if unit["order"] == "random" else "given"
+        rate = math.sqrt(8 * math.log(2) / (T * (1 + 2 * d)))  # of Hedge, tuned to the delay
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             pool = instances.delay_trap(T, d, seed=child)
             for name, learner in self.learners.items():
@@ -369,7 +370,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
                 at_once = play(prompt, pool, order, seed=child).expected_regret
                 about = {"pool": "trap", "order": unit["order"], "T": T, "k": 2, "d": d, "learner": name, "play": r}
                 # Exact only where the order of the rows is known here.
-                twin = _hedge_trap_regret(pool, d) if name == "Hedge" and order == "given" else None
+                exact = name == "Hedge" and order == "given"
+                twin = hedge_regret(np.asarray(pool.losses, dtype=np.float64), rate, d) if exact else None
                 yield {**about, "regret": late, "prompt": at_once, "twin": twin}
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -440,12 +442,6 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             "bound of Simulation / 1.6": _BOUND_TOO_SMALL,
             "rate of Hedge x 5": SourceFault("learners.full_information.hedge:Hedge.init", "sqrt(8 *", "sqrt(200 *"),
         }
-
-
-def _hedge_trap_regret(pool: Pool, d: int) -> float:
-    """Return the regret of Hedge, tuned to delay d, in given order, by its formula."""
-    rate = math.sqrt(8 * math.log(2) / (pool.rows * (1 + 2 * d)))
-    return hedge_regret(np.asarray(pool.losses, dtype=np.float64), rate, d)
 
 
 def _trap_rows(rows: Rows) -> Rows:

@@ -279,17 +279,14 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         }
 
 
-def _drops_best(row: Row) -> bool:
-    """Return whether the best action was dropped, by the plays of the worse one."""
-    last = elimination_counts(row["T"], 2)[-1]
-    return bool(row["worse"] > max(-(-3 * last // 2), row["T"] - last))
-
-
 def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
     """Return the plays that drop the best action, or the other too late, and all plays."""
     tight = matching(rows, learner=_TIGHT, T=T)
-    limits = {gap: _most_plays(T, gap / math.sqrt(T)) for gap in levels(tight, "gap")}
-    return sum(_drops_best(row) or row["worse"] > limits[row["gap"]] for row in tight), len(tight)
+    last = elimination_counts(T, 2)[-1]
+    # More plays of the worse action than this, and the best one was dropped.
+    most = max(-(-3 * last // 2), T - last)
+    limits = {gap: min(most, _most_plays(T, gap / math.sqrt(T))) for gap in levels(tight, "gap")}
+    return sum(row["worse"] > limits[row["gap"]] for row in tight), len(tight)
 
 
 # Name of the learner with a proved rate.

@@ -26,10 +26,6 @@ from tombola.report.chart import Chart
 from tombola.rng import RngStreams, repetition_seeds
 
 
-def _birthday_test(T: int) -> Learner:
-    return BanditBirthdayTest(grid=T)
-
-
 def _theorem_bound(T: int) -> float:
     """Return the bound of the theorem; R(h) is a birthday mean plus the bound of UCB1, at most h."""
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
@@ -64,8 +60,8 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         in every round.
     """
 
-    direct: Callable[[int], Learner] = component(_birthday_test)
-    learner: Callable[[int], Learner] = component(lambda T: OptimisticSimulation(_birthday_test(T)))
+    direct: Callable[[int], Learner] = component(BanditBirthdayTest)
+    learner: Callable[[int], Learner] = component(lambda T: OptimisticSimulation(BanditBirthdayTest(grid=T)))
     order: OrderLike = "random"
     bound: Callable[[int], float] = component(_theorem_bound)
 
@@ -117,7 +113,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no simulation": {"learner": _birthday_test},
+            "no simulation": {"learner": BanditBirthdayTest},
             "training that never ends": {"learner": lambda T: OptimisticSimulation(ExploreThenCommit(rounds=T))},
             "no test": {"direct": lambda _: UCB1()},
             "a grid with one point less": {"direct": lambda T: BanditBirthdayTest(grid=T - 1)},

@@ -77,7 +77,11 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if "pool" not in unit:
-            return [self._twin_row(unit["T"], child) for child in repetition_seeds(seed, unit["plays"])]
+            twin, about = partial(empirical_lp_spending, growth=_GROWTH), {"T": unit["T"], "pool": None, "way": "fluid"}
+            return [
+                {**about, "agreed": rounds_as_lp_twin(self.learner, twin, self.order, child)}
+                for child in repetition_seeds(seed, unit["plays"])
+            ]
         about = {name: unit[name] for name in ("T", "pool", "way")}
         make = partial(POOLS[unit["pool"]], unit["T"])
         return [
@@ -87,10 +91,6 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
             )
             for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
         ]
-
-    def _twin_row(self, T: int, seed: Seed) -> Row:
-        twin = partial(empirical_lp_spending, growth=_GROWTH)
-        return {"T": T, "pool": None, "way": "fluid", "agreed": rounds_as_lp_twin(self.learner, twin, self.order, seed)}
 
     def verdict(self, rows: Rows) -> Verdict:
         computed, rows = [[row for row in rows if (row["pool"] is None) == kind] for kind in (True, False)]

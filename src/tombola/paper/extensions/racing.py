@@ -43,11 +43,6 @@ _POOLS: dict[str, list[list[float]]] = {
 _Sizes = Callable[[int], float]
 
 
-def _listed_or_reversed(rows: int) -> list[tuple[int, ...]]:
-    """Return two orders, the list and its reverse, each equally likely: a fault."""
-    return [tuple(range(rows)), tuple(reversed(range(rows)))]
-
-
 def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row:
     """Return P(wrong answer), and the largest expected wealth against a best candidate.
 
@@ -243,7 +238,7 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "only the list or its reverse": {"orders": _listed_or_reversed},
+            "only the list or its reverse": {"orders": lambda rows: [tuple(range(rows)), tuple(reversed(range(rows)))]},
             "list taken as shorter": {"size": lambda rows: rows - 1},
         }
 
@@ -280,11 +275,6 @@ def _bound_of_earlier_opponent(informed: InformedRule, order: tuple[int, ...], i
     """Keep the bound of another opponent, so that factors are negative: a fault."""
     low = informed.rule.state.residual_low
     low[:] = low.max(axis=1, keepdims=True)
-
-
-def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
-    """Return the orders that begin with the two rows on file: a fault."""
-    return [order for order in all_orders(rows) if set(order[:2]) == {0, 1}]
 
 
 @dataclass(frozen=True)
@@ -365,5 +355,5 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             "current row in the fit": {"before": _current_row_in_fit},
             "mean over rows answered ahead": {"before": _mean_over_rows_ahead},
             "bound of an earlier opponent": {"before": _bound_of_earlier_opponent},
-            "known rows first": {"orders": _known_rows_first},
+            "known rows first": {"orders": lambda rows: [one for one in all_orders(rows) if {*one[:2]} == {0, 1}]},
         }
