@@ -103,10 +103,11 @@ def run_faults(
     for i, (claim, own, name) in enumerate(cases):
         verdict = faulty[i].verdict(new_rows.get(i, own))
         results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
-    for claim, name, fault in [(claim, *one) for claim in claims for one in claim.source_faults().items()]:
-        with injected(fault):  # all threads see it, so that no other claim may run at the same time
-            verdict = claim.verdict(run_units(claim, name, cache, options))
-        results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
+    for claim in claims:
+        for name, fault in claim.source_faults().items():
+            with injected(fault):  # all threads see it, so that no other claim may run at the same time
+                verdict = claim.verdict(run_units(claim, name, cache, options))
+            results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
     table = [{**result._asdict(), "caught": result.caught} for result in results]
     write_atomic(out / "faults.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
     return results
