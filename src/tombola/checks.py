@@ -65,19 +65,15 @@ def check_learner(learner: AnyLearner) -> list[str]:
 def check_frozen_dataclass(learner: Any) -> None:
     """Require a frozen dataclass with a known kind of `feedback`."""
     feedback_type(learner)
+    fix = "decorate it with @dataclass(frozen=True)"
     if not is_dataclass(learner):
-        _fail(learner, "a dataclass", repr(learner), "decorate it with @dataclass(frozen=True)")
+        _fail(learner, "a dataclass", repr(learner), fix)
     recipe: Any = learner
     try:
         recipe.surprise = 1
     except (FrozenInstanceError, AttributeError):
         return
-    _fail(
-        learner,
-        "parameters that cannot change",
-        "a field that could be set",
-        "decorate it with @dataclass(frozen=True)",
-    )
+    _fail(learner, "parameters that cannot change", "a field that could be set", fix)
 
 
 def check_unknown_parameters(learner: Any) -> None:
@@ -145,12 +141,8 @@ def check_unrevealed_feedback(learner: Any) -> None:
     for delay in (0, 5):
         one, two = (_play(learner, pool, order="given", delay=delay, seed=4).actions for pool in pools)
         if not np.array_equal(one[: change + delay + 1], two[: change + delay + 1]):
-            _fail(
-                learner,
-                "actions that depend on revealed feedback only",
-                "others after a change of later rows",
-                "use only what observe is given",
-            )
+            came, fix = "others after a change of later rows", "use only what observe is given"
+            _fail(learner, "actions that depend on revealed feedback only", came, fix)
 
 
 def check_probabilities(learner: Any) -> None:
@@ -166,16 +158,11 @@ def check_probabilities(learner: Any) -> None:
         seen.setdefault(int(action), []).append(float(probability))
     for action, probabilities in seen.items():
         probability, share = probabilities[0], len(probabilities) / draws
-        off = (
-            5 * math.sqrt(max(probability * (1 - probability), 0.0) / draws) if probability == probability else math.inf
-        )
+        # Not a number, which is not checked, is not above the limit.
+        off = 5 * math.sqrt(max(probability * (1 - probability), 0.0) / draws)
         if not all(_same_float(probability, c) for c in probabilities) or abs(share - probability) > off + 1e-12:
-            _fail(
-                learner,
-                f"probability {probability:g} of action {action} to be its frequency",
-                f"{share:g} in {draws} draws",
-                "return the true probability, or NaN",
-            )
+            expected = f"probability {probability:g} of action {action} to be its frequency"
+            _fail(learner, expected, f"{share:g} in {draws} draws", "return the true probability, or NaN")
 
 
 def check_late_feedback(learner: Any) -> None:
@@ -199,12 +186,8 @@ def check_late_feedback(learner: Any) -> None:
     kept = runner.memory == before  # `mix` may cache values in the state
     live.learn(21, *ticket, (0.5,))
     if not np.array_equal(runner.memory[kept], immediate[kept]):
-        _fail(
-            learner,
-            "feedback to count by its ticket's probability",
-            "an update that depends on later plays",
-            "use the probability that observe is given",
-        )
+        came, fix = "an update that depends on later plays", "use the probability that observe is given"
+        _fail(learner, "feedback to count by its ticket's probability", came, fix)
 
 
 def check_degenerate_pools(learner: Any) -> None:
@@ -270,12 +253,9 @@ def check_beats_uniform(learner: Any) -> None:
         message = f"{type(learner).__name__}: does not learn within {_EASY_ROUNDS} rounds (mean loss {loss:.2f})."
         warnings.warn(message, TombolaWarning, stacklevel=3)
         return
-    _fail(
-        learner,
-        f"a mean loss below {_EASY_SHARE * uniform:.2f} on a pool where the best action never loses",
-        f"{loss:.2f} in {_EASY_ROUNDS} rounds",
-        "use the feedback in observe, or declare learns: ClassVar[bool] = False",
-    )
+    expected = f"a mean loss below {_EASY_SHARE * uniform:.2f} on a pool where the best action never loses"
+    fix = "use the feedback in observe, or declare learns: ClassVar[bool] = False"
+    _fail(learner, expected, f"{loss:.2f} in {_EASY_ROUNDS} rounds", fix)
 
 
 # All checks, in the order in which `check_learner` runs them.
@@ -467,12 +447,8 @@ def _play_interpreted(learner: Any, pool: Any, delay: DelayLike) -> Trace:
     except AttributeError as error:
         if "set attribute" not in str(error):
             raise
-        _fail(
-            learner,
-            "a state whose numbers stay as they are",
-            "an assignment to one of them",
-            "keep what changes in an array, total: np.ndarray, and write state.total[0] += loss",
-        )
+        fix = "keep what changes in an array, total: np.ndarray, and write state.total[0] += loss"
+        _fail(learner, "a state whose numbers stay as they are", "an assignment to one of them", fix)
     except LearnerError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
