@@ -16,9 +16,7 @@ from tombola.persistence.result_cache import ResultCache
 from tombola.report.figures import add_title, draw_chart, save
 from tombola.report.page import ClaimEntry, Drawing, claims_page, draw_for_page
 
-# Title of the page.
 _TITLE = "Online learning in random order, measured"
-# First paragraph of the page.
 _LEAD = (
     "Every statement of the paper as an executable claim: the statement, its meaning for a user with a shuffled list, "
     "and the measured result."

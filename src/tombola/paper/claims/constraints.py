@@ -163,7 +163,6 @@ def _flipping(T: int, *, seed: Seed) -> Pool:
 POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flipping": _flipping}
 
 
-# Learners of the claim, by name.
 _LEARNERS: dict[str, BudgetedLearner] = {
     "as printed": BudgetSimulation(delta=DELTA, margin=2.0),
     "margin 3": BudgetSimulation(delta=DELTA, margin=3.0),
@@ -420,7 +419,6 @@ def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[f
     ]
 
 
-# Learners of the claim, by name.
 _HINDSIGHT_LEARNERS: dict[str, BudgetedLearner] = {
     "empirical LP": EmpiricalLP(),
     "primal-dual": PrimalDual(),

@@ -212,7 +212,6 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
 _Learners: TypeAlias = Mapping[str, Callable[[int], Learner]]
 # Bound on the regret, as a function of the name of the learner, T, k and d.
 _Bound: TypeAlias = Callable[[str, int, int, int], float]
-# Learners of both claims.
 _LEARNERS: _Learners = {
     "Simulation": lambda d: Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
     "Simulation, not waiting": lambda _: Simulation(FollowTheLeader(), GrowingSchedule()),

@@ -260,7 +260,6 @@ def _near(row: Row, constant: float) -> bool:
     return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])
 
 
-# Learners of the claim, by name.
 _LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
 # All rows of two losses 0 or 1.
 _ROW_KINDS = list(itertools.product([0.0, 1.0], repeat=2))

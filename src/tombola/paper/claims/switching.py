@@ -66,7 +66,6 @@ _WIDE_GAP = 0.95
 _TIGHT = "Serfling elimination"
 # Order of the regret as printed and as corrected, for the verdict.
 _WORDS = ("√(k T log³ T)", "√(k T log T)")
-# Learners of the claim, by name.
 _LEARNERS: dict[str, Learner] = {
     "faithful": SimulationSuccessiveElimination(),
     _TIGHT: SerflingElimination(),
@@ -289,13 +288,11 @@ def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
     return sum(row["worse"] > limits[row["gap"]] for row in tight), len(tight)
 
 
-# Name of the learner with a proved rate.
 _FRUGAL = "FrugalUCB"
 # Standard deviation of the rescaled walk.
 _SPREAD = 0.25
 # Walks compared with the twin, and their longest horizon: the twin is slow.
 _TWIN_WALKS, _TWIN_WALK_ROUNDS = 6, 512
-# Learners of the claim, by name.
 _WALK_LEARNERS: dict[str, Learner] = {
     _FRUGAL: FrugalUCB(),
     "BatchedExp3": BatchedExp3(),

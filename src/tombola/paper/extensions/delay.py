@@ -34,7 +34,6 @@ LEARNERS: dict[str, Learner] = {
     "Hedge, any time": HedgeAnytime(),
     "AdaHedge": AdaHedge(),
 }
-# Pools of the claim, by name.
 _POOLS: dict[str, list[list[float]]] = {
     "one is best": [[0.0, 1.0, 1.0]] * 6,
     "turns": [[0.0, 1.0, 0.5]] * 3 + [[1.0, 0.0, 0.5]] * 2,

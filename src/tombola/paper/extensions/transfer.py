@@ -121,7 +121,6 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         }
 
 
-# Learners of the claim, by name.
 _LEARNERS: dict[str, Learner] = {
     "UCB1": UCB1(),
     "UCB2": UCB2(),
@@ -129,7 +128,6 @@ _LEARNERS: dict[str, Learner] = {
     "FrugalUCB": FrugalUCB(price=0.0),
     "follow the leader": FollowTheLeader(),
 }
-# Pools of the claim, by name.
 _POOLS: dict[str, list[list[float]]] = {
     "in turn": [[1.0, 0.0], [0.0, 1.0]] * 3,
     "referee": [[0.7, 1.0]] * 3 + [[0.3, 0.0]] * 2,
