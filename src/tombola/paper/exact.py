@@ -68,6 +68,10 @@ class _DistinctRows(ABC):
     def pool(self, rows: Sequence[int]) -> Any:
         """Return the pool of the distinct rows with these indices, which may repeat."""
 
+    def pool_of_counts(self, counts: Sequence[int]) -> Any:
+        """Return the pool with these numbers of each distinct row."""
+        return self.pool(np.repeat(np.arange(len(self)), counts).tolist())
+
     @abstractmethod
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
         """Return the loss of the comparator on these rows, scaled to `horizon`."""
@@ -90,7 +94,7 @@ class _LossRows(_DistinctRows):
         share = horizon / sum(counts)
         if self.budget is None:
             return float((np.array(counts) @ self.distinct_pool.losses).min()) * share
-        pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
+        pool = self.pool_of_counts(counts)
         budget = replace(self.budget, amounts=tuple(self.budget.per_resource / share))
         return horizon * (1.0 - optimum(pool, budget).value)
 
@@ -107,7 +111,7 @@ class _LabelRows(_DistinctRows):
         return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
 
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
+        pool = self.pool_of_counts(counts)
         wrong = self.learner.hypotheses.best_labels(pool) != pool.labels
         return float(pool.weights[wrong].sum()) * (horizon / sum(counts))
 
@@ -454,7 +458,7 @@ def worst_pool(
     distinct = _distinct_rows("worst_pool", learner, rows, budget)
     options = _Options(delay, budget, stop, limit)
     regret, counts = _walk_all("worst_pool", learner, distinct, horizon, options).worst_pool()
-    return regret, distinct.pool(_repeat_rows(counts))
+    return regret, distinct.pool_of_counts(counts)
 
 
 def worst_case(
@@ -498,7 +502,7 @@ def worst_case(
             for row, probability in zip(distinct.values.tolist(), probabilities, strict=True)
             if probability > 0
         },
-        random_input=distinct.pool(_repeat_rows(counts)),
+        random_input=distinct.pool_of_counts(counts),
         adversarial_input=distinct.pool(sequences.path),
     )
 
@@ -521,9 +525,9 @@ class _AllSequences(NamedTuple):
     def worst_iid(self, grid: int) -> tuple[float, list[float]]:
         """Return the largest i.i.d. regret on the grid, and its distribution."""
         counts, losses = np.array(list(self.means)), np.array(list(self.means.values()))
-        ways = np.array([_count_orders(pool) for pool in self.means], dtype=np.float64)
+        ways = np.array([count_orders(pool) for pool in self.means], dtype=np.float64)
         worst, at = -math.inf, [0.0]
-        for parts in _compositions(grid, len(self.distinct)):
+        for parts in compositions(grid, len(self.distinct)):
             probabilities = np.array(parts) / grid
             loss = float(np.sum(ways * np.prod(probabilities**counts, axis=1) * losses))
             regret = loss - self.distinct.comparator_loss(parts, self.horizon)
@@ -552,19 +556,14 @@ def _walk_all(owner: str, learner: Any, distinct: _DistinctRows, horizon: int, o
     return _AllSequences(distinct, T, means, adversarial, path)
 
 
-def _repeat_rows(counts: _Path) -> list[int]:
-    """Return the indices of distinct rows, each repeated by its count."""
-    return [kind for kind, count in enumerate(counts) for _ in range(count)]
-
-
-def _compositions(total: int, parts: int) -> Iterator[_Path]:
+def compositions(total: int, parts: int) -> Iterator[_Path]:
     """Yield every composition of `total` into nonnegative integers (stars and bars)."""
     for bars in itertools.combinations(range(total + parts - 1), parts - 1):
         edges = (-1, *bars, total + parts - 1)
         yield tuple(right - left - 1 for left, right in itertools.pairwise(edges))
 
 
-def _count_orders(counts: _Path) -> int:
+def count_orders(counts: _Path) -> int:
     """Return the number of distinct orders of a pool with these counts."""
     return math.factorial(sum(counts)) // math.prod(math.factorial(count) for count in counts)
 

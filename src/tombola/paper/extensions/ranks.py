@@ -17,6 +17,7 @@ from tombola._types import Floats, Seed
 from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_column
+from tombola.paper.exact import compositions, count_orders
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.paper.rows import Row, Rows, distinct, levels, matching
 from tombola.paper.source_faults import SourceFault
@@ -165,25 +166,14 @@ def _worst_pair(rule: Ranks, differences: "np.typing.NDArray[np.int64]", steps: 
     wrong: defaultdict[tuple[int, ...], float] = defaultdict(float)
     for claim, key in np.argwhere(found[1:] > 0.0):
         seen = [int(key) // (length + 1) ** i % (length + 1) for i in range(types)]
-        for extra in _pools(length - sum(seen), types):
+        for extra in compositions(length - sum(seen), types):
             pool = tuple(map(sum, zip(seen, extra, strict=True)))
             lead = int(np.dot(pool, differences))
             # The true order has 0 before 1 also for a tie.
             if (lead > 0) if claim == 0 else (lead <= 0):
-                wrong[pool] += found[1 + claim, key] * _n_orders(extra)
-    worst = max((count / _n_orders(pool) for pool, count in wrong.items()), default=0.0)
+                wrong[pool] += found[1 + claim, key] * count_orders(extra)
+    worst = max((count / count_orders(pool) for pool, count in wrong.items()), default=0.0)
     return worst, math.comb(length + types - 1, types - 1)
-
-
-def _pools(length: int, types: int) -> Iterator[tuple[int, ...]]:
-    """Yield all pools of `length` rows, as the number of rows of each type."""
-    for rows in itertools.combinations_with_replacement(range(types), length):
-        yield tuple(rows.count(one) for one in range(types))
-
-
-def _n_orders(pool: tuple[int, ...]) -> int:
-    """Return the number of distinct orders of a pool."""
-    return math.factorial(sum(pool)) // math.prod(map(math.factorial, pool))
 
 
 @dataclass(frozen=True)
@@ -268,7 +258,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
         for sample in itertools.combinations_with_replacement(range(len(law)), n):
             before = rank(law[list(sample)], kind="losses", level=level, reading=self.reading).reading().before
             if (before & ~ahead).any():
-                times = math.factorial(n) / math.prod(map(math.factorial, Counter(sample).values()))
+                times = count_orders(tuple(Counter(sample).values()))
                 probability += times / len(law) ** n
         return probability
 
