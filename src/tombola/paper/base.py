@@ -34,8 +34,8 @@ Unit: TypeAlias = Mapping[str, Any]
 Overrides: TypeAlias = Mapping[str, Any]
 # Outcome of a verdict. "holds": the statement of the paper passes every check; "holds as corrected": its corrected
 # form does; "refuted as printed": the printed form fails, the corrected one passes; "refuted": a check of the
-# statement fails; "inconclusive": the rows do not decide.
-Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
+# statement fails.
+Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted"]
 # Type of a value that a function returns unchanged.
 _Value = TypeVar("_Value")
 
