@@ -148,14 +148,6 @@ def test_expected_losses_are_means_over_rng() -> None:
     assert apart.std() > 0.5
 
 
-@pytest.mark.parametrize("order", ["random", "given"])
-def test_regret_on_permutation(order: Any) -> None:
-    losses = table(3)
-    for action in range(K):
-        trace = play(FixedAction(action), Pool(losses), order=order, seed=1)
-        assert trace.regret == pytest.approx(losses[:, action].sum() - losses.sum(axis=0).min())
-
-
 def test_regret_on_iid_rows() -> None:
     """max_a E[sum_t loss_t(a_t) - loss_t(a)], exactly: the gap of the means times T, and 0 for the best action.
 

@@ -347,10 +347,6 @@ def test_random_labels_raise():
         exact.random_order(UCB1(), LABELLED)
 
 
-def test_zero_one():
-    assert exact.zero_one(2).tolist() == [list(row) for row in ALL]
-
-
 def test_limit_counts_rows_times_actions():
     """Two kinds of rows and two actions: 4 + 16 + 64 + 256 nodes."""
     assert exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
