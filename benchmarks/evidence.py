@@ -18,6 +18,7 @@ from time import process_time
 
 import numpy as np
 
+from measure import read_losses
 from tombola import Pool, demo
 from tombola._types import Floats
 from tombola.confidence import (
@@ -140,7 +141,7 @@ def certificates(count: int = 20, within: float = 0.02) -> None:
     pools = {"demo.evaluation": demo.evaluation(seed=0)}
     for name in (*names, "limeqo_ceb", "alpacaeval_v2", "swebench_bash"):
         if (POOLS / f"{name}.npz").exists():
-            pools[name] = Pool(np.load(POOLS / f"{name}.npz")["loss"].astype(float))
+            pools[name] = Pool(read_losses(POOLS, name))
     print(f"rows until an action is within {within:g} of the best, level 5 %, median of {count} shuffles")
     print(f"{'pool':20}{'rows':>8}{'actions':>9}{'hybrid':>9}{'unpaired':>10}{'ratio':>8}")
     for name, pool in pools.items():

@@ -52,7 +52,7 @@ def resident(*kinds: str) -> float:
 
 
 @contextmanager
-def is_interactive() -> Iterator[list[float]]:
+def watched_memory() -> Iterator[list[float]]:
     """Collect the anonymous memory every few milliseconds; compiled play lets other threads run."""
     seen, stop = [resident("RssAnon")], Event()
 
@@ -77,7 +77,7 @@ def main(path: str) -> None:
 
     played(UCB1(), Pool(np.load(path, mmap_mode="r")[:1000]))
     before = resident("RssFile", "RssShmem")
-    with is_interactive() as seen:
+    with watched_memory() as seen:
         pool = Pool(np.load(path, mmap_mode="r"))
         played(UCB1(), pool)
         mapped = resident("RssFile", "RssShmem") - before

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from measure import read_pools
 from tombola import Pool, compare
 from tombola._types import Floats
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge
@@ -84,5 +85,4 @@ if __name__ == "__main__":
     late()
     table("k = 2:", made(2))
     table("k = 10:", made(10))
-    files = [file for file in sorted(Path(sys.argv[1]).glob("*.npz")) if "loss" in np.load(file)]
-    table("table", {file.stem: Pool(np.load(file)["loss"]) for file in files})
+    table("table", read_pools(Path(sys.argv[1])))

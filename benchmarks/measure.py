@@ -1,8 +1,25 @@
-"""Measuring side by side: competitors take turns, and the best turn of each counts."""
+"""What several measurements share: tables on disk, and turns of competitors of which the best counts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from time import process_time
+from typing import Any
+
+import numpy as np
+
+from tombola import Pool
+
+
+def read_losses(folder: Path, name: str) -> Any:
+    """Return the array `loss` of NAME.npz, shape (rows, actions)."""
+    return np.ascontiguousarray(np.load(folder / f"{name}.npz", allow_pickle=False)["loss"], np.float64)
+
+
+def read_pools(folder: Path) -> dict[str, Pool]:
+    """Return the tables of a folder that have an array `loss`, by name."""
+    files = [file for file in sorted(folder.glob("*.npz")) if "loss" in np.load(file)]
+    return {file.stem: Pool(np.load(file)["loss"]) for file in files}
 
 
 @dataclass(frozen=True)

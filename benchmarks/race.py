@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from measure import read_losses
 from race_irace import f_race, irace, t_race
 from race_peers import halving, rejects, t_bonferroni, ucb_e, unpaired, wilcoxon_pruner
 from tombola.pool import Pool
@@ -92,7 +93,7 @@ def measure(folder: Path, names: Sequence[str], slow: int) -> list[Score]:
     """Run all methods on all tables: 40 shuffles, or `slow` shuffles for the slow ones."""
     scores = {name: Score(name, {}) for name in [*METHODS, "irace's F-race", "irace's t-race"]}
     for name in names:
-        table = np.ascontiguousarray(np.load(folder / f"{name}.npz", allow_pickle=False)["loss"], np.float64)
+        table = read_losses(folder, name)
         orders = [np.random.default_rng(seed).permutation(len(table)).astype(np.uint32) for seed in range(40)]
         budget = int(np.mean([ours(table, order, 0)[0] for order in orders]))
         for title, method in METHODS.items():
@@ -154,8 +155,7 @@ def main(folder: Path, names: Sequence[str], slow: int) -> None:
     show(measure(folder, names or [*TARGETS, *OTHERS], slow))
     for within in (0.01, 0.02, 0.05):
         for name in ("swebench_bash", "aslib_sat11_indu"):
-            losses = np.load(folder / f"{name}.npz", allow_pickle=False)["loss"].astype(float)
-            [one] = plan(Pool(losses), seed=1, shuffles=40, within=within)
+            [one] = plan(Pool(read_losses(folder, name)), seed=1, shuffles=40, within=within)
             print(f"  within {within} of the best, {name}: {one.share:.3f} of all calls, wrong {one.wrong:.3f}")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from measure import read_losses
 from tombola.confidence import Betting, PredictedMean
 from tombola.engine.compiler import compiled
 from tombola.racing.known import SideInformation
@@ -101,7 +102,7 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     ratios: dict[str, list[float]] = {}
     for name in chosen.names or (NAMES if chosen.certify is None else CERTIFIED):
-        losses = np.load(chosen.folder / f"{name}.npz", allow_pickle=False)["loss"].astype(np.float64)
+        losses = read_losses(chosen.folder, name)
         orders = [
             np.random.default_rng(seed).permutation(len(losses)).astype(np.uint32) for seed in range(chosen.orders)
         ]

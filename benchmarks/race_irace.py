@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from measure import read_losses
+
 CONFIDENCE = 0.95
 # Rows before the first test.
 FIRST_TEST = 5
@@ -188,7 +190,7 @@ PORTS = {"F": f_race, "t": t_race}
 def main(folder: Path, names: Sequence[str], shuffles: int) -> None:
     """Print the runs in which the port and irace differ, and how many do not."""
     for name in names:
-        table = np.load(folder / f"{name}.npz", allow_pickle=False)["loss"].astype(float)
+        table = read_losses(folder, name)
         for test, port in PORTS.items():
             orders = [np.random.default_rng(seed).permutation(len(table)) for seed in range(shuffles)]
             found = [irace(table, [order], test) for order in orders]

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from measure import read_losses
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs
 from tombola.ranking import rank
 from tombola.ranking.paired_tests import pair_pvalues
@@ -212,7 +213,7 @@ if __name__ == "__main__":
             print(f"240 x 10,000, {name}: {seconds(table)}", flush=True)
         parts.remove("time")
     for pool in (sys.argv[4].split(",") if len(sys.argv) > 4 else POOLS) if parts else ():
-        losses = np.ascontiguousarray(np.load(folder / f"{pool}.npz", allow_pickle=False)["loss"], np.float64)
+        losses = read_losses(folder, pool)
         print(f"{pool}: {losses.shape[0]:,} x {losses.shape[1]}", flush=True)
         for name, measure in (("list", on_list), ("sample", on_sample)):
             for part, peer in ((name, False), ("peer", True)):

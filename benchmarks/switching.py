@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from measure import read_pools
 from tombola import Pool, compare, instances, play
 from tombola._types import Floats
 from tombola.learners import (
@@ -164,21 +165,15 @@ def birthday() -> None:
         print(f"| {rows:,} | {means[0]:,.1f} | {means[1]:.0f} | {means[2]:.0f} |", flush=True)
 
 
-def real(folder: str) -> dict[str, Pool]:
-    """Return the tables of a folder."""
-    files = [file for file in sorted(Path(folder).glob("*.npz")) if "loss" in np.load(file)]
-    return {file.stem: Pool(np.load(file)["loss"]) for file in files}
-
-
 if __name__ == "__main__":
     if sys.argv[1:] == ["birthday"]:
         birthday()
     elif sys.argv[1:] == ["made"]:
         table(fresh() | ugly())
     elif len(sys.argv) == 2:
-        table(real(sys.argv[1]))
+        table(read_pools(Path(sys.argv[1])))
     elif len(sys.argv) == 3 and sys.argv[1] == "tails":
-        short = {name: pool for name, pool in real(sys.argv[2]).items() if pool.rows < 6000}
+        short = {name: pool for name, pool in read_pools(Path(sys.argv[2])).items() if pool.rows < 6000}
         tails(short | {"two actions": ugly()["two actions"]}, 300)
     else:
         raise SystemExit("switching.py: expected a folder, `tails` and a folder, `made` or `birthday`.")

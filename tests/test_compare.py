@@ -10,19 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import (
-    UCB1,
-    Exp3,
-    FixedAction,
-    FollowTheLeader,
-    Hedge,
-    Pool,
-    Runs,
-    Session,
-    check_learner,
-    compare,
-    play,
-)
+from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Pool, Runs, Session, check_learner, compare, play
 from tombola._types import Floats
 from tombola.budget.budget import Budget, BudgetTerms
 from tombola.classification import ERM, FiniteClass, Halving, LabelledPool, Thresholds

@@ -19,22 +19,20 @@ from tombola.trace import Trace
 T, K = 40, 3
 
 
-@pytest.mark.parametrize("delay", [4, np.int64(4), np.uint8(4)])
-def test_one_delay_stays_one_number(delay: Any) -> None:
-    assert resolve_delays(delay, 10) == 4
-    assert isinstance(resolve_delays(delay, 10), int)
-
-
-@pytest.mark.parametrize("delay", [[1, 0, 2], (1, 0, 2), np.array([1, 0, 2], np.uint16), lambda t: [1, 0, 2][t - 1]])
-def test_delay_for_every_round(delay: Any) -> None:
-    array = resolve_delays(delay, 3)
-    assert isinstance(array, np.ndarray)
-    assert array.tolist() == [1, 0, 2]
-
-
-def test_no_delay_is_longer_than_horizon() -> None:
-    assert resolve_delays(2**70, 5) == 5
-    assert np.asarray(resolve_delays([9, 0, 10**9], 3)).tolist() == [3, 0, 3]
+@pytest.mark.parametrize(
+    ("delay", "expected"),
+    [
+        *((delay, 3) for delay in (3, np.int64(3), np.uint8(3), 4, 2**70)),
+        *((delay, [1, 0, 2]) for delay in ([1, 0, 2], (1, 0, 2), np.array([1, 0, 2], np.uint16))),
+        (lambda t: [1, 0, 2][t - 1], [1, 0, 2]),
+        ([9, 0, 10**9], [3, 0, 3]),
+    ],
+)
+def test_delays_are_cut_at_the_horizon(delay: Any, expected: Any) -> None:
+    """One number stays one number; others become an array with one per round."""
+    found = resolve_delays(delay, 3)
+    assert type(found) is (int if expected == 3 else np.ndarray)
+    assert np.asarray(found).tolist() == expected
 
 
 @pytest.mark.parametrize(

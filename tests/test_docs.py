@@ -14,15 +14,7 @@ from tombola.paper.errata import ERRATA
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted(DOCS.glob("howto/*.py"))
-SLOW_SCRIPTS = (
-    "other_library",
-    "race_gate",
-    "route_prompts",
-    "gpu_models",
-    "leaderboard",
-    "answers_on_file",
-    "race_models",
-)
+SLOW = ["other_library", "race_gate", "route_prompts", "gpu_models", "leaderboard", "answers_on_file", "race_models"]
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 
 
@@ -37,7 +29,7 @@ def test_how_tos_have_page_and_output() -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [pytest.param(one, marks=[pytest.mark.full] if one.stem in SLOW_SCRIPTS else []) for one in SCRIPTS],
+    [pytest.param(one, marks=[pytest.mark.full] if one.stem in SLOW else []) for one in SCRIPTS],
     ids=lambda script: str(script.stem),
 )
 def test_how_to_output_matches_page(script: Path, run_python: Run) -> None:

@@ -39,27 +39,22 @@ def test_random_is_permutation(rows: int, seed: int) -> None:
     assert sorted(order.tolist()) == list(range(rows))
 
 
+def orders(model: str, rows: int, count: int) -> Counter[Any]:
+    """Count the orders of many seeds."""
+    return Counter(tuple(draw_order(model, rows, RngStreams(seed).order()).tolist()) for seed in range(count))
+
+
 def test_random_order_is_uniform() -> None:
-    """A right shuffle fails with probability 1e-6 (over the choice of the seeds, which are fixed)."""
-    counts = Counter(tuple(draw_order("random", 3, RngStreams(seed).order()).tolist()) for seed in range(3000))
-    assert not too_far(counts, list(permutations(range(3))))
-
-
-def test_random_is_uniform_along_one_stream_too() -> None:
-    """A right shuffle fails with probability 1e-6."""
+    """By seeds, and along one stream; a right shuffle fails with probability 1e-6 (seeds are fixed)."""
+    assert not too_far(orders("random", 3, 3000), list(permutations(range(3))))
     stream = rng(5)
     counts = Counter(tuple(draw_order("random", 4, stream).tolist()) for _ in range(4800))
     assert not too_far(counts, list(permutations(range(4))))
 
 
 def test_iid_draws_are_uniform_and_independent() -> None:
-    """All 27 sequences of three draws are equally likely; right draws fail with probability 1e-6."""
-    counts = Counter(tuple(draw_order("iid", 3, RngStreams(seed).order()).tolist()) for seed in range(2700))
-    assert not too_far(counts, list(product(range(3), repeat=3)))
-
-
-def test_iid_draws_are_independent() -> None:
-    """Right draws fail with probability 1e-6."""
+    """All 27 sequences of three draws, and pairs along one stream; right draws fail with probability 1e-6."""
+    assert not too_far(orders("iid", 3, 2700), list(product(range(3), repeat=3)))
     order = draw_order("iid", 10_000, rng(1)) % 5
     pairs = Counter(zip(order[0::2].tolist(), order[1::2].tolist(), strict=True))
     assert not too_far(pairs, list(product(range(5), repeat=2)))

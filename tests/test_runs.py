@@ -7,15 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tombola import (
-    UCB1,
-    Exp3,
-    FixedAction,
-    FollowTheLeader,
-    Pool,
-    Runs,
-    compare,
-)
+from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Pool, Runs, compare
 from tombola._types import Floats
 from tombola.errors import ParameterError, TombolaWarning
 from tombola.learners import Uniform

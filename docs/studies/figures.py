@@ -17,9 +17,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from tombola import FollowTheLeader, instances, play
-from tombola.paper.base import levels
 from tombola.paper.claims.birthday import worst_iid
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.rows import levels
 from tombola.report import figures as report_figures
 from tombola.report.chart import Chart
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import InitVar, dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any, Literal, TypeAlias
@@ -14,8 +13,8 @@ from tombola import _validate
 from tombola._formatting import option_text
 from tombola._play import action_names, log_spaced, resolve_budget, run_learner, workload_of
 from tombola._types import AnyLearner, Integers, Seed
-from tombola.budget.budget import Budget, BudgetRun, Stop
-from tombola.budget.target import TargetRegret, target_regret
+from tombola.budget.budget import Budget, Stop
+from tombola.budget.target import target_regret
 from tombola.classification.pool import LabelledPool
 from tombola.delay import DelayLike, RowDelays
 from tombola.engine.compiler import Workload
@@ -97,70 +96,54 @@ def compare(
     return runs
 
 
-@dataclass(frozen=True, eq=False)
 class Comparison:
     """Hold the validated parameters of `compare`, and play its repetitions.
 
-    The method `play` plays them in blocks. Invalid parameters raise a TombolaError, such as PoolError.
-
-    pool, learners, orders, kind, delay, switching_price, budget, stop, relabel, marks, seed: parameters of `compare`.
-    pools, models: the pools, and the input models that draw their orders, as sequences.
+    pools, models: the pools, and the input models that draw their orders.
     recipes: learners, or functions of the horizon that return one, by name.
     budget_runs: resolved budget and stop rule on each pool; None each without a budget.
     target_regrets: regret function under a loss target, by number of rows; empty without a target.
     """
 
-    pool: InitVar[_PoolLike | Sequence[_AnyPool]]
-    learners: InitVar[Learners]
-    orders: InitVar[Orders] = "random"
-    kind: InitVar[Kind | None] = field(default=None, kw_only=True)
-    delay: DelayLike | RowDelays = 0
-    switching_price: float = 0.0
-    budget: Budget | None = None
-    stop: Stop = "fits"
-    relabel: bool = True
-    marks: Sequence[int] | None = None
-    seed: Seed = field(kw_only=True)
-    pools: Sequence[_AnyPool] = field(init=False)
-    models: Sequence[OrderModel] = field(init=False)
-    recipes: Mapping[str, _LearnerLike] = field(init=False)
-    budget_runs: Sequence[BudgetRun | None] = field(init=False)
-    target_regrets: Mapping[int, TargetRegret] = field(init=False)
-
-    def __post_init__(
-        self, pool: _PoolLike | Sequence[_AnyPool], learners: Learners, orders: Orders, kind: Kind | None
+    def __init__(
+        self,
+        pool: _PoolLike | Sequence[_AnyPool],
+        learners: Learners,
+        orders: Orders = "random",
+        *,
+        delay: DelayLike | RowDelays = 0,
+        switching_price: float = 0.0,
+        budget: Budget | None = None,
+        stop: Stop = "fits",
+        relabel: bool = True,
+        marks: Sequence[int] | None = None,
+        kind: Kind | None = None,
+        seed: Seed,
     ) -> None:
-        pools = _pools(pool, kind)
-        price = _validate.real("compare", "switching_price", self.switching_price, least=0)
-        budget_runs = [resolve_budget(one, self.budget, self.stop, best=True) for one in pools]
-        marks = self.marks and tuple(_validate.integer("compare", "marks", mark, least=1) for mark in self.marks)
-        targets = {one.rows: regret for one in pools if (regret := target_regret(one, self.budget)) is not None}
-        if targets and price > 0:
+        self.delay, self.budget, self.relabel, self.seed = delay, budget, relabel, seed
+        self.pools = _pools(pool, kind)
+        self.switching_price = price = _validate.real("compare", "switching_price", switching_price, least=0)
+        self.budget_runs = [resolve_budget(one, budget, stop, best=True) for one in self.pools]
+        self.marks = marks and tuple(_validate.integer("compare", "marks", mark, least=1) for mark in marks)
+        regrets = {one.rows: target_regret(one, budget) for one in self.pools}
+        self.target_regrets = {rows: regret for rows, regret in regrets.items() if regret is not None}
+        if self.target_regrets and price > 0:
             raise ParameterError(
                 "compare: expected no switching price with a target, which counts costs and not losses, "
                 f"got {price:g}; leave out {option_text('switching_price')}, or the target."
             )
-        values = {
-            "pools": pools, "models": _models(orders), "recipes": _named(learners), "budget_runs": budget_runs,
-            "switching_price": price, "marks": marks, "target_regrets": targets,
-        }  # fmt: skip
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self.models, self.recipes = _models(orders), _named(learners)
 
     @property
     def amounts(self) -> tuple[float, ...]:
-        """The budget of each resource on the first pool, in cost units.
-
-        Empty without a budget.
-        """
+        """The budget of each resource on the first pool, in cost units; empty without one."""
         budget_run = self.budget_runs[0]
         return () if budget_run is None else tuple(budget_run.limits.amounts.tolist())
 
     def play(self, blocks: Sequence[tuple[int, int]], *, workers: int = 1) -> Generator[Runs]:
-        """Yield one `Runs` per block of repetitions, in the order of `blocks`.
+        """Yield one `Runs` per block of repetitions, as soon as its repetitions are done.
 
-        Each is yielded as soon as its repetitions, of all learners on all pools and orders, are done. A repetition has
-        the same results in every block and with any number of workers.
+        A repetition has the same results in every block and with any number of workers.
 
         blocks: pairs of the first repetition, from 0, and the number of repetitions of each block.
         workers: number of threads.
@@ -205,7 +188,9 @@ def _repetition(
     with workload.active():
         rows = comparison.models[model_index].arrange(pool.rows, streams.order())
         labels = _columns(pool, streams, relabel=comparison.relabel)
-        marks = np.union1d(_marks(comparison.marks, rows.size), slice_ends(rows.size))
+        given = comparison.marks
+        own = log_spaced(rows.size) if given is None else [mark for mark in given if mark <= rows.size]
+        marks = np.union1d(np.array(own, np.int64), slice_ends(rows.size))
         for recipe in comparison.recipes.values():
             learner = _learner(recipe, rows.size)
             # The action that a parameter names is a column of the table, under any labels.
@@ -223,14 +208,6 @@ def _repetition(
 def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price: float) -> float | None:
     """Return the proved bound on expected regret in random order, or None.
 
-    It is `learner.bound`. None means that no bound is proved for these arguments; with a price above 0, also that the
-    learner was not made for this price.
-
-    learner: a learner of losses, not under a budget.
-    actions, horizon: number of actions and of rounds.
-    delay: constant delay of the feedback, in rounds.
-    price: cost of a switch, in losses; 0 without one.
-
     >>> from tombola import FollowTheLeader
     >>> round(regret_bound(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)
     47.0
@@ -239,10 +216,6 @@ def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price
     if price > 0 and getattr(learner, "price", None) != price:
         return None
     return bound_of(learner, actions=actions, horizon=horizon, delay=delay)
-
-
-def _marks(marks: Sequence[int] | None, horizon: int) -> Integers:
-    return log_spaced(horizon) if marks is None else np.array([mark for mark in marks if mark <= horizon], np.int64)
 
 
 def _columns(pool: _AnyPool, streams: RngStreams, *, relabel: bool) -> Integers:

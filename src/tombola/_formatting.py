@@ -59,11 +59,7 @@ def escape_control(text: str, *, line: bool = False) -> str:
 
 
 def is_encodable(text: str) -> bool:
-    r"""Return whether the text has a UTF-8 encoding; a lone surrogate has none.
-
-    >>> is_encodable("é"), is_encodable("\ud800")
-    (True, False)
-    """
+    r"""Return whether the text has a UTF-8 encoding; a lone surrogate has none."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -75,9 +71,6 @@ def _csv_cell(text: str) -> str:
     """Return the text of a CSV cell, with a quote before it if it could be a formula.
 
     Phone numbers and amounts, such as +49 221 616388 and -12,50, only have digits and separators: no formula.
-
-    >>> _csv_cell("=1+1"), _csv_cell("x=1"), _csv_cell("-12,50"), _csv_cell("+49 (221) 61-63")
-    ("'=1+1", 'x=1', '-12,50', '+49 (221) 61-63')
     """
     harmless = re.fullmatch(r"[+-][\d ().,/-]*", text) or is_number(text)
     return f"'{text}" if text.startswith(_FORMULA_STARTS) and not harmless else text
@@ -85,9 +78,6 @@ def _csv_cell(text: str) -> str:
 
 def csv_cell_matches(written: str, name: str) -> bool:
     """Return whether a cell is blank, or holds this name as `csv_text` writes it.
-
-    written: text of the cell.
-    name: the expected name.
 
     >>> csv_cell_matches("'=1+1", "=1+1"), csv_cell_matches("", "a"), csv_cell_matches("b", "a")
     (True, True, False)
@@ -98,8 +88,7 @@ def csv_cell_matches(written: str, name: str) -> bool:
 def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
     """Format rows as CSV, safe to open in a spreadsheet.
 
-    rows: cells of each row; they are converted to text. One that a spreadsheet would evaluate gets an apostrophe.
-    delimiter: one character between cells.
+    A text that a spreadsheet would evaluate gets an apostrophe.
 
     >>> csv_text([["a", "=b"], [1, None]]).splitlines()
     ["a,'=b", '1,']
@@ -112,11 +101,6 @@ def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return whether `float` accepts the text.
-
-    >>> is_number(" 1e3"), is_number("a")
-    (True, False)
-    """
     try:
         float(text)
     except ValueError:
@@ -125,9 +109,7 @@ def is_number(text: str) -> bool:
 
 
 def truncate(text: str, length: int = 60) -> str:
-    r"""Return the text on one line, cut to `length` characters.
-
-    White space becomes single spaces. A text that is cut ends with "...", which counts.
+    r"""Return the text on one line, cut to `length` characters, "..." included.
 
     >>> truncate("a\nlong name", 6)
     'a l...'
@@ -137,9 +119,8 @@ def truncate(text: str, length: int = 60) -> str:
 
 
 def join_names(names: Sequence[object], *, limit: int | None = 6, length: int = 60, last: str = ", ") -> str:
-    """Join the first `limit` names with commas, each cut to `length` characters.
+    """Join names with commas, each cut to `length` characters.
 
-    names: converted to text by `str`.
     limit: largest number of names listed; the others are counted ("and 3 more"). None lists all.
     last: separator of the last two names, if all are listed.
 
@@ -153,9 +134,7 @@ def join_names(names: Sequence[object], *, limit: int | None = 6, length: int = 
 
 
 def plural(count: int, noun: str, many: str = "") -> str:
-    """Return a count with its noun: "1 row", "2 rows".
-
-    many: the plural; "" for the noun with s.
+    """Return a count with its noun; `many` is the plural, "" for the noun with s.
 
     >>> plural(1, "row"), plural(1200, "call"), plural(2, "match", "matches")
     ('1 row', '1,200 calls', '2 matches')
@@ -175,8 +154,7 @@ def format_number(number: float) -> str:
 def format_estimate(estimate: "Estimate") -> str:
     """Format an estimate with the half width of its interval, to two digits.
 
-    The half width has two significant digits, and the value as many decimals, at most 4. Values from 1,000 on are
-    integers. An infinite interval is left out.
+    The value has as many decimals, at most 4; from 1,000 on it is an integer. An infinite interval is left out.
 
     >>> from tombola._statistics import Estimate
     >>> format_estimate(Estimate(10.0, 8.0, 12.0, 25))
@@ -195,10 +173,7 @@ def format_estimate(estimate: "Estimate") -> str:
 def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
     """Name options in messages as on the command line, inside a `with` block.
 
-    Inside of `with cli_style(): ...`, `option_text` returns "--seed" instead of "seed", for example.
-
-    command: words of the command line of the user, such as ["tombola", "compare", "t.csv"], repeated by
-        `command_text`; empty if not known.
+    command: words of the command line of the user, repeated by `command_text`; empty if not known.
     """
     token = _cli_command.set(shlex.join(command))
     try:
@@ -207,17 +182,11 @@ def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
         _cli_command.reset(token)
 
 
-def is_cli_style() -> bool:
-    """Return whether messages are for the command line: inside of `cli_style`."""
-    return _cli_command.get() is not None
-
-
 def command_text(name: str, value: str, more: str = "") -> str:
     """Return the command line of the user with one more option, for messages.
 
     Outside of a `cli_style` block it is only the argument of the Python call, such as "kind='losses'".
 
-    name, value: of the option, such as "seed" and "1".
     more: further options, as `option_text` returns them.
 
     >>> with cli_style(["tombola", "compare", "t.csv"]):
@@ -237,11 +206,8 @@ def in_cli_style() -> bool:
 def option_text(
     name: str, value: str | Sequence[str] | tuple[float, float | str] | None = None, *, on: bool | None = None
 ) -> str:
-    """Return an option as a Python argument, or as a command line option.
+    """Return an option as in Python, or as on the command line (`cli_style`).
 
-    The style is that of the innermost `cli_style` block; Python outside of any.
-
-    name: of the parameter, as in Python.
     value: the value to show (two numbers, or a number and a placeholder, are a range); None for the name alone.
     on: the state of a flag; None if it is not a flag.
 
@@ -268,9 +234,7 @@ def option_text(
 
 
 def assignment_text(name: str, value: str) -> str:
-    """Return a parameter with its value, as Python argument or command line option.
-
-    name, value: such as "seed" and "1"; the style is that of `option_text`.
+    """Return a parameter with its value as `option_text` does, without quotes.
 
     >>> assignment_text("within", "0.5")
     'within=0.5'
@@ -289,10 +253,7 @@ def _shell_quoted(text: str) -> str:
 class HtmlTable(NamedTuple):
     """A table of plain text for `html_block`, which escapes every text.
 
-    columns: names of the columns.
-    rows: cells of each row, one per column.
-    heading: text above the table; "" for none.
-    total: number of rows of the whole table, if `rows` has only the first ones; else None.
+    total: number of rows of the whole table, if `rows` has only the first ones.
     """
 
     columns: Sequence[str]
@@ -306,10 +267,7 @@ def html_block(
 ) -> str:
     """Return HTML of a title, facts, tables and sentences; all text is escaped.
 
-    title: heading of the block.
-    facts: pairs of name and value, shown on one line.
-    tables: at most 12 rows of each are shown (`MAX_ROWS`); the others are counted in a line below.
-    notes: sentences below the tables; empty ones are left out.
+    Of each table `MAX_ROWS` rows are shown; the others are counted in a line below.
 
     >>> html_block("a < b", [("rows", "2")])
     '<div><strong>a &lt; b</strong><div>rows: 2</div></div>'
@@ -323,19 +281,12 @@ def html_block(
 
 
 def _html_text(text: str) -> str:
-    r"""Escape text for HTML; control characters become visible.
-
-    >>> _html_text("<b>\x1b"), _html_text('"')
-    ('&lt;b&gt;\\x1b', '&quot;')
-    """
+    r"""Escape text for HTML; control characters become visible."""
     return escape(escape_control(text))
 
 
 def short_repr(text: str, length: int = _MAX_REPR_LENGTH) -> str:
-    r"""Return the text on one line of at most `length` characters.
-
-    White space becomes single spaces, other control characters become escapes such as \x1b. A text that is cut ends
-    with "...".
+    r"""Return the text on one line of at most `length` characters, escaped.
 
     >>> short_repr("Hedge(\n  0.5)"), short_repr("x" * 300)[-5:], len(short_repr("x" * 300))
     ('Hedge( 0.5)', 'xx...', 199)
@@ -344,10 +295,7 @@ def short_repr(text: str, length: int = _MAX_REPR_LENGTH) -> str:
 
 
 def short_learner(learner: object) -> str:
-    """Return the `repr` of a learner on one line, cut to 80 characters.
-
-    The `repr` of objects that own a learner, such as a session, contains it.
-    """
+    """Return the `repr` of a learner, cut for the `repr` of an object that owns it."""
     return short_repr(repr(learner), _MAX_LEARNER_LENGTH)
 
 
@@ -379,8 +327,6 @@ def _is_numeric(text: str) -> bool:
 def nan_to_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a mapping with None in place of NaN, which JSON does not have.
 
-    Values inside of lists and other mappings are not changed.
-
     >>> nan_to_none({"mean": math.nan, "rows": 3})
     {'mean': None, 'rows': 3}
     """
@@ -390,10 +336,7 @@ def nan_to_none(values: Mapping[str, Any]) -> dict[str, Any]:
 def to_frame(owner: str, columns: Mapping[str, Sequence[Any]]) -> Any:
     """Return columns as a data frame: pandas if it is installed, else polars.
 
-    Raises ParameterError if neither is installed.
-
-    owner: function of the user, named in the error message.
-    columns: values by column name, all of the same length.
+    Raises ParameterError, in the name of the class `owner`, if neither is installed.
 
     >>> to_frame("Runs", {"a": [1, 2]}).shape
     (2, 1)

@@ -104,13 +104,7 @@ def play(
 
 
 def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> tuple[str, ...]:
-    """Return the names of the actions of a pool, and of an added null action.
-
-    If the budget adds a null action, which costs nothing, it comes last with the name "none of them".
-
-    pool: a pool of losses; a labelled pool has the actions "0" and "1".
-    budget_run: resolved budget (`resolve_budget`), which may add a null action; None without a budget.
-    """
+    """Return the names of the actions; an added null action comes last."""
     names = pool.actions if isinstance(pool, Pool) else ("0", "1")
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
@@ -118,12 +112,8 @@ def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> t
 def comparator_losses(learner: AnyLearner, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
     """Return the loss of the comparator in every round, shape (rounds,).
 
-    It is the best fixed action, with a budget the best mix within it, for labels the best hypothesis.
-
-    learner: on a labelled pool, its hypothesis class is used; else it is ignored.
-    pool: the table that is played.
-    rows: row of each round, from 0.
-    budget: amounts or target; None without one. With one, every round has the mean loss of the best mix.
+    It is the best fixed action, with a budget the mean loss of the best mix within it, for labels the best hypothesis
+    of the learner's class.
     """
     if not isinstance(pool, Pool):
         return best_losses(cast(LabelLearner, learner), pool, rows)
@@ -147,15 +137,12 @@ def run_learner(
     """Play a learner over rows; return the accumulators and the balance.
 
     The accumulators have the totals of loss, comparator loss, switches, costs and plays, at the end and at the marks.
-    The balance has the amounts, spending and reservations of the budget; it is empty without one. Raises LearnerError
-    if learner and pool do not fit.
+    The balance has the amounts, spending and reservations of the budget. Raises LearnerError if learner and pool do not
+    fit.
 
-    learner, pool: the learner, and the pool it plays; a learner of labels for a labelled pool.
     rows: row of each round, from 0.
     labels: column of the pool that each action of the learner stands for, a permutation; None for the order of the
         table.
-    delay: rounds between a play and its feedback: one number, one per round, a function of the round (from 1), or one
-        per row (`RowDelays`).
     streams: random generators of this repetition; that of the learner is used.
     budget_run: resolved budget (`resolve_budget`); None without one.
     marks: increasing rounds, from 1, at which the accumulators store all totals; may be empty.
@@ -195,11 +182,6 @@ def resolve_budget(
 
     Raises ParameterError if the budget does not fit the pool, and for fluid play without a budget.
 
-    pool: a pool with costs, if there is a budget.
-    budget: amounts or target; None without one.
-    stop: "fits" allows an action if its worst cost fits the budget left; "strict" allows only the null action once less
-        than one largest cost of a resource is left.
-    mixed: fluid play, in which each action is played with its share of the mix.
     best: whether to compute the mean loss of the best fixed mix too, for the regret; else it is NaN.
     """
     if budget is None:
@@ -217,10 +199,6 @@ def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = 
     """Return the estimated time of one learner on all pools, in plain Python.
 
     Plays inside of `with workload_of(pools).active():` use it to decide whether kernels are compiled or interpreted.
-
-    pools: at least one pool.
-    budget: with one a round takes longer; None without one.
-    repetitions: number of plays on each pool.
     """
     actions = max(pool.k if isinstance(pool, Pool) else 2 for pool in pools)
     rounds = repetitions * sum(pool.rows for pool in pools)
@@ -232,10 +210,6 @@ def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = 
 
 def log_spaced(horizon: int) -> Integers:
     """Return about twelve rounds per power of ten, including the first and the last.
-
-    Rounds count from 1 and increase.
-
-    horizon: number of rounds, the last one.
 
     >>> log_spaced(10).tolist()
     [1, 2, 3, 4, 5, 6, 7, 8, 10]

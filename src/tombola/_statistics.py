@@ -10,10 +10,9 @@ from tombola.errors import ParameterError
 
 
 class Estimate(NamedTuple):
-    """Hold an estimate from independent repetitions, with its confidence interval.
+    """An estimate from independent repetitions, with its confidence interval.
 
-    value: the estimate.
-    low, high: ends of the confidence interval; -inf and inf for a single repetition.
+    low, high: ends of the interval; -inf and inf for a single repetition.
     repetitions: number of repetitions, or of points of a regression, behind the estimate.
     """
 
@@ -30,8 +29,6 @@ class Estimate(NamedTuple):
     def linear(self, factor: float, offset: float = 0.0) -> "Estimate":
         """Return the estimate of `offset + factor * x`, x being the estimated quantity.
 
-        Value and interval are converted; low stays below high for a negative factor. The number of repetitions is kept.
-
         >>> Estimate(0.25, 0.125, 0.5, 25).linear(-10, 10)
         Estimate(value=7.5, low=5.0, high=8.75, repetitions=25)
         """
@@ -41,10 +38,8 @@ class Estimate(NamedTuple):
     def additional_repetitions(self, half_width: float) -> int:
         """Estimate the further repetitions needed for this half width.
 
-        The half width shrinks with the square root of the number of repetitions. 0 if the interval is short enough.
-        Raises ParameterError unless `half_width` is positive and the interval finite.
-
-        half_width: half the length of the required confidence interval, in units of the estimate.
+        The half width shrinks with the square root of the number of repetitions. Raises ParameterError unless
+        `half_width` is positive and the interval finite.
 
         >>> Estimate(10.0, 8.0, 12.0, 25).additional_repetitions(half_width=1.0)
         75
@@ -68,10 +63,7 @@ class Estimate(NamedTuple):
 def mean(values: Floats, level: float = 0.95) -> Estimate:
     """Return the mean of independent repetitions with its Student interval.
 
-    The interval is infinite for a single repetition.
-
-    values: one per repetition, shape (repetitions,).
-    level: coverage of the interval, such as 0.95.
+    The interval has the coverage `level`; it is infinite for a single repetition.
 
     >>> mean(np.array([1.0, 2.0, 3.0]))
     Estimate(value=2.0, low=-0.484..., high=4.484..., repetitions=3)
@@ -81,12 +73,7 @@ def mean(values: Floats, level: float = 0.95) -> Estimate:
 
 
 def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """Return mean, low and high of each column, each of shape (points,).
-
-    low and high are the ends of a Student interval of the mean; -inf and inf for a single repetition.
-
-    values: shape (repetitions, points).
-    level: coverage of the interval of each point by itself, such as 0.95.
+    """Return mean, low and high of each column, as `mean` does.
 
     >>> [ends.tolist() for ends in mean_band(np.array([[1.0, 2.0], [1.0, 4.0]]))]
     [[1.0, 3.0], [1.0, -9.706...], [1.0, 15.706...]]
@@ -107,12 +94,9 @@ def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estim
 
     The weight of a point is the inverse variance of its log mean (delta method). If the points scatter more than these
     variances explain (the curve is not a straight line), the interval is widened by the square root of the ratio.
-
     Raises ParameterError for fewer than three horizons, and if a mean regret is not positive.
 
-    horizons: x-values, positive, shape (points,).
     regrets: `regrets[i]` are the regrets of the repetitions at `horizons[i]`.
-    level: coverage of the interval, such as 0.95.
 
     >>> slope(np.array([10.0, 100.0, 1000.0]), [np.full(5, x) for x in (1.0, 10.0, 100.0)]).value
     1.0

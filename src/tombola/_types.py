@@ -22,39 +22,22 @@ Seed: TypeAlias = int | np.random.SeedSequence
 class AnyLearner(Protocol):
     """Protocol of all learners: of actions, of actions under a budget, or of labels.
 
-    It has the attributes below only. The methods that a play calls depend on the kind of feedback: they are documented
-    in the base classes `Learner` and `MixedLearner` (losses), `BudgetedLearner` (losses and costs), and `LabelLearner`
-    (labels). Subclass one of these to write a learner.
-
-    feedback: kind of feedback, such as "full" or "bandit".
-    learns, plans, mixes: whether the learner improves with feedback, has a method `plan`, and returns a mix.
+    The methods that a play calls depend on the kind of feedback: they are documented in the base classes `Learner` and
+    `MixedLearner` (losses), `BudgetedLearner` (losses and costs), and `LabelLearner` (labels). Subclass one of these.
     """
 
     @property
     def feedback(self) -> Any:
-        """Kind of feedback that the learner gets after a play.
-
-        "full" (losses of all actions), "bandit" (loss of the action played), "budgeted" and "budgeted-bandit" (the same
-        with costs), or a subclass of `FeedbackModel`.
-        """
+        """Kind of feedback: a name such as "bandit", or a `FeedbackModel` class."""
 
     @property
     def learns(self) -> bool:
-        """Whether the learner improves with feedback; False for a baseline.
-
-        If False, `check_learner` warns instead of raising when the learner does not beat uniform play.
-        """
+        """Whether the learner improves with feedback; False for a baseline."""
 
     @property
     def plans(self) -> bool:
-        """Whether the learner has a method `plan`, run between two rounds on request.
-
-        It is plain Python, such as the solution of a linear program.
-        """
+        """Whether the learner has a method `plan`, run between two rounds."""
 
     @property
     def mixes(self) -> bool:
-        """Whether the learner returns a mix, the probability of every action.
-
-        If False it chooses the action itself.
-        """
+        """Whether the learner returns a mix, the probability of every action."""

@@ -19,7 +19,7 @@ def integer(owner: str, name: str, value: Any, *, least: int) -> int:
 
     Floats and bools are rejected, also 3.0.
 
-    owner, name: function or class of the user, and its parameter, both named in the message.
+    owner, name: function or class of the user, and its parameter, as all messages of this module name them.
 
     >>> integer("play", "horizon", 3, least=1)
     3
@@ -45,7 +45,6 @@ def real(
 ) -> float:
     """Return `value` as a finite float within limits; raise ParameterError otherwise.
 
-    owner, name: function or class of the user, and its parameter, both named in the message.
     above, least: exclusive and inclusive lower limit.
     most, below: inclusive and exclusive upper limit.
     example: value that the message suggests; None: one inside of the limits.
@@ -71,12 +70,9 @@ def real(
 
 
 def integer_array(owner: str, name: str, values: Any) -> Integers:
-    """Return `values` as a one-dimensional array of int64.
+    """Return `values`, of any shape, as a one-dimensional array of int64.
 
     Raises ParameterError if the numbers are not of an integer type; floats such as 1.0 are rejected.
-
-    owner, name: function or class of the user, and its parameter, both named in the message.
-    values: array, list or other sequence of numbers, of any shape.
 
     >>> integer_array("certify", "actions", [[0, 2], [1, 0]]).tolist()
     [0, 2, 1, 0]
@@ -88,14 +84,7 @@ def integer_array(owner: str, name: str, values: Any) -> Integers:
 
 
 def not_text(owner: str, name: str, values: Any) -> None:
-    """Raise ParameterError if `values` is a single text instead of a list of names.
-
-    Python would read it as a list of letters.
-
-    owner, name: function or class of the user, and its parameter, both named in the message.
-
-    >>> not_text("Pool", "actions", ["ab"])
-    """
+    """Raise ParameterError if `values` is a text instead of a list of names."""
     if isinstance(values, str | bytes):
         raise ParameterError(f"{owner}: {name} must be a list of names, got the text {values!r}; write [{values!r}].")
 
@@ -113,12 +102,6 @@ def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
     """Return a new SeedSequence, so that spawning twice gives the same streams.
 
     Raises ParameterError for a seed that is neither an integer of 0 or more nor a SeedSequence.
-
-    owner: function of the user, named in the error message.
-    seed: an integer, 0 or more, or a SeedSequence, which is copied.
-
-    >>> seed_sequence("play", 7).entropy
-    7
     """
     if isinstance(seed, np.random.SeedSequence):
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)

@@ -1,8 +1,8 @@
 """Conformance checks for learners.
 
-`check_learner(MyLearner())` plays a learner on small pools and raises LearnerError at the first check that fails.
-Statistical checks use fixed seeds and margins of at least five standard deviations: a correct learner fails with
-probability below 1e-6 per comparison.
+`check_learner(MyLearner())` plays a learner on small pools and raises LearnerError at the first check that fails. A
+check takes an instance, such as `UCB1()`, and raises unless it has the property. Statistical checks use fixed seeds and
+margins of at least five standard deviations: a correct learner fails with probability below 1e-6 per comparison.
 """
 
 import math
@@ -53,8 +53,6 @@ def check_learner(learner: AnyLearner) -> list[str]:
     Raises LearnerError at the first check that fails; the message names the fix. It takes seconds, because the learner
     is compiled.
 
-    learner: an instance, such as `UCB1()`.
-
     >>> from tombola import UCB1
     >>> len(check_learner(UCB1()))
     13
@@ -65,33 +63,21 @@ def check_learner(learner: AnyLearner) -> list[str]:
 
 
 def check_frozen_dataclass(learner: Any) -> None:
-    """Raise LearnerError unless the learner is a frozen dataclass.
-
-    Its attribute `feedback` must be "full", "bandit", "budgeted", "budgeted-bandit", or a subclass of FeedbackModel.
-
-    learner: an instance, such as `UCB1()`.
-    """
+    """Require a frozen dataclass with a known kind of `feedback`."""
     feedback_type(learner)
+    fix = "decorate it with @dataclass(frozen=True)"
     if not is_dataclass(learner):
-        _fail(learner, "a dataclass", repr(learner), "decorate it with @dataclass(frozen=True)")
+        _fail(learner, "a dataclass", repr(learner), fix)
     recipe: Any = learner
     try:
         recipe.surprise = 1
     except (FrozenInstanceError, AttributeError):
         return
-    _fail(
-        learner,
-        "parameters that cannot change",
-        "a field that could be set",
-        "decorate it with @dataclass(frozen=True)",
-    )
+    _fail(learner, "parameters that cannot change", "a field that could be set", fix)
 
 
 def check_unknown_parameters(learner: Any) -> None:
-    """Raise LearnerError unless the learner's constructor rejects unknown parameters.
-
-    learner: an instance of a dataclass; its class is called with the same parameters and one more.
-    """
+    """Require that the constructor rejects unknown parameters."""
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
@@ -102,20 +88,15 @@ def check_unknown_parameters(learner: Any) -> None:
 
 
 def check_reproducible(learner: Any) -> None:
-    """Raise LearnerError unless the learner plays the same with the same seed.
-
-    learner: an instance; it plays one pool of 60 rows twice.
-    """
+    """Require the same play with the same seed."""
     pool = _pool(learner, 1)
     _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
 def check_plain_python(learner: Any) -> None:
-    """Raise LearnerError unless the learner plays alike compiled and interpreted.
+    """Require the same bits compiled and interpreted, without and with delay.
 
-    Actions and probabilities must agree to the bit. Nothing is checked if Numba is switched off.
-
-    learner: an instance; it plays one pool of 60 rows in both ways, without delay and with a delay of 4 rounds.
+    Nothing is checked if Numba is switched off.
     """
     if not compiles():
         return
@@ -129,12 +110,7 @@ def check_plain_python(learner: Any) -> None:
 
 
 def check_session(learner: Any) -> None:
-    """Raise LearnerError unless the learner acts in a session as in `play`.
-
-    Actions and probabilities must agree to the bit on the same rows, without and with delays.
-
-    learner: an instance, such as `UCB1()`.
-    """
+    """Require the same bits in a session as in `play`, without and with delays."""
     uneven = np.random.default_rng(5).integers(0, 9, _ROUNDS)
     for delay in (0, 3, uneven):
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
@@ -145,10 +121,7 @@ def check_session(learner: Any) -> None:
 
 
 def check_workers(learner: Any) -> None:
-    """Raise LearnerError unless the learner plays the same with 1 and 2 workers.
-
-    learner: an instance; `compare` plays it with one and with two threads.
-    """
+    """Require the same runs of `compare` with 1 and 2 workers."""
     pool = _pool(learner, 4)
     one, two = (
         compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
@@ -159,32 +132,23 @@ def check_workers(learner: Any) -> None:
 
 
 def check_unrevealed_feedback(learner: Any) -> None:
-    """Raise LearnerError unless the learner acts by revealed feedback only.
+    """Require that the learner acts by revealed feedback only.
 
     Two pools that differ from row 30 on must give the same actions until feedback of that row arrives.
-
-    learner: an instance, such as `UCB1()`.
     """
     change = 30
     pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
     for delay in (0, 5):
         one, two = (_play(learner, pool, order="given", delay=delay, seed=4).actions for pool in pools)
         if not np.array_equal(one[: change + delay + 1], two[: change + delay + 1]):
-            _fail(
-                learner,
-                "actions that depend on revealed feedback only",
-                "others after a change of later rows",
-                "use only what observe is given",
-            )
+            came, fix = "others after a change of later rows", "use only what observe is given"
+            _fail(learner, "actions that depend on revealed feedback only", came, fix)
 
 
 def check_probabilities(learner: Any) -> None:
-    """Raise LearnerError unless reported probabilities match the frequencies.
+    """Require probabilities that match the frequencies in repeated draws.
 
-    The frequency of each action in repeated draws of one round must agree with the probability that the learner
-    reports for it. NaN, for learners without a formula, is not checked; learners that plan are not checked either.
-
-    learner: an instance, such as `Exp3()`.
+    NaN, for learners without a formula, is not checked; learners that plan are not checked either.
     """
     if learner.plans:
         return
@@ -194,25 +158,17 @@ def check_probabilities(learner: Any) -> None:
         seen.setdefault(int(action), []).append(float(probability))
     for action, probabilities in seen.items():
         probability, share = probabilities[0], len(probabilities) / draws
-        off = (
-            5 * math.sqrt(max(probability * (1 - probability), 0.0) / draws) if probability == probability else math.inf
-        )
+        # Not a number, which is not checked, is not above the limit.
+        off = 5 * math.sqrt(max(probability * (1 - probability), 0.0) / draws)
         if not all(_same_float(probability, c) for c in probabilities) or abs(share - probability) > off + 1e-12:
-            _fail(
-                learner,
-                f"probability {probability:g} of action {action} to be its frequency",
-                f"{share:g} in {draws} draws",
-                "return the true probability, or NaN",
-            )
+            expected = f"probability {probability:g} of action {action} to be its frequency"
+            _fail(learner, expected, f"{share:g} in {draws} draws", "return the true probability, or NaN")
 
 
 def check_late_feedback(learner: Any) -> None:
-    """Raise LearnerError unless the learner uses late feedback correctly.
+    """Require updates by the probability that the action had in its round.
 
-    An update must use the probability that the action had in its own round, not the one in the last round. Only bandit
-    learners with mixes are checked; others pass.
-
-    learner: an instance, such as `Exp3()`.
+    Only bandit learners with mixes are checked; others pass.
     """
     if feedback_type(learner) is not BanditFeedback or not learner.mixes or learner.plans:
         return
@@ -230,21 +186,14 @@ def check_late_feedback(learner: Any) -> None:
     kept = runner.memory == before  # `mix` may cache values in the state
     live.learn(21, *ticket, (0.5,))
     if not np.array_equal(runner.memory[kept], immediate[kept]):
-        _fail(
-            learner,
-            "feedback to count by its ticket's probability",
-            "an update that depends on later plays",
-            "use the probability that observe is given",
-        )
+        came, fix = "an update that depends on later plays", "use the probability that observe is given"
+        _fail(learner, "feedback to count by its ticket's probability", came, fix)
 
 
 def check_degenerate_pools(learner: Any) -> None:
-    """Raise LearnerError unless the learner acts correctly on odd pools.
+    """Require correct actions on pools with one action, one row, or ties.
 
-    Odd pools have one action, one row, constant losses, or ties. Correct means actions in range and probabilities in
-    (0, 1] or NaN, the same compiled and in plain Python.
-
-    learner: an instance, such as `UCB1()`.
+    Correct means actions in range and probabilities in (0, 1] or NaN, the same compiled and in plain Python.
     """
     for pool in _degenerate_pools(learner):
         for delay in (0, 2, pool.rows):
@@ -260,12 +209,7 @@ def check_degenerate_pools(learner: Any) -> None:
 
 
 def check_mixes(learner: Any) -> None:
-    """Raise LearnerError unless the learner's mixes are >= 0 and sum to 1.
-
-    A mix has the probability of each action in a round. Learners without mixes, and those of labels, pass.
-
-    learner: an instance, such as `Hedge()`.
-    """
+    """Require mixes that are >= 0 and sum to 1; learners without mixes pass."""
     if isinstance(learner, LabelLearner):
         return
     _, mixes = _play_rounds(learner, rounds=_ROUNDS)
@@ -275,13 +219,7 @@ def check_mixes(learner: Any) -> None:
 
 
 def check_save_and_load(learner: Any) -> None:
-    """Raise LearnerError unless the learner continues unchanged in a loaded session.
-
-    The session is saved to a temporary file and loaded in the middle of a play. Both copies must choose the same
-    actions with the same probabilities to the end.
-
-    learner: an instance, such as `UCB1()`.
-    """
+    """Require that the learner continues unchanged in a loaded session."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]
@@ -303,12 +241,9 @@ def check_save_and_load(learner: Any) -> None:
 
 
 def check_beats_uniform(learner: Any) -> None:
-    """Raise LearnerError unless the learner clearly beats uniform play.
+    """Require less than 75 % of the loss of uniform play on an easy pool.
 
-    Clearly means: a loss of less than 75 % of the loss of uniform play, in 400 rounds of a pool with one action that
-    never loses. A learner that declares `learns = False` gets a TombolaWarning instead of an error.
-
-    learner: an instance, such as `UCB1()`.
+    A learner that declares `learns = False` gets a TombolaWarning instead of an error.
     """
     pool, uniform = _easy_pool(learner)
     loss = float(np.mean(play(learner, pool, seed=1, **_budget_options(learner, pool, rate=1.0)).losses))
@@ -318,12 +253,9 @@ def check_beats_uniform(learner: Any) -> None:
         message = f"{type(learner).__name__}: does not learn within {_EASY_ROUNDS} rounds (mean loss {loss:.2f})."
         warnings.warn(message, TombolaWarning, stacklevel=3)
         return
-    _fail(
-        learner,
-        f"a mean loss below {_EASY_SHARE * uniform:.2f} on a pool where the best action never loses",
-        f"{loss:.2f} in {_EASY_ROUNDS} rounds",
-        "use the feedback in observe, or declare learns: ClassVar[bool] = False",
-    )
+    expected = f"a mean loss below {_EASY_SHARE * uniform:.2f} on a pool where the best action never loses"
+    fix = "use the feedback in observe, or declare learns: ClassVar[bool] = False"
+    _fail(learner, expected, f"{loss:.2f} in {_EASY_ROUNDS} rounds", fix)
 
 
 # All checks, in the order in which `check_learner` runs them.
@@ -430,14 +362,12 @@ def _costs(pool: Pool, row: int) -> Any:
 
 
 def _session(learner: Any, pool: Any, seed: int) -> Session:
-    """Return a session for rows of this pool."""
     if isinstance(pool, LabelledPool):
         return Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
     return Session(learner, actions=pool.k, horizon=pool.rows, seed=seed, **_budget_options(learner, pool))
 
 
 def _features_of(pool: Any, row: int) -> Any:
-    """Return the features of a row, or None for a pool of losses."""
     return pool.features[row] if isinstance(pool, LabelledPool) else None
 
 
@@ -517,12 +447,8 @@ def _play_interpreted(learner: Any, pool: Any, delay: DelayLike) -> Trace:
     except AttributeError as error:
         if "set attribute" not in str(error):
             raise
-        _fail(
-            learner,
-            "a state whose numbers stay as they are",
-            "an assignment to one of them",
-            "keep what changes in an array, total: np.ndarray, and write state.total[0] += loss",
-        )
+        fix = "keep what changes in an array, total: np.ndarray, and write state.total[0] += loss"
+        _fail(learner, "a state whose numbers stay as they are", "an assignment to one of them", fix)
     except LearnerError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:

@@ -22,9 +22,9 @@ DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
 class RowDelays:
     """Hold one delay of feedback per row of the pool; pass it as delay to `play`.
 
-    A row has its delay in every order: feedback of round t with delay d arrives at the start of round t + d + 1.
+    A row has its delay in every order.
 
-    values: delays in rounds, shape (rows,), in the order of the pool; integers of 0 or more, checked by the play.
+    values: delays in rounds, shape (rows,), integers of 0 or more, checked by the play.
     """
 
     values: NDArray[Any]
@@ -33,8 +33,8 @@ class RowDelays:
 def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Integers:
     """Return the delays of the rounds of an order: one number, or one per round.
 
-    It is one number if `delay` is one. Delays are cut at the number of rounds: such feedback never arrives. Raises
-    DelayError for negative numbers, fractions, and a wrong number of delays.
+    Delays are cut at the number of rounds: such feedback never arrives. Raises DelayError for negative numbers,
+    fractions, and a wrong number of delays.
 
     delay: one number for all rounds, one per round, a function of the round (from 1), or one per row (`RowDelays`).
     order: row of each round, from 0.
@@ -58,8 +58,7 @@ def rounds_due(delays: int | Integers, horizon: int) -> list[list[int]]:
 
     Rounds count from 0; feedback that arrives after the last round is left out.
 
-    delays: one delay, in rounds, or one per round, as returned by `round_delays`.
-    horizon: number of rounds, the length of the result.
+    delays: in rounds, as returned by `round_delays`.
 
     >>> rounds_due(np.array([2, 0, 1, 0]), 4)
     [[], [], [1], [0]]
@@ -72,13 +71,7 @@ def rounds_due(delays: int | Integers, horizon: int) -> list[list[int]]:
 
 
 def resolve_delays(delay: DelayLike, horizon: int) -> int | Integers:
-    """Return one delay for all rounds, or an array with the delay of every round.
-
-    Delays above `horizon` are replaced by it: such feedback never arrives. Raises DelayError unless delays are integers
-    of 0 or more, one or as many as rounds.
-
-    delay: in rounds: one number, one per round, or a function that is called with every round 1..horizon.
-    horizon: number of rounds.
+    """Return one delay for all rounds, or the delay of every round.
 
     >>> resolve_delays(3, 10), resolve_delays(lambda t: t % 2, 4).tolist()
     (3, [1, 0, 1, 0])

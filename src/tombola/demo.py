@@ -56,8 +56,6 @@ def language_models(horizon: int = 2000, *, seed: Seed) -> Pool:
     The loss is 1 for a wrong answer, else 0; the cost is in dollars, by length. Expensive models are better, but most
     prompts are easy. Question: how many correct answers can a given amount buy?
 
-    horizon, seed: number of prompts, and seed of the random numbers.
-
     >>> pool = language_models(100, seed=0)
     >>> pool, pool.actions
     (Pool(100 rows, 4 actions, 1 resources), ('tiny', 'small', 'medium', 'large'))
@@ -77,8 +75,6 @@ def solvers(horizon: int = 1000, *, seed: Seed) -> Pool:
     and each family of instances has its own fast solver. Question: which solver should run, if only its own run time
     is observed?
 
-    horizon, seed: number of instances, and seed of the random numbers.
-
     >>> solvers(50, seed=0)
     Pool(50 rows, 5 actions, 1 resources)
     """
@@ -97,8 +93,6 @@ def evaluation(horizon: int = 5000, *, seed: Seed) -> Pool:
     The loss is 1 for a wrong answer, else 0; all models find the same questions hard. Question: after how many
     questions, drawn in random order, is it certain which model is best on the whole set?
 
-    horizon, seed: number of questions, and seed of the random numbers.
-
     >>> evaluation(200, seed=0).actions
     ('v1', 'v2', 'v3', 'v4', 'v5', 'v6')
     """
@@ -113,8 +107,6 @@ def call_list(horizon: int = 3000, *, seed: Seed) -> Table:
     An action is one of three ways to reach a customer; the loss is 0 for a sale, else 1. The table has the losses in
     `Table.pool`, and the number of rounds until each outcome is known in `Table.delays`. Question: how to reach each
     customer, if an outcome is known only some hundred customers later, or after the list is done?
-
-    horizon, seed: number of customers, and seed of the random numbers.
 
     >>> table = call_list(100, seed=0)
     >>> table.pool.actions, len(table.delays)
@@ -133,8 +125,6 @@ def gpu_models(horizon: int = 4000, *, seed: Seed) -> Pool:
 
     The loss is one minus the quality of an answer, in [0, 1]. One model is loaded at a time. Question: which model
     should answer, if loading another one takes as long as several answers? Try a switching price of 5 losses.
-
-    horizon, seed: number of requests, and seed of the random numbers.
 
     >>> gpu_models(100, seed=0)
     Pool(100 rows, 4 actions)

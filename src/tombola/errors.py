@@ -27,39 +27,26 @@ class TombolaError(ValueError):
 
 
 class PoolError(TombolaError):
-    """Raised for values that do not form a pool.
-
-    Examples are losses outside of [0, 1], rows of different lengths, and two actions of the same name.
-    """
+    """Raised for values that do not form a pool, such as losses outside of [0, 1]."""
 
 
 class OrderError(TombolaError):
     """Raised for an order that does not draw every row once, or is not random.
 
     The latter means that rows fail a test of random order, in a command with statements that hold in random order only.
-    Also raised for an unknown name of an order.
     """
 
 
 class DelayError(TombolaError):
-    """Raised for a delay of feedback that is not a number of rounds, 0 or more.
-
-    Also for a list of delays that does not have one per round or per row.
-    """
+    """Raised for delays that are not numbers of rounds, one per round or per row."""
 
 
 class ParameterError(TombolaError):
-    """Raised for an invalid parameter of a learner or a call.
-
-    Examples are a negative rate, an unknown name, and options that exclude each other.
-    """
+    """Raised for an invalid parameter of a learner or a call."""
 
 
 class LearnerError(TombolaError):
-    """Raised for a learner that violates the contract of learners.
-
-    Examples are an unknown kind of feedback, and an action out of range. `check_learner` tests the whole contract.
-    """
+    """Raised for a learner that violates the contract; see `check_learner`."""
 
 
 class SessionError(TombolaError):
@@ -92,24 +79,18 @@ class ExhaustedError(SessionError):
 
 
 class TableError(TombolaError):
-    """Raised for a file that cannot be read as a table of losses or scores.
-
-    The message names file, line and column where they are known.
-    """
+    """Raised for a file that cannot be read as a table of losses or scores."""
 
 
 class FileError(TombolaError, OSError):
     """Raised for a file that cannot be written or read, or would replace an input.
 
-    It is also an OSError. A missing input raises FileNotFoundError instead.
+    A missing input raises FileNotFoundError instead.
     """
 
 
 class TombolaWarning(UserWarning):
-    """Warning category for degraded operation, such as code that cannot be cached.
-
-    The call still returns its result; the message names the part that is missing or takes longer.
-    """
+    """Warning category for degraded operation, such as code that cannot be cached."""
 
 
 # Exceptions that Python raises for data of an unexpected form; caught together where untrusted files are parsed.

@@ -1,7 +1,7 @@
 """Instances: example pools from the literature, each with its source.
 
 The given order of a pool is the adversarial one, if there is one. Shares are exact counts, so the best action is
-known.
+known. The horizon is T, the number of rows; k is the number of actions.
 """
 
 import math
@@ -39,8 +39,6 @@ def birthday(horizon: int) -> Pool:
     Action 0 has the losses 1/T, 2/T, .., T/T, action 1 has 0. No loss comes twice, so a test for repeated losses never
     fires, although it soon does on i.i.d. draws (Bernasconi et al. 2025, Theorem 3.2).
 
-    horizon: T, number of rows.
-
     >>> birthday(4).losses.tolist()
     [[0.25, 0.0], [0.5, 0.0], [0.75, 0.0], [1.0, 0.0]]
     """
@@ -54,7 +52,6 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
     The instance of the lower bounds (Auer, Cesa-Bianchi, Freund and Schapire 2002, Theorem 5.1), as a pool: in each
     column the ones are counted exactly (rounded to whole rows) and shuffled independently.
 
-    horizon, actions, seed: number of rows and of actions, and seed of the shuffles.
     gap: difference of the mean losses, from 0 to `mean`.
     mean: mean loss of all actions but the best, in [0, 1].
     best: index of the best action; -1 is the last one.
@@ -65,8 +62,10 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
     T, k = _size("gap", horizon, actions)
     _validate.real("gap", "mean", mean, least=0, most=1)
     _validate.real("gap", "gap", gap, least=0, most=mean)
+    if _validate.integer("gap", "best", best, least=-k) >= k:
+        raise ParameterError(f"gap: best must be one of {k} actions, got {best}; write for example best=0.")
     ones = np.full(k, round(T * mean))
-    ones[_action("gap", "best", best, k)] = round(T * (mean - gap))
+    ones[best] = round(T * (mean - gap))
     return Pool(_shuffled(_columns(T, ones), _generator("gap", seed)))
 
 
@@ -75,8 +74,6 @@ def split(horizon: int, share: float = 0.55) -> Pool:
 
     The two alternate for as long as they can (folklore; compare Shalev-Shwartz 2012, Example 2.2): each time the leader
     is followed, it loses, so that following it costs twice the loss of the best action.
-
-    horizon, share: number of rows, and share of rows (1, 0).
 
     >>> split(5, 0.6).losses.tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
@@ -94,8 +91,6 @@ def balanced(horizon: int, actions: int, *, seed: Seed) -> Pool:
     The total is half the number of rows, rounded down; each column is shuffled independently. Nothing can be learned,
     and all regret is noise.
 
-    horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
-
     >>> balanced(10, 3, seed=0).losses.sum(axis=0).tolist()
     [5.0, 5.0, 5.0]
     """
@@ -108,8 +103,6 @@ def correlated(horizon: int, actions: int, *, gap: float, seed: Seed) -> Pool:
 
     It is better than the others by `gap`, in [0, 1], in every row. Full feedback shows this in one round; bandit
     feedback, which never shows a difference, has to find it in the noise of the rows.
-
-    horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
 
     >>> correlated(4, 2, gap=0.25, seed=0).losses.sum(axis=0).tolist()
     [2.5, 1.5]
@@ -128,8 +121,6 @@ def heavy_ties(horizon: int, actions: int, *, seed: Seed) -> Pool:
     Most rows are the same for all actions, and several actions are equally good. Four rows in five carry no
     information. In the others the last half of the actions (at least two) lose 0 or 1/2, with equal totals, and the
     rest lose 1/2 more on average. It shows the effect of the rule for ties of a learner.
-
-    horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
 
     >>> pool = heavy_ties(50, 4, seed=0)
     >>> int((pool.losses.max(axis=1) == pool.losses.min(axis=1)).sum()) >= 40
@@ -154,7 +145,6 @@ def littlestone(rounds: int, *, seed: Seed) -> Pool:
     1).
 
     rounds: number of rows, at most 20; there are 2^rounds actions.
-    seed: of the labels.
 
     >>> pool = littlestone(3, seed=0)
     >>> pool.losses.shape, float(pool.losses.sum(axis=0).min())
@@ -175,8 +165,6 @@ def mistake_tree(labels: list[int]) -> Floats:
     The result has shape (n, 2^n): points, thresholds. Threshold h = 0 .. 2^n - 1 predicts label 1 on points above h,
     else 0, and has loss 1 where it is wrong. Point t is the middle of the interval of the thresholds that predict all
     labels before it; exactly one threshold predicts all n labels.
-
-    labels: label 0 or 1 of each of the n points.
 
     >>> mistake_tree([1, 0]).tolist()
     [[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0]]
@@ -200,8 +188,6 @@ def random_walk(horizon: int, actions: int = 2, *, seed: Seed) -> Pool:
     and epsilon = (k/T)^(1/3) sigma. In the given order two actions can only be compared by switching between them, and
     regret with switches is of order T^(2/3); shuffled, the walk is noise like any other.
 
-    horizon, actions, seed: number of rows and of actions, and seed of the random numbers.
-
     >>> losses = random_walk(64, seed=0).losses
     >>> float(abs(losses[:, 0] - losses[:, 1]).max().round(4))
     0.0058
@@ -223,12 +209,9 @@ def random_walk(horizon: int, actions: int = 2, *, seed: Seed) -> Pool:
 def delay_trap(horizon: int, delay: int, *, seed: Seed) -> Pool:
     """Return blocks of delay + 1 equal rows, (1, 0) or (0, 1) by a fair coin.
 
-    After Weinberger and Ordentlich 2002. In the given order, with this delay, nothing is known of a block while it
+    After Weinberger and Ordentlich 2002. In the given order, with this delay d, nothing is known of a block while it
     lasts: every learner has an expected loss of T/2 and a regret of about sqrt((d + 1) T / (2 pi)). In random order the
-    delay only adds about d to the regret.
-
-    horizon, seed: number of rows T, and seed of the coins.
-    delay: d, delay of the feedback in rounds; the last block may be shorter than d + 1.
+    delay only adds about d to the regret. The last block may be shorter.
 
     >>> delay_trap(6, 2, seed=3).losses.tolist()
     [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]
@@ -244,8 +227,6 @@ def three_actions(horizon: int, *, seed: Seed) -> Pool:
 
     Mean rewards are (0, .4, .9) and mean costs (0, .2, .9), counted exactly. Action 0 is the null action. At a budget
     of .5 per row the best mix is (0, 4/7, 3/7); at .1 it is (1/2, 1/2, 0).
-
-    horizon, seed: number of rows, and seed of the shuffles.
 
     >>> three_actions(10, seed=0).costs.sum(axis=0).ravel().tolist()
     [0.0, 2.0, 9.0]
@@ -269,9 +250,6 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
     and s/2 if poor, so it has a regret of at least (s - T/4)/2 in the one case and (T/2 - s)/2 in the other: T/16 in
     one of them, for every learner. Shuffled, the same rows are easy.
 
-    horizon: T, number of rows.
-    then: the second half, "rich" or "poor".
-
     >>> hindsight(4, "rich").costs[:, 1, 0].tolist(), hindsight(4, "poor").costs[:, 1, 0].tolist()
     ([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0])
     """
@@ -286,13 +264,6 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
 
 def _size(owner: str, horizon: int, actions: int) -> tuple[int, int]:
     return _validate.integer(owner, "horizon", horizon, least=1), _validate.integer(owner, "actions", actions, least=1)
-
-
-def _action(owner: str, name: str, action: int, k: int) -> int:
-    """Check an action that may be counted from the end."""
-    if _validate.integer(owner, name, action, least=-k) >= k:
-        raise ParameterError(f"{owner}: {name} must be one of {k} actions, got {action}; write for example {name}=0.")
-    return action
 
 
 def _generator(owner: str, seed: Seed) -> np.random.Generator:

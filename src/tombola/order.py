@@ -45,17 +45,11 @@ class OrderModel(ABC):
 
         The models of tombola have as many rounds as rows. A given order that is not a permutation raises OrderError.
 
-        rows: number of rows of the pool.
         rng: state of the random generator (`new_rng`), changed in place.
         """
 
     def population(self, rows: int) -> float:
-        """Return the population size for confidence intervals without replacement.
-
-        It is the number of rows, or infinite for draws with replacement.
-
-        rows: number of rows of the pool.
-        """
+        """Return the population size for intervals; infinite with replacement."""
         return float(rows)
 
     def __str__(self) -> str:
@@ -92,10 +86,7 @@ class _IidOrder(OrderModel):
 
 @dataclass(frozen=True, eq=False)
 class _GivenOrder(OrderModel):
-    """Take the rows as listed, or in the order of `permutation`.
-
-    permutation: row index of each round, every row once; None for the order of the list.
-    """
+    """Take the rows as listed, or in the order of `permutation`."""
 
     name: ClassVar[str] = "given"
     exchangeable: ClassVar[bool] = False
@@ -115,10 +106,8 @@ ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (Random
 def as_order_model(order: OrderLike) -> OrderModel:
     """Return the input model of a name or of an array of row indices.
 
-    Raises OrderError for an unknown name. Row indices are checked later, when the order is drawn.
-
-    order: "random", "iid" or "given"; a model, which is returned; or the row of each round, counted from 0. None counts
-        as an empty array, which is rejected when the order is drawn.
+    Raises OrderError for an unknown name. Row indices are checked later, when the order is drawn; None counts as an
+    empty array, which is rejected then.
 
     >>> as_order_model("random").exchangeable, str(as_order_model([1, 0]))
     (True, 'given')
@@ -136,13 +125,9 @@ def as_order_model(order: OrderLike) -> OrderModel:
 
 
 def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
-    """Return the row index, from 0, of every round, shape (rows,).
+    """Return the row index, from 0, of every round of an input model, shape (rows,).
 
     Raises OrderError for an unknown name, and for an array that does not have every row once; None is such an array.
-
-    order: input model, its name ("random", "iid" or "given"), or an array with the row of each round.
-    rows: number of rows of the pool.
-    rng: state of the random generator of the order (`new_rng`), changed in place.
 
     >>> from tombola.rng import new_rng
     >>> rng = new_rng(np.random.SeedSequence(0))
@@ -153,10 +138,7 @@ def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
 
 
 def random_order(rows: int, rng: RngState) -> Order:
-    """Return a uniformly random permutation of 0..rows-1, shape (rows,).
-
-    rng: state of the random generator (`new_rng`), changed in place.
-    """
+    """Return a uniformly random permutation of 0..rows-1, shape (rows,)."""
     order = np.zeros(rows, np.uint32)
     with expected_rounds(rows, actions=0):
         for start in range(0, rows, _ROWS_PER_CALL):

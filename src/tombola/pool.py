@@ -76,12 +76,6 @@ class Pool:
     ) -> "Pool":
         """Return the pool of losses 1 - rewards, as `Pool(rewards, kind="scores")` does.
 
-        Arguments that do not form a pool raise PoolError.
-
-        rewards: in [0, 1], one row per round, one column per action.
-        actions, ids: names of the columns and of the rows; None for "0", "1", .., and for no ids.
-        costs: 0 or more, shape (rows, actions) or (rows, actions, resources); None for none.
-
         >>> Pool.from_rewards([[1.0, 0.25]]).losses.tolist()
         [[0.0, 0.75]]
         """
@@ -170,9 +164,6 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
 
     Raises PoolError for values that do not form a pool, and for a pool with kind="scores".
 
-    given: a Pool, a LabelledPool, or anything that `Pool` accepts.
-    kind: "losses" (lower is better) or "scores"; required for data frames, see `Pool`.
-
     >>> as_pool([[0.0, 1.0], [0.5, 0.0]])
     Pool(2 rows, 2 actions)
     """
@@ -192,10 +183,7 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
 
 
 def is_frame(values: Any) -> bool:
-    """Return whether `values` is a data frame of pandas, polars or Arrow.
-
-    It is tested by attributes; none of these libraries is imported.
-    """
+    """Return whether `values` is a data frame of pandas, polars or Arrow."""
     return hasattr(values, "columns") and hasattr(values, "__array__") and not isinstance(values, np.ndarray)
 
 

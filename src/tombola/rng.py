@@ -1,9 +1,10 @@
 """Random generator of a run: xoshiro256++ (Blackman and Vigna 2021), and seeds.
 
-The state is four 64-bit words. Functions that take an `RngState` are kernels: they run compiled and as plain Python,
-with the same bits, and learners may call them in their kernels. `RngStreams` derives one independent generator from
-the seed for the row order, for the action labels and for every learner. So all learners of a comparison see the same
-orders, and no result depends on the other learners or on the number of workers.
+The state is four 64-bit words. Functions that take an `RngState`, as returned by `new_rng`, are kernels: they advance
+it in place, run compiled by Numba and as plain Python, with the same bits, and learners may call them in their kernels.
+`RngStreams` derives one independent generator from the seed for the row order, for the action labels and for every
+learner. So all learners of a comparison see the same orders, and no result depends on the other learners or on the
+number of workers.
 """
 
 import math
@@ -27,18 +28,12 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # memory addresses in the repr of 
 
 
 def new_rng(seed: np.random.SeedSequence) -> RngState:
-    """Return the first state of a generator (xoshiro256++) for `seed`, 4 np.uint64.
-
-    The functions of this module take it as `rng`, and change it in place with every draw.
-    """
+    """Return the first state of a generator (xoshiro256++) for `seed`, 4 np.uint64."""
     return seed.generate_state(_WORDS, np.uint64).astype(np.uint64)
 
 
 def bits(rng: RngState) -> Any:
-    """Return 64 random bits as np.uint64; advances `rng` in place; a kernel.
-
-    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
-    """
+    """Return 64 random bits as np.uint64; a kernel."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     total = s0 + s3
     result = ((total << _23) | (total >> _41)) + s0
@@ -53,17 +48,13 @@ def bits(rng: RngState) -> Any:
 
 
 def uniform(rng: RngState) -> float:
-    """Return a uniform multiple of 2^-53 in [0, 1); advances `rng`; a kernel.
-
-    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
-    """
+    """Return a uniform multiple of 2^-53 in [0, 1); a kernel."""
     return float(bits(rng) >> _11) * _TO_UNIT
 
 
 def integers(rng: RngState, count: int) -> int:
-    """Return a uniform integer in 0..count-1 (Lemire); advances `rng`; a kernel.
+    """Return a uniform integer in 0..count-1 (Lemire); a kernel.
 
-    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
     count: number of possible values, 1 to 2^32 - 1; not checked.
     """
     bound = np.uint64(count)
@@ -75,12 +66,9 @@ def integers(rng: RngState, count: int) -> int:
 
 
 def choice(mix: Floats, rng: RngState) -> int:
-    """Return an action, from 0, drawn from a distribution; advances `rng`; a kernel.
+    """Return an action, from 0, drawn from a distribution of shape (k,); a kernel.
 
     If the shares sum to slightly less than 1, the last action with a positive share gets the rest.
-
-    mix: probability of each action, shape (k,).
-    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
     """
     point = uniform(rng)
     last = 0
@@ -94,21 +82,15 @@ def choice(mix: Floats, rng: RngState) -> int:
 
 
 def normal(rng: RngState) -> float:
-    """Return a standard normal number (Box and Muller 1958); advances `rng`; a kernel.
-
-    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
-    """
+    """Return a standard normal number (Box and Muller 1958); a kernel."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(rng)))
     return radius * math.cos(2.0 * math.pi * uniform(rng))
 
 
 def gamma(rng: RngState, shape: float) -> float:
-    """Return a Gamma(shape, 1) number for shape >= 1; advances `rng`; a kernel.
+    """Return a Gamma(shape, 1) number for shape >= 1, which is not checked; a kernel.
 
     Marsaglia and Tsang 2000.
-
-    rng: state of the generator, as returned by `new_rng`. Kernels run compiled by Numba and as plain Python.
-    shape: shape parameter, which is also the mean; not checked.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -122,14 +104,11 @@ def gamma(rng: RngState, shape: float) -> float:
 
 
 def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
-    """Extend a uniform permutation of `start` rows to one of `stop` rows, in place.
+    """Extend a permutation of `start` rows to one of `stop` rows; a kernel.
 
-    Inside-out Fisher-Yates; a kernel. One call with start = 0 and stop = rows shuffles all rows; calls with start = 0,
-    n, 2n, .. do it in parts.
+    Inside-out Fisher-Yates: calls with start = 0, n, 2n, .. shuffle in parts.
 
     order: row indices from 0, shape (rows,); order[:start] is the permutation so far, order[start:stop] is written.
-    start, stop: number of rows before and after the call.
-    rng: state of the generator (`new_rng`), changed in place.
     """
     for t in range(start, stop):
         swap = integers(rng, t + 1)
@@ -138,12 +117,7 @@ def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
 
 
 def iid_indices(order: Order, rows: int, rng: RngState) -> None:
-    """Fill `order` in place with independent uniform draws from 0..rows-1; a kernel.
-
-    order: output, row indices; its length is the number of draws.
-    rows: number of rows to draw from, with replacement.
-    rng: state of the generator (`new_rng`), changed in place.
-    """
+    """Fill `order` in place with independent uniform draws from 0..rows-1; a kernel."""
     for t in range(order.size):
         order[t] = integers(rng, rows)
 
@@ -151,34 +125,25 @@ def iid_indices(order: Order, rows: int, rng: RngState) -> None:
 class RngStreams:
     """Random generators of one repetition, derived from one seed.
 
-    The methods `order`, `labels` and `learner` return a generator in its first state (`new_rng`), the same one in every
-    call. The streams are independent, so a change of the learner does not change the order of the rows.
-
-    seed: seed of the repetition, an integer of 0 or more or a SeedSequence.
+    Each method returns a generator in its first state, the same one in every call. The streams are independent, so a
+    change of the learner does not change the order of the rows.
     """
 
     def __init__(self, seed: Seed) -> None:
         self._root = _validate.seed_sequence("seed", seed)
 
     def order(self) -> RngState:
-        """Return the generator that draws the order of the rows, in its first state.
-
-        Every call returns the same four numbers.
-        """
+        """Return the generator that draws the order of the rows."""
         return new_rng(self._child(_ORDER))
 
     def labels(self) -> RngState:
-        """Return the generator that permutes the actions, in its first state.
-
-        `compare` relabels the actions with it in every repetition. Every call returns the same four numbers.
-        """
+        """Return the generator with which `compare` relabels the actions."""
         return new_rng(self._child(_LABELS))
 
     def learner(self, learner: Any) -> RngState:
-        """Return the generator for the random choices of a learner, in its first state.
+        """Return the generator for the random choices of a learner.
 
-        It depends on the seed and on the `repr` of the learner, not on its position in a list: equal learners get the
-        same four numbers.
+        It depends on the seed and on the `repr` of the learner, not on its position in a list.
         """
         return new_rng(self._child(_LEARNER, crc32(_ADDRESS.sub("", repr(learner)).encode())))
 
@@ -188,9 +153,6 @@ class RngStreams:
 
 def repetition_seeds(seed: Seed, count: int) -> list[np.random.SeedSequence]:
     """Return one seed per repetition; earlier seeds do not depend on `count`.
-
-    seed: seed of the whole comparison; a SeedSequence is not changed.
-    count: number of repetitions.
 
     >>> repetition_seeds(1, 2)[0].spawn_key == repetition_seeds(1, 5)[0].spawn_key
     True

@@ -36,12 +36,7 @@ _N_SLICES = 40
 
 
 class Entry(NamedTuple):
-    """Key of `Runs.cells`: one learner on one pool in one input model.
-
-    horizon: number of rows of the pool.
-    order: name of the input model, "random", "iid" or "given".
-    learner: name of the learner.
-    """
+    """Key of `Runs.cells`: number of rows, input model, and learner."""
 
     horizon: int
     order: str
@@ -69,7 +64,11 @@ class Runs:
     """Hold repeated plays of learners, with means, intervals and slopes.
 
     `compare` returns it. The regret is the loss, plus the switching price of each switch, minus the loss of the
-    comparator: the best fixed action, or the best fixed mix under a budget.
+    comparator: the best fixed action, or the best fixed mix under a budget. With a loss target it is a cost.
+
+    Methods take the name of a learner, and optionally `order`, the name of an input model, and `horizon`, a number of
+    rows: by default the first and the largest one. Unknown ones raise ParameterError. With `expected`, losses are
+    expected ones, over the learner's own randomness, instead of those of the actions drawn.
 
     cells: recorded sums of each horizon, order and learner.
     switching_price: loss added to the regret for each switch of the action.
@@ -101,14 +100,12 @@ class Runs:
         """The horizons, numbers of rows of the pools, in increasing order."""
         return sorted({s.horizon for s in self.cells})
 
+    @property
+    def _repetitions(self) -> int:
+        return max((cell.sums.shape[0] for cell in self.cells.values()), default=0)
+
     def cell(self, learner: str, order: str | None = None, horizon: int | None = None) -> Cell:
-        """Return the recorded sums of one learner, input model and horizon.
-
-        Unknown names and horizons raise ParameterError.
-
-        learner: name of the learner.
-        order, horizon: input model, and number of rows; by default the first and the largest one.
-        """
+        """Return the recorded sums of one learner, input model and horizon."""
         return self.cells[self._entry(learner, order, horizon)]
 
     def _entry(self, learner: str, order: str | None, horizon: int | None) -> Entry:
@@ -130,14 +127,9 @@ class Runs:
     def curve(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> tuple[Integers, Floats]:
-        """Return the recorded rounds, and the regret after each of them.
+        """Return the recorded rounds, from 1, and the regret after each of them.
 
-        Shapes are (marks,) and (repetitions, marks); rounds count from 1. The regret is loss plus switching costs minus
-        the loss of the comparator; with a loss target it is a cost.
-
-        learner: name of the learner.
-        order, horizon: input model, and number of rows; by default the first and the largest one.
-        expected: use expected losses, over the learner's own randomness, instead of the losses of the actions drawn.
+        Shapes are (marks,) and (repetitions, marks).
         """
         cell = self.cell(learner, order, horizon)
         sums = cell.sums
@@ -150,14 +142,9 @@ class Runs:
     def regrets(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Floats:
-        """Return the regret of every repetition after the last round, (repetitions,).
+        """Return the regret of every repetition, shape (repetitions,).
 
-        The regret is loss plus switching costs minus the loss of the comparator; with a loss target it is a cost. The
-        array may be cached: do not change it.
-
-        learner: name of the learner.
-        order, horizon: input model, and number of rows; by default the first and the largest one.
-        expected: use expected losses, over the learner's own randomness, instead of the losses of the actions drawn.
+        The array may be cached: do not change it.
         """
         if expected:
             return self.curve(learner, order, horizon, expected=True)[1][:, -1]
@@ -170,46 +157,26 @@ class Runs:
     def regret(
         self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
     ) -> Estimate:
-        """Return the mean regret after the last round, with its 95 % interval.
-
-        The regret is loss plus switching costs minus the loss of the comparator; with a loss target it is a cost.
-
-        learner: name of the learner.
-        order, horizon: input model, and number of rows; by default the first and the largest one.
-        expected: use expected losses, over the learner's own randomness, instead of the losses of the actions drawn.
-        """
+        """Return the mean regret after the last round, with its 95 % interval."""
         return _statistics.mean(self.regrets(learner, order, horizon, expected=expected))
 
     def difference(self, learner: str, other: str, order: str | None = None, horizon: int | None = None) -> Estimate:
         """Return the mean of regret(learner) - regret(other), with its 95 % interval.
 
         Negative values mean that `learner` is better. Regrets are paired: both learners play the same orders.
-
-        learner, other: names of the learners.
-        order, horizon: input model, and number of rows; by default the first and the largest one.
         """
         return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
     def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Integers, Floats]:
-        """Return recorded rounds, and cumulative costs (repetitions, rounds, resources).
-
-        Rounds count from 1, shape (rounds,). Costs are in cost units; without a budget there are no resources.
-
-        learner: name of the learner.
-        order, horizon: input model, and number of rows; by default the first and the largest one.
-        """
+        """Return recorded rounds and costs, shape (repetitions, rounds, resources)."""
         cell = self.cell(learner, order, horizon)
         return cell.rounds, cell.sums[:, :, SPENT:]
 
     def shares(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Integers, Floats]:
         """Return the last round of each time slice, and action shares per slice.
 
-        Shapes are (slices,) and (slices, actions); slices have equal length.
-
-        A share is the fraction of the rounds of a slice in which the action is played, averaged over the repetitions.
-
-        learner: name of the learner.
-        order, horizon: input model, and number of rows; by default the first and the largest one.
+        Shapes are (slices,) and (slices, actions); slices have equal length. A share is the fraction of the rounds of a
+        slice in which the action is played, averaged over the repetitions.
         """
         cell = self.cell(learner, order, horizon)
         ends = slice_ends(int(cell.rounds[-1]))
@@ -220,19 +187,12 @@ class Runs:
         """Return the slope of log mean regret on log horizon, with its 95 % interval.
 
         Raises ParameterError for fewer than three horizons, and if a mean regret is not positive.
-
-        learner: name of the learner.
-        order: input model; the first one if None.
-        expected: use expected losses, over the learner's own randomness, instead of the losses of the actions drawn.
         """
         regrets = [self.regrets(learner, order, T, expected=expected) for T in self.horizons]
         return _statistics.slope(np.array(self.horizons, dtype=np.float64), regrets)
 
     def ranking(self, order: str | None = None, horizon: int | None = None) -> list[str]:
-        """Return the names of the learners, from the smallest mean regret to the largest.
-
-        order, horizon: input model, and number of rows; by default the first and the largest one.
-        """
+        """Return the names of the learners, from the smallest mean regret to the largest."""
         return sorted(self.learners, key=lambda name: self.regret(name, order, horizon).value)
 
     def columns(self) -> dict[str, Sequence[Any]]:
@@ -257,8 +217,7 @@ class Runs:
     def to_frame(self) -> Any:
         """Return `columns()` as a data frame: pandas if it is installed, else polars.
 
-        It has one line per horizon, input model, learner, repetition and recorded round. Raises ParameterError if
-        neither library is installed.
+        Raises ParameterError if neither library is installed.
         """
         return to_frame("Runs", self.columns())
 
@@ -343,11 +302,9 @@ class Runs:
     ) -> "Figure":
         """Draw `chart(...)` into Matplotlib axes or a new figure; return the figure.
 
-        A new figure displays in notebooks; `figure.save("regret.pdf")` writes it as PDF, SVG or PNG.
+        A new figure displays in notebooks; `figure.save("regret.pdf")` writes it as PDF, SVG or PNG. Parameters are
+        those of `chart`, and:
 
-        order, orders: input model to draw, the first one if None; or several of them.
-        learners: names of the learners to draw, in this sequence; all if None.
-        bound: add the proved bounds on the expected regret; warn for learners without one.
         ax: axes to draw into; None for a new figure.
         size: width and height of a new figure in inches; None for the default.
 
@@ -361,20 +318,16 @@ class Runs:
         return draw_chart(self.chart(order, orders=orders, learners=learners, bound=bound), axes=ax, size=size)
 
     def __repr__(self) -> str:
-        repetitions = max(cell.sums.shape[0] for cell in self.cells.values()) if self.cells else 0
-        learners, orders, horizons = self.learners, self.orders, self.horizons
-        rows = (
-            f"{horizons[0]} to {horizons[-1]} rows" if len(horizons) > 1 else f"{horizons[0] if horizons else 0} rows"
-        )
+        horizons = self.horizons or [0]
+        rows = f"{horizons[0]} to {horizons[-1]}" if len(horizons) > 1 else horizons[0]
         return short_repr(
-            f"Runs({len(learners)} learners x {repetitions} repetitions, {' and '.join(orders)} order, {rows}: "
-            f"{', '.join(learners)})"
+            f"Runs({len(self.learners)} learners x {self._repetitions} repetitions, {' and '.join(self.orders)} order, "
+            f"{rows} rows: {', '.join(self.learners)})"
         )
 
     def _repr_html_(self) -> str:
         cases = [(horizon, order) for horizon in self.horizons for order in self.orders]
-        repetitions = max((cell.sums.shape[0] for cell in self.cells.values()), default=0)
-        facts = [("learners", f"{len(self.learners):,}"), ("repetitions", f"{repetitions:,}")]
+        facts = [("learners", f"{len(self.learners):,}"), ("repetitions", f"{self._repetitions:,}")]
         if self.switching_price:
             facts.append(("switching price", format_number(self.switching_price)))
         notes = [
@@ -416,10 +369,6 @@ class Runs:
 
 def slice_ends(horizon: int) -> Integers:
     """Return the last rounds, from 1, of 40 time slices of equal length.
-
-    There are as many slices as rounds if there are fewer rounds.
-
-    horizon: number of rounds.
 
     >>> slice_ends(3).tolist()
     [1, 2, 3]

@@ -85,19 +85,12 @@ class Trace:
 
     @property
     def regret(self) -> float:
-        """The loss plus the price of the switches, minus the loss of the comparator.
-
-        All are totals over the play. The comparator is the best fixed action, under a budget the best fixed mix, for
-        labels the best hypothesis.
-        """
+        """The loss plus the price of the switches, minus the loss of the comparator."""
         return self.loss + self.switching_price * self.switches - self.comparator_loss
 
     @property
     def expected_regret(self) -> float:
-        """The expected loss plus the price of the switches, minus the comparator's loss.
-
-        The loss is expected over the learner's own randomness; the switches are those that were made.
-        """
+        """The expected loss plus the price of switches, minus the comparator's loss."""
         return self.expected_loss + self.switching_price * self.switches - self.comparator_loss
 
     @cached_property
@@ -127,18 +120,12 @@ class Trace:
 
     @property
     def comparator_reward(self) -> float:
-        """The total reward of the comparator, rounds minus its total loss.
-
-        It is the best fixed action, under a budget the best fixed mix, for labels the best hypothesis.
-        """
+        """The total reward of the comparator, rounds minus its total loss."""
         return self.horizon - self.comparator_loss
 
     @property
     def spending(self) -> Floats:
-        """The total cost up to and including each round, shape (rounds, resources).
-
-        In the units of the pool's costs; no resources without a budget.
-        """
+        """The total cost up to and including each round, shape (rounds, resources)."""
         return np.cumsum(self.costs, axis=0)
 
     @property
@@ -182,8 +169,7 @@ class Trace:
     def to_frame(self) -> Any:
         """Return `columns()` as a data frame: pandas if it is installed, else polars.
 
-        It has one line per round, with columns round, row, action, loss and comparator_loss. Raises ParameterError if
-        neither library is installed.
+        Raises ParameterError if neither library is installed.
         """
         return to_frame("Trace", self.columns())
 
@@ -224,11 +210,7 @@ class Trace:
 
 
 def best_action_losses(pool: Pool, order: Order) -> Floats:
-    """Return the loss of the best fixed action in every round, shape (rounds,).
-
-    The best action is the one with the smallest mean loss over the whole pool.
-
-    pool, order: the pool, and the index of the row of each round, from 0.
+    """Return the loss of the pool's best fixed action in every round, shape (rounds,).
 
     >>> best_action_losses(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
     [1.0, 0.0, 0.0]

@@ -57,6 +57,11 @@ SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
         *({"pool": pool, "T": 2**12, "k": 2, "plays": 20} for pool in ("clear", "constant")),
         *({"pool": "twin", "T": 512, "k": k, "plays": 6} for k in (2, 5)),
     ],
+    "thrifty": [
+        *({"pool": "quiet", "T": T, "k": k, "price": p, "plays": 2} for T, k, p in ((6000, 2, 1.0), (3000, 3, 10.0))),
+        # Long enough that its regret without a shuffle exceeds the bound.
+        *({"pool": pool, "T": T, "k": 2, "price": 1.0, "plays": 2} for pool, T in (("clear", 2**16), ("tie", 2**10))),
+    ],
     "ranks": [
         {"case": case, "k": k, "N": rows, "level": level}
         for case, k, rows, level in (

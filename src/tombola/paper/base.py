@@ -16,43 +16,33 @@ import inspect
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
-import numpy as np
-
-from tombola import _statistics
-from tombola._statistics import Estimate
-from tombola._types import Floats, Seed
+from tombola._types import Seed
 from tombola.errors import ParameterError
 from tombola.paper.pvalues import bonferroni
+from tombola.paper.rows import Row, Rows
 from tombola.paper.source_faults import SourceFault
-from tombola.report.chart import Chart
+from tombola.report.chart import Band, Chart, Line
 
 # Settings of one piece of work of a claim, such as {"T": 1024, "pool": "gap"}: name -> JSON value. Each claim chooses
 # its own names.
 Unit: TypeAlias = Mapping[str, Any]
-# One measurement of a unit, such as {"T": 1024, "play": 0, "regret": 12.5}: column -> JSON value. A row usually
-# repeats the settings of its unit.
-Row: TypeAlias = Mapping[str, Any]
-# Rows of all units of a claim, in any order: the table that the verdict and the chart read.
-Rows: TypeAlias = Sequence[Row]
 # A fault of a claim: name of a dataclass field -> wrong value of it, as in dataclasses.replace.
 Overrides: TypeAlias = Mapping[str, Any]
 # Outcome of a verdict. "holds": the statement of the paper passes every check; "holds as corrected": its corrected
 # form does; "refuted as printed": the printed form fails, the corrected one passes; "refuted": a check of the
-# statement fails; "inconclusive": the rows do not decide.
-Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted", "inconclusive"]
+# statement fails.
+Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted"]
 # Type of a value that a function returns unchanged.
 _Value = TypeVar("_Value")
 
 
 class Verdict(NamedTuple):
-    """Hold the outcome of a claim, with the texts that the page prints.
+    """Outcome of a claim, with the texts that the page prints.
 
-    outcome: "holds"; "holds as corrected" (the corrected form passes every check); "refuted as printed" (the printed
-        form fails, the corrected one passes); "refuted" (a check fails); "inconclusive" (the rows do not decide).
     measured: the measured values as a sentence.
     printed, corrected: formulas of the paper and of its correction, or "".
     """
@@ -64,10 +54,7 @@ class Verdict(NamedTuple):
 
 
 class _ClaimOptions(TypedDict, total=False):
-    """Class keywords of a claim, as in `class Birthday(Claim, name="birthday", ...)`.
-
-    Missing ones are inherited. Their meaning is that of the attributes of `Claim`.
-    """
+    """Class keywords of a claim: attributes of `Claim`; missing ones are inherited."""
 
     name: str
     expected: Outcome
@@ -97,10 +84,12 @@ def docstring_fields(docstring: str | None) -> dict[str, str]:
 class Claim(ABC):
     """Base class of claims: one statement as an executable check.
 
-    A subclass must define the methods `units`, `run`, `verdict` and `chart`, which are documented here; it may override
-    `faults`, `source_faults` and `sample_size`. It is a frozen dataclass; its fields are the components under test,
-    such as learners and bounds (`component`). It is declared as `class Birthday(Claim, name="birthday",
-    expected="holds", alpha=1e-4)`.
+    A subclass defines `units`, `run`, `verdict` and `chart`. It is a frozen dataclass, declared as `class
+    Birthday(Claim, name="birthday", expected="holds", alpha=1e-4)`. Its fields are the components under test
+    (`component`), and faults replace them. Names that recur: `learner` and `learners` (by name), or functions that
+    return one, of the horizon or the delay; `order` (argument of `play`) or `orders` (all orders to average over);
+    `bound` and `allowed`, the limit that the verdict applies; `played_delay` and `counted_delay`, functions from the
+    stated delay d to the delay of the plays and of the bound.
 
     Class attributes:
         name: identifier for `tombola reproduce --claims`.
@@ -132,126 +121,105 @@ class Claim(ABC):
 
     @abstractmethod
     def units(self, *, full: bool) -> list[Unit]:
-        """Return the units of this claim: the settings of its measurements.
+        """Return the settings of the measurements, such as {"T": 1024, "pool": "gap"}.
 
-        A unit is a mapping such as {"T": 1024, "pool": "gap"}, with JSON values; `run` of the same claim takes it.
-        Units are independent; they are run and cached one by one.
+        Units have JSON values and are independent: they are run and cached one by one.
 
         full: False for few and small units; True for the sizes of a publication.
         """
 
     @abstractmethod
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        """Measure one unit, and return its rows.
+    def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
+        """Measure one unit, and return its rows, such as {"T": 1024, "regret": 12.5}.
 
-        A row is a mapping such as {"T": 1024, "play": 0, "regret": 12.5}; the keys are those that `verdict` and `chart`
-        of the same claim read. Rows depend on the fields of the claim, the unit and the seed only.
-
-        unit: settings, one of the mappings that `units` returns.
-        seed: source of all randomness of this unit.
+        Rows depend on the fields of the claim, the unit and the seed only.
         """
 
     @abstractmethod
     def verdict(self, rows: Rows) -> Verdict:
-        """Return the verdict: outcome, measured values as a sentence, and formulas.
+        """Return the verdict on the rows of all units, by the pass criterion in `limits`.
 
-        The outcome follows from the rows by the pass criterion in `limits`, the text of the page. It depends on the
-        rows and the fields of the claim only.
-
-        rows: those that `run` returned for all units, in any order.
+        It depends on the rows, in any order, and on the fields of the claim only.
         """
 
     @abstractmethod
     def chart(self, rows: Rows) -> Chart:
-        """Return the chart of the measurements for the page of `tombola reproduce`.
-
-        It is data: nothing is drawn or written yet.
-
-        rows: those that `run` returned for all units, in any order.
-        """
+        """Return the chart of the rows of all units, as data; see `make_chart`."""
 
     def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
-        """Return a table for the page of `tombola reproduce`: cells as text, names of columns first.
-
-        Empty unless the claim has texts that a chart cannot show.
-
-        rows: those that `run` returned for all units, in any order.
-        """
+        """Return a table of texts that a chart cannot show, names of columns first."""
         return ()
 
     def faults(self) -> dict[str, Overrides]:
         """Return the faults of this claim: name -> mapping of fields to wrong values.
 
-        They test the power of the verdict: the claim with a fault, such as {"order": "given"} for an order that is not
-        shuffled, must have another outcome than `expected`. `with_fault` applies one. A claim without faults returns an
-        empty dict.
+        They test the power of the verdict: with a fault, such as {"order": "given"} for an order that is not shuffled,
+        the outcome must differ from `expected`.
         """
         return {}
 
     def source_faults(self) -> dict[str, SourceFault]:
-        """Return the source faults of this claim: name -> `SourceFault`.
+        """Return faults in the package itself, which no field of the claim can hold.
 
-        A source fault replaces a text in the source of a function of the package, in memory and for one run, for errors
-        that no field of the claim can hold. The outcome with it must differ from `expected`. A claim without source
-        faults returns an empty dict.
+        Each replaces a text in the source of a function, in memory and for one run (`source_faults.injected`).
         """
         return {}
 
     def with_fault(self, fault: str) -> Self:
-        """Return a copy of the claim with the fields of one fault replaced.
-
-        fault: a key of `faults()`; any other name raises KeyError. Source faults are injected by
-            `tombola.paper.source_faults.injected` instead.
-        """
+        """Return a copy of the claim with one of its `faults()`."""
         return replace(self, **self.faults()[fault])
 
     def same_runs(self, other: "Claim") -> bool:
-        """Return whether both claims produce the same rows, so that one run serves both.
+        """Return whether a claim of the same class produces the same rows.
 
-        They do if they differ in `verdict_only` fields at most. Values are compared by identity.
-
-        other: a claim of the same class, usually `with_fault` of this one.
+        It does if both differ in `verdict_only` fields at most. Values are compared by identity.
         """
         names = [field.name for field in fields(self) if field.name not in self.verdict_only]
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
     def sample_size(self, rows: Rows) -> int:
-        """Return the number of plays, draws or computations behind the rows.
-
-        The page prints it. It is the number of rows, or larger where a row stands for many plays or draws.
-
-        rows: those that `run` returned for all units.
-        """
+        """Return the number of plays, draws or computations behind the rows, for the page."""
         return len(rows)
 
     def verdict_from(self, pvalues: Iterable[float], measured: str, *texts: str, outcome: Outcome = "holds") -> Verdict:
         """Return a verdict with `outcome`, or with "refuted" if a check is rejected.
 
-        pvalues: of all checks of the statement; see `any_rejected`.
-        measured: the measured values as a sentence.
         texts: none, one or two: the printed formula, then the corrected one.
-        outcome: outcome of the verdict if no check is rejected.
         """
         return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 
     def any_rejected(self, pvalues: Iterable[float]) -> bool:
-        """Return whether some check is rejected, at `alpha` for all checks together.
+        """Return whether some check is rejected, at `alpha` together (Bonferroni).
 
-        `alpha` is the class attribute of the claim. True if the smallest p-value times the number of checks is at most
-        `alpha` (Bonferroni). With alpha 0 only a p-value of 0 rejects.
-
-        pvalues: of all checks; see `tombola.paper.pvalues`.
+        With alpha 0 only a p-value of 0 rejects.
         """
         return bonferroni(pvalues) <= self.alpha
+
+    def make_chart(
+        self,
+        y_label: str,
+        bands: Iterable[Band],
+        lines: Iterable[Line] = (),
+        *,
+        x_label: str = "rows of the pool, T",
+        log: str = "xy",
+        subtitle: str = "",
+        alt: str,
+    ) -> Chart:
+        """Return a chart with the title of the claim.
+
+        log: axes that are logarithmic: "xy", "x", "y" or "".
+        subtitle: text after the title.
+        alt: description for readers who do not see the chart.
+        """
+        return Chart(
+            self.title + subtitle, x_label, y_label, tuple(bands), tuple(lines), "x" in log, "y" in log, alt=alt
+        )
 
 
 @dataclass(frozen=True)
 class Extension(Claim):
-    """Base class of claims that are not in the paper; their proofs are in docs/theory.
-
-    It differs from `Claim` in the section of the page only. A subclass defines the same methods: `units`, `run`,
-    `verdict` and `chart`.
-    """
+    """Base class of claims that are not in the paper; their proofs are in docs/theory."""
 
     section: ClassVar[str] = "Beyond the paper"
 
@@ -259,60 +227,12 @@ class Extension(Claim):
 def component(value: _Value) -> _Value:
     """Return a dataclass field of a claim with this default value.
 
-    Use it in the body of the class: `bound: Callable[[int], float] = component(bounds.birthday)`. A component is a part
-    that the claim tests, such as a learner or a bound; faults replace it. Functions as plain defaults would look like
+    As in `bound: Callable[[int], float] = component(bounds.birthday)`. Functions as plain defaults would look like
     methods of the class, and dictionaries are not allowed as such.
-
-    value: default of the field, shared by all instances.
     """
     return field(default_factory=lambda: value)
 
 
 def unchanged(value: _Value) -> _Value:
-    """Return the value itself.
-
-    It is the default of fields that transform a value, such as a bound or a delay; a fault replaces them.
-    """
+    """Return the value itself: default of fields that transform a value."""
     return value
-
-
-def select(rows: Rows, column: str, **where: Any) -> Floats:
-    """Return one column of the matching rows, as a float64 array in row order.
-
-    rows: mappings from column to value, as `Claim.run` returns them.
-    column: name of the column; its values are numbers.
-    where: columns with their required values; a row matches if all are equal.
-
-    >>> select([{"T": 2, "regret": 1.5}, {"T": 4, "regret": 2.5}], "regret", T=4).tolist()
-    [2.5]
-    """
-    values = [row[column] for row in rows if all(row[name] == value for name, value in where.items())]
-    return np.array(values, dtype=np.float64)
-
-
-def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
-    """Return the distinct values of a column of the matching rows, sorted.
-
-    rows: mappings from column to value, as `Claim.run` returns them.
-    column: name of the column.
-    where: columns with their required values; a row matches if all are equal.
-
-    >>> levels([{"T": 4}, {"T": 2}, {"T": 4}], "T")
-    [2, 4]
-    """
-    return sorted({row[column] for row in rows if all(row[name] == value for name, value in where.items())})
-
-
-def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
-    """Return the slope of log mean(column) on log(over), with its 95 % interval.
-
-    Raises ParameterError for fewer than three values of `over`, and if a mean is not positive.
-
-    rows: several rows, such as repeated plays, per value of `over`.
-    over: column of the x-axis, such as the horizon; positive numbers.
-    column: column of the y-axis, such as the regret.
-    where: columns with their required values; other rows are ignored.
-    """
-    at = levels(rows, over, **where)
-    values = [select(rows, column, **{over: x}, **where) for x in at]
-    return _statistics.slope(np.array(at, dtype=np.float64), values)

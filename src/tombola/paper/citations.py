@@ -65,7 +65,6 @@ class Citation(NamedTuple):
     """Theorems to cite, as sentences, and BibTeX entries of their sources.
 
     name: of the learner, command or claim cited; "" for the paper and the software.
-    theorems: empty if no theorem was asked for.
     entries: BibTeX of the literature that the theorems cite, of the paper for its theorems, and of the software for
         theorems proved in docs/theory.
     """

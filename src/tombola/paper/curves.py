@@ -7,19 +7,16 @@ import numpy as np
 
 from tombola import _statistics
 from tombola._types import Floats
-from tombola.paper.base import Rows, levels, select
+from tombola.paper.rows import Rows, levels, select
 from tombola.report.chart import Band, Line
 from tombola.report.figures import MAX_MARKED_POINTS
 
 
 def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
-    """Return the means of a column with 95 % intervals, as a curve with a band.
+    """Return the means of a column with 95 % intervals, one point per x-value.
 
-    There is one point per value of the column `over`, sorted.
-
-    rows: mappings from column to value, as `Claim.run` returns them; several rows, such as repeated plays, per value of
-        `over`.
-    name: name of the curve in the legend.
+    rows: several, such as repeated plays, per value of `over`.
+    name: of the curve in the legend.
     over, column: columns of the x-axis and of the y-axis.
     where: columns with their required values; other rows are ignored.
     """
@@ -29,26 +26,12 @@ def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Ba
 
 
 def exact_band(name: str, x: Floats, y: Floats) -> Band:
-    """Return exact values as a curve with intervals of width 0.
-
-    name: of the curve in the legend.
-    x, y: points of the curve, same shape.
-
-    >>> exact_band("exact", np.array([1.0, 2.0]), np.array([3.0, 4.0])).low.tolist()
-    [3.0, 4.0]
-    """
+    """Return exact values as a curve with intervals of width 0."""
     return Band(name, x, y, y, y)
 
 
 def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
-    """Return a column of exact values as a curve with intervals of width 0.
-
-    There is one point per value of the column `over`, sorted: the mean of the rows with this value.
-
-    rows: mappings from column to value, as `Claim.run` returns them.
-    name: name of the curve in the legend.
-    over, column: columns of the x-axis and of the y-axis.
-    where: columns with their required values; other rows are ignored.
+    """Return a column of exact values as `mean_band` does, with intervals of width 0.
 
     >>> exact_column([{"T": 4, "regret": 2.5}, {"T": 2, "regret": 1.5}], "exact", "T", "regret").middle.tolist()
     [1.5, 2.5]
@@ -61,9 +44,6 @@ def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) ->
 def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> tuple[Line, ...]:
     """Return named functions, such as bounds, as lines of a chart.
 
-    at: values on the x-axis at which the functions are evaluated.
-    curves: name in the legend -> function from x to y.
-
     >>> [line.y.tolist() for line in reference_lines([1, 4], {"√T": lambda T: T**0.5, "T": float})]
     [[1.0, 2.0], [1.0, 4.0]]
     """
@@ -74,13 +54,9 @@ def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], fl
 
 
 def spikes(name: str, x: Floats, y: Floats, base: float) -> Band:
-    """Return a curve of vertical segments, from a base line to each value.
+    """Return a curve of vertical segments, from the height `base` to each value.
 
     NaN between the segments keeps them apart.
-
-    name: of the curve in the legend.
-    x, y: position and end of each segment, same shape.
-    base: height at which all segments start.
 
     >>> spikes("ratio", np.array([3.0]), np.array([0.5]), base=1.0).middle[:4].tolist()
     [1.0, 0.5, nan, nan]

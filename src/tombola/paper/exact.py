@@ -1,4 +1,4 @@
-"""Exact expected regret of a learner on small inputs: sums over all sequences of rows.
+"""Exact expected regret of a learner on small inputs, over all sequences.
 
 It is the reference for everything that is sampled elsewhere, and for the hierarchy i.i.d. <= random order <=
 adversarial (Bernasconi et al. 2025, Theorem B.1).
@@ -42,8 +42,6 @@ _Input: TypeAlias = Any
 def zero_one(actions: int) -> Floats:
     """Return every row of losses 0 and 1, shape (2^actions, actions).
 
-    actions: number of actions.
-
     >>> zero_one(2).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     """
@@ -70,9 +68,13 @@ class _DistinctRows(ABC):
     def pool(self, rows: Sequence[int]) -> Any:
         """Return the pool of the distinct rows with these indices, which may repeat."""
 
+    def pool_of_counts(self, counts: Sequence[int]) -> Any:
+        """Return the pool with these numbers of each distinct row."""
+        return self.pool(np.repeat(np.arange(len(self)), counts).tolist())
+
     @abstractmethod
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        """Return the total loss of the comparator on these counts of rows, scaled to `horizon` rounds."""
+        """Return the loss of the comparator on these rows, scaled to `horizon`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ class _LossRows(_DistinctRows):
         share = horizon / sum(counts)
         if self.budget is None:
             return float((np.array(counts) @ self.distinct_pool.losses).min()) * share
-        pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
+        pool = self.pool_of_counts(counts)
         budget = replace(self.budget, amounts=tuple(self.budget.per_resource / share))
         return horizon * (1.0 - optimum(pool, budget).value)
 
@@ -109,16 +111,13 @@ class _LabelRows(_DistinctRows):
         return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
 
     def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        pool = self.pool(np.repeat(np.arange(len(self)), counts).tolist())
+        pool = self.pool_of_counts(counts)
         wrong = self.learner.hypotheses.best_labels(pool) != pool.labels
         return float(pool.weights[wrong].sum()) * (horizon / sum(counts))
 
 
 def _distinct_rows(owner: str, learner: Any, rows: _Input, budget: Budget | None) -> _DistinctRows:
-    """Return the distinct rows of an input.
-
-    Raises ParameterError, in the name of the function `owner`, if input, learner and budget do not fit.
-    """
+    """Return the distinct rows of an input; ParameterError if input, learner and budget do not fit."""
     labels = isinstance(learner, LabelLearner)
     if labels != isinstance(rows, LabelledPool):
         raise ParameterError(
@@ -211,10 +210,7 @@ class _EnumerableLearner(ABC):
 
 
 class _LossLearner(_EnumerableLearner):
-    """A learner of losses; a snapshot is a copy of its state and workspace.
-
-    Feedback is full, bandit or budgeted.
-    """
+    """A learner of losses; a snapshot is a copy of its state and workspace."""
 
     sees_features = False
 
@@ -338,17 +334,6 @@ class _LabelPredictor(_EnumerableLearner):
         return float(self._pool.weights[kind]) if action != self._pool.labels[kind] else 0.0
 
 
-def _make_enumerable(
-    owner: str, learner: Any, distinct: _DistinctRows, horizon: int, budget: Budget | None, stop: Stop
-) -> _EnumerableLearner:
-    """Return a learner in a form that lists all random choices with probabilities."""
-    feedback_type(learner)
-    if isinstance(distinct, _LabelRows):
-        return _LabelPredictor(owner, learner, distinct, horizon)
-    assert isinstance(distinct, _LossRows)
-    return _LossLearner(owner, learner, distinct, horizon, budget, stop)
-
-
 def _arrays(workspace: Any) -> list[Floats]:
     """Return all arrays of a nested workspace."""
     if isinstance(workspace, np.ndarray):
@@ -375,9 +360,6 @@ class _Options(NamedTuple):
 class Regrets(NamedTuple):
     """Worst expected regret in each input model, and an input that attains it.
 
-    `worst_case` returns it. Regret is the total loss minus that of the comparator.
-
-    iid, random, adversarial: regrets on i.i.d. draws, in random order, and in the worst order.
     iid_input: probability of each row (losses and costs, or features, label and weight) in the worst distribution.
     random_input, adversarial_input: worst pools, `Pool` or `LabelledPool`; the second one is in its worst order.
     """
@@ -434,13 +416,7 @@ def random_order(
 
     Orders that differ only in equal rows are computed once. The comparator is the best action; with a `budget` the
     best fixed mix within it; on a labelled pool the best hypothesis of the class.
-
-    learner: an instance, such as `Hedge()`.
-    pool: a pool, a labelled pool, or an array of losses, shape (rows, actions).
-    delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
-        "strict" only the null action once less than the largest cost of all actions is left.
-    limit: largest number of nodes of the tree of orders; more raise ParameterError.
+    Parameters are those of `expected_loss`.
 
     >>> from tombola import Pool
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -471,14 +447,8 @@ def worst_pool(
 ) -> tuple[float, Any]:
     """Return the largest expected regret in random order, and a pool attaining it.
 
-    The maximum is over all pools of `horizon` rows, each of them one of `rows`. The pool is a `Pool` or `LabelledPool`.
-
-    learner, horizon: an instance, and the number of rounds.
-    rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
-    delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
-        "strict" only the null action once less than the largest cost of all actions is left.
-    limit: largest number of nodes of the tree of orders; more raise ParameterError.
+    The maximum is over all pools of `horizon` rows, each of them one of `rows`. Other parameters are those of
+    `expected_loss`.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regret, pool = worst_pool(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
@@ -488,7 +458,7 @@ def worst_pool(
     distinct = _distinct_rows("worst_pool", learner, rows, budget)
     options = _Options(delay, budget, stop, limit)
     regret, counts = _walk_all("worst_pool", learner, distinct, horizon, options).worst_pool()
-    return regret, distinct.pool(_repeat_rows(counts))
+    return regret, distinct.pool_of_counts(counts)
 
 
 def worst_case(
@@ -506,15 +476,7 @@ def worst_case(
 
     The maximum is over inputs of `horizon` rows, each of them one of `rows`. Adversarial and random order are exact
     maxima. The i.i.d. maximum is over distributions with probabilities that are multiples of 1/grid: a lower bound on
-    the maximum over all distributions.
-
-    learner, horizon: an instance, and the number of rounds.
-    rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
-    grid: denominator of the probabilities of the i.i.d. model.
-    delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
-        "strict" only the null action once less than the largest cost of all actions is left.
-    limit: largest number of nodes of the tree of orders, and of distributions; more raise ParameterError.
+    the maximum over all distributions. Other parameters are those of `expected_loss`.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regrets = worst_case(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
@@ -540,7 +502,7 @@ def worst_case(
             for row, probability in zip(distinct.values.tolist(), probabilities, strict=True)
             if probability > 0
         },
-        random_input=distinct.pool(_repeat_rows(counts)),
+        random_input=distinct.pool_of_counts(counts),
         adversarial_input=distinct.pool(sequences.path),
     )
 
@@ -563,9 +525,9 @@ class _AllSequences(NamedTuple):
     def worst_iid(self, grid: int) -> tuple[float, list[float]]:
         """Return the largest i.i.d. regret on the grid, and its distribution."""
         counts, losses = np.array(list(self.means)), np.array(list(self.means.values()))
-        ways = np.array([_count_orders(pool) for pool in self.means], dtype=np.float64)
+        ways = np.array([count_orders(pool) for pool in self.means], dtype=np.float64)
         worst, at = -math.inf, [0.0]
-        for parts in _compositions(grid, len(self.distinct)):
+        for parts in compositions(grid, len(self.distinct)):
             probabilities = np.array(parts) / grid
             loss = float(np.sum(ways * np.prod(probabilities**counts, axis=1) * losses))
             regret = loss - self.distinct.comparator_loss(parts, self.horizon)
@@ -594,19 +556,14 @@ def _walk_all(owner: str, learner: Any, distinct: _DistinctRows, horizon: int, o
     return _AllSequences(distinct, T, means, adversarial, path)
 
 
-def _repeat_rows(counts: _Path) -> list[int]:
-    """Return the indices of distinct rows, each repeated by its count."""
-    return [kind for kind, count in enumerate(counts) for _ in range(count)]
-
-
-def _compositions(total: int, parts: int) -> Iterator[_Path]:
+def compositions(total: int, parts: int) -> Iterator[_Path]:
     """Yield every composition of `total` into nonnegative integers (stars and bars)."""
     for bars in itertools.combinations(range(total + parts - 1), parts - 1):
         edges = (-1, *bars, total + parts - 1)
         yield tuple(right - left - 1 for left, right in itertools.pairwise(edges))
 
 
-def _count_orders(counts: _Path) -> int:
+def count_orders(counts: _Path) -> int:
     """Return the number of distinct orders of a pool with these counts."""
     return math.factorial(sum(counts)) // math.prod(math.factorial(count) for count in counts)
 
@@ -640,7 +597,12 @@ class _Tree:
         self._limit = _validate.integer(owner, "limit", options.limit, least=1)
         self._delay = _validate.integer(owner, "delay", options.delay, least=0)
         self._kinds, self._horizon, self._nodes = len(distinct), horizon, 0
-        self._enumerable = _make_enumerable(owner, learner, distinct, horizon, options.budget, options.stop)
+        feedback_type(learner)  # raises for what is not a learner
+        if isinstance(distinct, _LabelRows):
+            self._enumerable: _EnumerableLearner = _LabelPredictor(owner, learner, distinct, horizon)
+        else:
+            assert isinstance(distinct, _LossRows)
+            self._enumerable = _LossLearner(owner, learner, distinct, horizon, options.budget, options.stop)
 
     def check_size(self, log_sequences: float) -> None:
         """Raise before the traversal if the number of sequences already exceeds the limit."""

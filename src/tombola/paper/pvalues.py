@@ -22,23 +22,14 @@ _MIN_COUNTS_FOR_EVENNESS = 16
 
 
 def exact(statement: bool) -> float:  # noqa: FBT001 - a statement, not a switch
-    """Return the p-value of a computed statement: 1 if it is true, 0 if not.
-
-    A check of the statement can then be combined with statistical ones.
-
-    >>> exact(2 + 2 == 4)
-    1.0
-    """
+    """Return the p-value of a computed statement: 1 if it is true, 0 if not."""
     return 1.0 if statement else 0.0
 
 
 def mean_at_most(values: Floats, limit: float) -> float:
-    """Return the p-value of "the true mean is at most the limit".
+    """Return the p-value of "the mean is at most the limit" (t, one-sided).
 
-    Student's t test, one-sided. It is 1 for a single value, which has no standard error.
-
-    values: independent repetitions, shape (repetitions,).
-    limit: hypothetical upper limit of the mean.
+    It is 1 for a single value, which has no standard error.
 
     >>> round(mean_at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), mean_at_most(np.array([1.0, 1.0]), limit=1.0)
     (0.1127, 1.0)
@@ -55,11 +46,6 @@ def mean_at_most(values: Floats, limit: float) -> float:
 def mean_equals(values: Floats, mean: float) -> float:
     """Return the p-value of "the true mean is this one" (Student's t, two-sided).
 
-    It is 1 for a single value, which has no standard error.
-
-    values: independent repetitions, shape (repetitions,).
-    mean: the hypothetical mean.
-
     >>> round(mean_equals(np.array([1.0, 2.0, 3.0]), mean=3.0), 4)
     0.2254
     """
@@ -67,12 +53,7 @@ def mean_equals(values: Floats, mean: float) -> float:
 
 
 def binomial_tail(misses: int, plays: int, probability: float) -> float:
-    """Return the p-value of "the miss probability is at most p".
-
-    It is P(X >= misses) for X ~ Binomial(plays, p).
-
-    misses, plays: observed misses, and the number of independent plays.
-    probability: p.
+    """Return the p-value of "the miss probability is at most p": P(X >= misses).
 
     >>> round(binomial_tail(3, plays=20, probability=0.05), 4), binomial_tail(0, plays=20, probability=0.05)
     (0.0755, 1.0)
@@ -85,9 +66,6 @@ def binomial_tail(misses: int, plays: int, probability: float) -> float:
 def binomial_equals(hits: int, plays: int, probability: float) -> float:
     """Return the p-value of "the hit probability is p" (binomial, two-sided).
 
-    hits, plays: observed hits, and the number of independent plays.
-    probability: p.
-
     >>> binomial_equals(5, plays=10, probability=0.5), round(binomial_equals(10, plays=10, probability=0.5), 5)
     (1.0, 0.00195)
     """
@@ -98,10 +76,8 @@ def binomial_equals(hits: int, plays: int, probability: float) -> float:
 def counts_uniform(counts: Floats) -> float:
     """Return the p-value of "all cells are equally likely" (chi-square, two-sided).
 
-    Counts that are too even are rejected too, if there are enough of them to tell. It is 1 for fewer than two
-    cells and for no counts at all.
-
-    counts: number of independent draws in each cell, shape (cells,).
+    Counts that are too even are rejected too, if there are enough cells to tell. It is 1 for fewer than two cells
+    and for no counts at all.
 
     >>> counts_uniform(np.array([0.0, 100.0])) < 1e-9, counts_uniform(np.full(50, 10.0)) < 1e-9
     (True, True)
@@ -127,10 +103,8 @@ def growth(
     The slopes of both in log T are compared (regression of logarithms, Student's t). The p-value is 1, so that nothing
     is rejected, for fewer than three horizons, and if a mean regret is not positive.
 
-    relation: "at most" as fast, or "at least" as fast.
-    horizons: T, increasing; any other positive numbers serve too.
     regrets: `regrets[i]` are the regrets of the plays at `horizons[i]`.
-    limits: `limits[i]` is the value at `horizons[i]` of the rate that is tested; its slope counts, not its size.
+    limits: the rate that is tested, at each horizon; its slope counts, not its size.
 
     >>> regrets = [T * np.linspace(0.9, 1.1, 20) for T in (10, 100, 1000)]
     >>> [growth(relation, [10, 100, 1000], regrets, [3, 10, 32]) < 1e-6 for relation in ("at most", "at least")]
@@ -151,11 +125,7 @@ def growth(
 
 
 def bonferroni(pvalues: Iterable[float]) -> float:
-    """Return the p-value of "all statements are true".
-
-    It is the smallest p-value times their number, at most 1; 1 for no p-values.
-
-    pvalues: one per statement.
+    """Return the p-value of "all statements are true", at most 1.
 
     >>> bonferroni([0.2, 0.01, 1.0])
     0.03

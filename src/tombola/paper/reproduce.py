@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 from tombola import __version__
 from tombola._files import make_folder, write_atomic
 from tombola._formatting import plural
-from tombola.paper.base import Claim, Rows, Verdict
+from tombola.paper.base import Claim, Verdict
+from tombola.paper.rows import Rows
 from tombola.paper.runner import FaultResult, RunOptions, run_claims, run_faults
 from tombola.persistence.result_cache import ResultCache
 from tombola.report.figures import add_title, draw_chart, save
 from tombola.report.page import ClaimEntry, Drawing, claims_page, draw_for_page
 
-# Title of the page.
 _TITLE = "Online learning in random order, measured"
-# First paragraph of the page.
 _LEAD = (
     "Every statement of the paper as an executable claim: the statement, its meaning for a user with a shuffled list, "
     "and the measured result."
@@ -25,12 +24,7 @@ _LEAD = (
 
 
 class ClaimResult(NamedTuple):
-    """Hold a claim with its rows and verdict, and the results of its faults.
-
-    claim, verdict: the claim, and its outcome with texts.
-    rows: measurements of all units of the claim, without a fault.
-    faults: one result for each fault of the claim; empty if no faults were injected.
-    """
+    """A claim with its rows and verdict, and the results of its faults if any."""
 
     claim: Claim
     rows: Rows
@@ -39,27 +33,16 @@ class ClaimResult(NamedTuple):
 
     @property
     def as_expected(self) -> bool:
-        """Whether the outcome of the verdict equals `claim.expected`.
-
-        The latter is the outcome of a correct program.
-        """
+        """Whether the outcome of the verdict is that of a correct program."""
         return self.verdict.outcome == self.claim.expected
 
     @property
     def all_caught(self) -> bool:
-        """Whether the outcome with each injected fault differs from the expected one.
-
-        True if no faults were injected.
-        """
+        """Whether the outcome with each injected fault differs from the expected one."""
         return all(fault.caught for fault in self.faults)
 
     def data(self) -> dict[str, Any]:
-        """Return the result as JSON values, without rows.
-
-        Keys are claim (its name), source, statement and expected (outcome) of the claim; outcome, measured, printed and
-        corrected of the verdict; as_expected (bool); and faults, a list of dicts with the keys claim, fault (names),
-        outcome, expected, measured and caught (bool).
-        """
+        """Return the result as JSON values, without rows."""
         claim = self.claim
         about = {"claim": claim.name, "source": claim.source, "statement": claim.statement, "expected": claim.expected}
         faults = [{**fault._asdict(), "caught": fault.caught} for fault in self.faults]
@@ -81,13 +64,11 @@ def reproduce(
     The files are index.html, and NAME.csv, NAME.png and NAME.svg for each claim. Finished units are cached in
     `out`/units, so a killed run continues where it stopped. Results are in the order of `claims`.
 
-    claims: instances, such as `Birthday()`; `tombola.paper.CLAIMS` has all classes.
-    out: folder, created if missing.
     full: use the large sizes of a publication.
     seed: seed of all units; rows depend on it and not on the number of workers.
     workers: number of threads.
     inject_faults: run each claim with each of its faults too, and list the results on the page and in faults.json.
-    on_done: called with the name of each finished claim, such as "birthday"; None for no call.
+    on_done: called with the name of each finished claim, such as "birthday".
     """
     options, cache = RunOptions(full, seed, workers, on_done), ResultCache(out / "units")
     make_folder(out)
@@ -121,10 +102,7 @@ def _draw(result: ClaimResult, out: Path) -> Drawing:
 
 
 def _run_facts(results: Sequence[ClaimResult], options: RunOptions) -> list[tuple[str, str]]:
-    """Return the facts of the run for the page.
-
-    The number of workers is left out, because no page may depend on it.
-    """
+    """Return the facts of the run for the page, without the number of workers: no page may depend on it."""
     alpha = sum(result.claim.alpha for result in results)
     return [
         ("seed", str(options.seed)),

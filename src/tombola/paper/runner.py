@@ -1,4 +1,4 @@
-"""Run the units of claims, and of claims with faults, in parallel; finished units are cached.
+"""Run the units of claims, with faults or without; finished ones are cached.
 
 Fault injection replaces one component of a claim by a wrong one; the verdict must change. A fault is a set of field
 overrides: an order that is not shuffled, a learner that does not learn, half a confidence radius. A source fault
@@ -16,7 +16,8 @@ import numpy as np
 
 from tombola._files import write_atomic
 from tombola.engine.provenance import package_hash
-from tombola.paper.base import Claim, Outcome, Rows, Unit
+from tombola.paper.base import Claim, Outcome, Unit
+from tombola.paper.rows import Rows
 from tombola.paper.source_faults import injected
 from tombola.parallel.parallel_map import parallel_map
 from tombola.persistence.result_cache import ResultCache, result_key
@@ -26,10 +27,7 @@ class RunOptions(NamedTuple):
     """Options of a reproduction.
 
     full: use the large sizes of a publication instead of the quick ones.
-    seed: seed of all units; a unit is one independent measurement of a claim (`Claim.units`).
-    workers: number of threads.
-    on_done: called with one text for each finished claim: its name, followed by the name of its fault if any; None for
-        no call.
+    on_done: called with the name of each finished claim, followed by that of its fault if any.
     """
 
     full: bool
@@ -39,10 +37,8 @@ class RunOptions(NamedTuple):
 
 
 class FaultResult(NamedTuple):
-    """Verdict of a claim with one fault injected, a component replaced by a wrong one.
+    """Verdict of a claim with one fault injected.
 
-    claim, fault: name of the claim, and of the fault.
-    outcome, measured: outcome of the claim with the fault, and its measured values as a sentence.
     expected: outcome of the claim without a fault.
     """
 
@@ -54,23 +50,17 @@ class FaultResult(NamedTuple):
 
     @property
     def caught(self) -> bool:
-        """Whether the outcome with the fault differs from the expected one.
-
-        It must: a fault that is not caught shows that the verdict is too weak.
-        """
+        """Whether the fault changes the outcome; if not, the verdict is too weak."""
         return self.outcome != self.expected
 
 
 def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
-    """Run the units of all claims in parallel, and return the rows of each claim.
+    """Run the units of all claims in parallel; return the rows of each claim.
 
-    The result has one list of rows per claim, in their order. A unit has the same seed with and without a fault, so
-    that nothing but the faulty component differs.
+    A unit has the same seed with and without a fault, so that nothing but the faulty component differs.
 
-    claims: pairs of a claim, with its fault injected if any, and the name of that fault, or "". The name is part of the
-        cache key.
+    claims: pairs of a claim, with its fault injected if any, and the name of that fault, or "", part of the cache key.
     cache: finished units, which are read instead of run; new ones are added.
-    options: sizes, seed and threads.
     """
     pieces = [
         (cache, number, claim, fault, unit, options.seed)
@@ -86,15 +76,9 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
 
 
 def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
-    """Run all units of one claim in this thread, and return their rows.
+    """Run all units of one claim in this thread; `workers` is ignored.
 
-    A claim with a source fault is run in this way, inside a `with` block of `source_faults.injected`, because all
-    threads of the process see the fault.
-
-    claim: any claim.
-    fault: name of the injected source fault, or ""; it is part of the cache key.
-    cache: finished units, which are read instead of run; new ones are added.
-    options: sizes and seed; `workers` is ignored.
+    A claim with a source fault is run in this way, because all threads of the process see the fault.
     """
     units = claim.units(full=options.full)
     rows = [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
@@ -107,15 +91,9 @@ def run_faults(
 ) -> list[FaultResult]:
     """Run each claim with each of its faults injected, and write out/faults.json.
 
-    A fault replaces fields of the claim (`Claim.faults`). A source fault replaces a text in a function of the package
-    in memory, while its units run (`Claim.source_faults`); no file changes. The result and the JSON file have one entry
-    per fault, source faults last.
+    The result and the JSON file have one entry per fault, source faults last.
 
-    claims: the claims themselves, no fault injected yet.
     rows: `rows[i]` are the rows of `claims[i]`; they are used again for faults that only its verdict reads.
-    out: existing folder of the file.
-    cache: finished units, which are read instead of run; new ones are added.
-    options: sizes, seed and threads; source faults run in this thread.
     """
     cases = [(claim, own, name) for claim, own in zip(claims, rows, strict=True) for name in claim.faults()]
     faulty = [claim.with_fault(name) for claim, _, name in cases]
@@ -126,20 +104,13 @@ def run_faults(
         verdict = faulty[i].verdict(new_rows.get(i, own))
         results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
     for claim in claims:
-        results += [_run_source_fault(claim, name, cache, options) for name in claim.source_faults()]
+        for name, fault in claim.source_faults().items():
+            with injected(fault):  # all threads see it, so that no other claim may run at the same time
+                verdict = claim.verdict(run_units(claim, name, cache, options))
+            results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
     table = [{**result._asdict(), "caught": result.caught} for result in results]
     write_atomic(out / "faults.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
     return results
-
-
-def _run_source_fault(claim: Claim, name: str, cache: ResultCache, options: RunOptions) -> FaultResult:
-    """Run all units of a claim with a source fault, and return its verdict.
-
-    The package is changed while the units run, so no other claim may run at the same time.
-    """
-    with injected(claim.source_faults()[name]):
-        verdict = claim.verdict(run_units(claim, name, cache, options))
-    return FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured)
 
 
 def _report(options: RunOptions, claim: Claim, fault: str) -> None:
@@ -148,22 +119,13 @@ def _report(options: RunOptions, claim: Claim, fault: str) -> None:
 
 
 def _unit_seed(claim: str, unit: Unit, seed: int) -> np.random.SeedSequence:
-    """Return the seed of a unit.
-
-    It depends on the claim's name, the unit and the seed of the run only: not on faults, workers or other units.
-    """
+    """Return the seed of a unit: it does not depend on faults, workers or other units."""
     digest = hashlib.sha256(json.dumps([claim, unit, seed], sort_keys=True).encode())
     return np.random.SeedSequence(int(digest.hexdigest(), 16))
 
 
 def _unit_key(claim: str, fault: str, unit: Unit, seed: int) -> str:
-    """Return the key of a unit in the result cache.
-
-    It has a hash of the whole package, so rows of other code are never reused.
-
-    >>> _unit_key("birthday", "", {"T": 16}, 1) == _unit_key("birthday", "", {"T": 16}, 2)
-    False
-    """
+    """Return the key of a unit in the result cache, with a hash of the whole package."""
     return f"{claim}/{result_key(package_hash(), claim, fault, dict(unit), seed)}"
 
 

@@ -1,6 +1,4 @@
-"""Source faults: change one expression in the source of a function.
-
-A claim must notice it.
+"""Source faults: change one expression of a function; a claim must notice.
 
 The fields of a claim are its own copies of the components it tests. A fault in the package itself passes by them, so
 it is injected into the function object: its source with one text replaced is compiled, and the code object is
@@ -33,13 +31,7 @@ class SourceFault(NamedTuple):
 
 
 def _function_of(name: str) -> FunctionType:
-    """Return the function of a name "module:qualified name", decorators removed.
-
-    The module is relative to `tombola`. Raises ParameterError if the name is not that of a function.
-
-    >>> _function_of("bounds.delay:simulation").__name__
-    'simulation'
-    """
+    """Return the function of a name "module:qualified name", relative to `tombola`, decorators removed."""
     module, path = name.split(":")
     found: Any = import_module(f"tombola.{module}")
     for part in path.split("."):
@@ -53,13 +45,7 @@ def _function_of(name: str) -> FunctionType:
 
 
 def _faulty_function(fault: SourceFault) -> FunctionType:
-    """Return the function compiled from its source with the text replaced.
-
-    The package itself is not changed. Raises ParameterError unless the old text occurs exactly once.
-
-    >>> _faulty_function(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2"))(8)
-    6.0
-    """
+    """Return the function compiled from its source with the text replaced."""
     function = _function_of(fault.function)
     source = textwrap.dedent(inspect.getsource(function))
     if source.count(fault.old) != 1:
@@ -79,8 +65,8 @@ def _faulty_function(fault: SourceFault) -> FunctionType:
 def injected(fault: SourceFault) -> Iterator[None]:
     """Inject a fault into the package for the block of a `with` statement.
 
-    The function is restored at the end. All threads of the process see the fault. Memoised results are cleared at the
-    start and at the end. Raises ParameterError unless the old text occurs exactly once.
+    All threads of the process see the fault. Memoised results are cleared at the start and at the end. Raises
+    ParameterError unless the old text occurs exactly once.
 
     >>> from tombola import bounds
     >>> with injected(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2")):

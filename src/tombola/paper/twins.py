@@ -28,10 +28,7 @@ class Twin(ABC):
     """Base class of second implementations of deterministic bandit learners.
 
     A twin follows a play round by round: `allowed()` returns the actions that the formula of the learner allows,
-    `act(action)` records the action played, and `observe(action, loss)` its feedback. A subclass must define `allowed`;
-    the other two are defined here.
-
-    k, T: number of actions and of rounds.
+    `act(action)` records the action played, and `observe(action, loss)` its feedback, of this or an earlier round.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -42,24 +39,17 @@ class Twin(ABC):
 
     @abstractmethod
     def allowed(self) -> set[int]:
-        """Return the indices of the actions that the learner may play in this round.
+        """Return the actions that the learner may play in this round, several at ties.
 
-        There are several at ties. They follow from the plays and the feedback recorded so far, by the formula of the
-        learner. Call it once per round, before `act`: the call may change the state of the twin.
+        Call it once per round, before `act`: the call may change the state of the twin.
         """
 
     def act(self, action: int) -> None:
-        """Record the action that the learner played in this round.
-
-        action: index of the action, from 0.
-        """
+        """Record the action that the learner played in this round."""
         self.plays.append(action)
 
     def observe(self, action: int, loss: float) -> None:
-        """Record the feedback of a play of this or an earlier round.
-
-        action, loss: index of the action played, and its loss in [0, 1].
-        """
+        """Record the feedback of a play of this or an earlier round."""
         self.counts[action] += 1
         self.sums[action] += loss
 
@@ -68,10 +58,7 @@ class Twin(ABC):
         return self.sums[a] / self.counts[a]
 
     def _survivors(self, active: list[int], radii: dict[int, float]) -> list[int]:
-        """Return the actions with mean - radius at most the least mean + radius.
-
-        Actions without answers survive.
-        """
+        """Return the actions with mean - radius at most the least mean + radius, or without answers."""
         known = [a for a in active if self.counts[a] > 0]
         least = min((self._mean(a) + radii[a] for a in known), default=math.inf)
         return [a for a in active if self.counts[a] == 0 or self._mean(a) - radii[a] <= least + _TIE]
@@ -81,8 +68,6 @@ class SuccessiveEliminationTwin(Twin):
     """Naive SuccessiveElimination: play all active actions once, then drop some.
 
     An action is dropped if its mean - r exceeds the least mean + r, r = sqrt(2 ln T / n) for n losses (Slivkins 2019).
-
-    k, T: number of actions and of rounds.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -106,7 +91,6 @@ class SerflingEliminationTwin(Twin):
     sqrt(f ln(k S / delta) / (2 n)) with f = min(1 - (n-1)/T, (1 - n/T)(1 + 1/n)), his correction for finite lists, and
     S the number of times at which actions may be dropped.
 
-    k, T: number of actions and of rounds.
     delta: error probability; None is 1/T.
     """
 
@@ -126,11 +110,7 @@ class SerflingEliminationTwin(Twin):
         self.stage = [a for a in self.active for _ in range(self.count)]
 
     def radius(self, n: int) -> float:
-        """Return r, the confidence radius of the mean of n losses of an action.
-
-        r = sqrt(f ln(k S / delta) / (2 n)), at most 1, with f = min(1 - (n-1)/T, (1 - n/T)(1 + 1/n)), and S the number
-        of times at which actions may be dropped.
-        """
+        """Return r, the confidence radius of the mean of n losses of an action."""
         factor = min(1 - (n - 1) / self.T, (1 - n / self.T) * (1 + 1 / n))
         return min(1.0, math.sqrt(max(0.0, factor) * self.depth / (2 * n)))
 
@@ -147,8 +127,6 @@ class SimulationEliminationTwin(Twin):
 
     The active actions share the 2^i rounds of block i. Then an action is dropped if its mean - e_i exceeds the least
     mean + e_i, e_i = sqrt(10 k (ln T)^3 / 2^i).
-
-    k, T: number of actions and of rounds.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -169,13 +147,10 @@ class SimulationEliminationTwin(Twin):
 
 
 class FrugalUCBTwin(Twin):
-    """Naive FrugalUCB: smallest index plus price of a switch, growing blocks.
+    """Naive FrugalUCB: smallest index plus price, in blocks that grow by half.
 
-    The index of an action with n losses of mean m is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)),
-    R the rounds left and kl the Kullback-Leibler divergence of two coins; a switch adds 2 price / R to the index.
-    Actions are played in blocks, which grow by half.
+    A switch adds 2 price / R to the index, R the rounds left.
 
-    k, T: number of actions and of rounds.
     price: cost of a switch, in losses.
     """
 
@@ -189,17 +164,17 @@ class FrugalUCBTwin(Twin):
             return {self.plays[-1]}
         remaining = self.T - len(self.plays)
         current = self.plays[-1] if self.plays else 0
-        values = {a: _lower_index(self._mean(a), self.counts[a], remaining, self.k, self.T) for a in self._tried()}
-        untried = [a for a in range(self.k) if self.counts[a] == 0]
+        untried = [a for a, count in self.counts.items() if count == 0]
+        values = {
+            a: _lower_index(self._mean(a), count, remaining, self.k, self.T)
+            for a, count in self.counts.items()
+            if count > 0
+        }
         if untried:
             values[min(untried, key=lambda a: (self.plays.count(a), a))] = 0.0
         values = {a: value + 2 * self.price / remaining * (a != current) for a, value in values.items()}
         least = min(values.values())
         return {a for a, value in values.items() if value <= least + _TIE}
-
-    def _tried(self) -> list[int]:
-        """Return the actions with answers."""
-        return [a for a in range(self.k) if self.counts[a] > 0]
 
     def act(self, action: int) -> None:
         if self.rest == 0:
@@ -214,8 +189,6 @@ class OptimisticSimulationTwin(Twin):
     It is trained on draws from the first 1, 2, 3, 5, 8, .. losses of each action, some of them set to 0, so that their
     mean is the index of FrugalUCB, a lower confidence bound on the mean loss of the action.
 
-    k, T: number of actions and of rounds.
-    base: the simulated learner.
     rng: copy of the learner's random generator, so that simulated rounds are the same.
     """
 
@@ -257,9 +230,6 @@ def _lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> flo
     """Return the index of FrugalUCB by bisection.
 
     It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), for n losses of mean m and R rounds left.
-
-    >>> _lower_index(0.5, 10, remaining=20, k=2, T=100), round(_lower_index(1.0, 1, 4, 2, 4), 3)
-    (0.5, 0.595)
     """
     allowed = (1 - count / T) * math.log(max(1.0, remaining / (k * count))) / count
     low, high = (0.0, mean) if allowed > 0 else (mean, mean)
@@ -280,13 +250,9 @@ def _binary_divergence(p: float, q: float) -> float:
 def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, seed: Seed = 0) -> int:
     """Return the number of rounds before learner and twin first differ in an action.
 
-    It is the number of rows if they agree in all rounds.
-
     learner: a deterministic bandit learner, or the learner of an `OptimisticSimulationTwin`.
     losses: rows in the order of play, shape (T, k).
     twin: a new twin of the learner, for T rounds and k actions; it is changed.
-    delay: of the feedback, in rounds.
-    seed: of the learner.
 
     >>> from tombola.learners import SuccessiveElimination
     >>> rounds_agreed(SuccessiveElimination(), np.array([[1.0, 0.0]] * 100), SuccessiveEliminationTwin(2, 100))
@@ -307,8 +273,6 @@ def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
     """Return the expected regret of Hedge (exponential weights), by its formula.
 
     losses: rows in the order of play, shape (T, k).
-    rate: learning rate.
-    delay: of the feedback, in rounds.
 
     >>> round(hedge_regret(np.array([[1.0, 0.0]] * 3), rate=1.0), 3)
     0.888
@@ -326,19 +290,12 @@ def budget_simulation_spending(
 ) -> Floats:
     """Return the expected costs of every round of BudgetSimulation, shape (T, m).
 
-    It is the second implementation (twin) of the learner (Bernasconi et al. 2025, Theorem 4.5).
+    It is the twin of the learner (Bernasconi et al. 2025, Theorem 4.5).
 
     losses, costs: rows in the order of play, shapes (T, k) and (T, k, m), costs in [0, 1]; action 0 is null.
     rate: budget per round and resource.
     delta, margin: error probability, and margin of the rate in units of epsilon.
-    delay: of the feedback, in rounds.
     rng: copy of the learner's random generator, so that draws are the same.
-
-    >>> from tombola.rng import RngStreams
-    >>> rows, costs = np.array([[1.0, 0.0]] * 9), np.tile([0.0, 1.0], (9, 1))[:, :, None]
-    >>> spent = budget_simulation_spending(rows, costs, 1.0, 0.9, 0.0, 0, RngStreams(0).learner(None))
-    >>> bool(spent[0, 0] == 0 < spent[8, 0] < 1)
-    True
     """
     T, k, m = costs.shape
     spent, past, block = np.zeros((T, m)), [0], 0
@@ -376,13 +333,10 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
 
 
 def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: float) -> Floats:
-    """Return the cost of every round of SerflingLP, growth 2, shape (T,), naively.
+    """Return the same as `empirical_lp_spending` for SerflingLP with growth 2.
 
-    Whole mixes are played and their expected cost is charged, until less than 1 of the budget is left. The rate after
-    n rounds is (left - 1)/(T - n) minus T/(T - n) Serfling radii of the past and one of the coming block.
+    The rate after n rounds is (left - 1)/(T - n) minus T/(T - n) radii of the past and one of the coming block.
 
-    losses, costs: rows in the order of play, both of shape (T, k), costs in [0, 1]; action 0 is null.
-    amount: budget of the one resource.
     delta: error probability of the radii.
 
     >>> rows, costs = np.array([[1.0, 0.0]] * 512), np.array([[0.0, 0.5]] * 512)
@@ -404,11 +358,8 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
 def _linear_program_spending(
     losses: Floats, costs: Floats, amount: float, plan: Callable[[int, float], tuple[float, int]]
 ) -> Floats:
-    """Return the costs, shape (T,), of solving the linear program of the rows seen.
+    """Return the costs, shape (T,), of solving the linear program of the rows seen, with the strict stop.
 
-    There is one resource, with the strict stop.
-
-    losses, costs, amount: as in `empirical_lp_spending`.
     plan: returns the rate, and the number of rows at which to solve next, for n rows seen and the amount left.
     """
     T, k = losses.shape
@@ -427,13 +378,7 @@ def _linear_program_spending(
 
 
 def _best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the best mix of at most two actions with mean cost at most `rate`.
-
-    It is a vertex of the linear program, shape (k,).
-
-    >>> _best_two(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.2, 1.0]), 0.6).round(9).tolist()
-    [0.0, 0.5, 0.5]
-    """
+    """Return the best mix of at most two actions with mean cost at most `rate`: a vertex of the linear program."""
     k = rewards.size
     mixes = [np.eye(k)[a] for a in range(k) if costs[a] <= rate]
     for a in range(k):
@@ -445,12 +390,9 @@ def _best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
 
 
 def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the average mix, shape (k,), of PrimalDual with the strict stop.
+    """Return the average mix, shape (k,), of PrimalDual with the strict stop; action 0 is null.
 
-    Actions and prices are two exponential weights. Action 0 is null.
-
-    >>> _primal_dual_mix(np.array([[1.0, 0.0]] * 4), np.zeros((4, 2, 1)), rate=1.0).round(3).tolist()
-    [0.31, 0.69]
+    Actions and prices are two exponential weights.
     """
     n, k, m = costs.shape
     eta_p = math.sqrt(8 * math.log(k) / n) / (1 + 1 / rate)
@@ -472,11 +414,5 @@ def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
 
 
 def agrees(value: float, formula: float) -> bool:
-    """Return whether two values are equal up to a relative or absolute error of 1e-9.
-
-    value, formula: computed by the package, and by a second computation.
-
-    >>> agrees(1.0, 1.0 + 1e-12), agrees(1.0, 1.001)
-    (True, False)
-    """
+    """Return whether two values are equal up to a relative or absolute error of 1e-9."""
     return math.isclose(value, formula, rel_tol=1e-9, abs_tol=1e-9)

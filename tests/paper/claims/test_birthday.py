@@ -37,29 +37,6 @@ def test_mean_by_definition(T: int) -> None:
     assert bounds.birthday_mean(T) == pytest.approx(float(exact), rel=1e-14)
 
 
-def test_mean_of_a_million_simulations() -> None:
-    """Four standard errors: a correct formula fails with probability 6.4e-5 over the choice of the (fixed) seed."""
-    T, rng, taus = 100, np.random.default_rng(20), []
-    for _ in range(10):
-        draws = rng.integers(0, T, (100_000, 60), dtype=np.int8)
-        seen, tau = np.zeros((100_000, T), dtype=bool), np.zeros(100_000, dtype=np.int64)
-        plays = np.arange(100_000)
-        for t in range(60):
-            repeated = seen[plays, draws[:, t]] & (tau == 0)
-            tau[repeated] = t + 1
-            seen[plays, draws[:, t]] = True
-        assert (tau > 0).all(), "60 different of 100 has probability 1.1e-10"
-        taus.append(tau)
-    tau = np.concatenate(taus)
-    assert tau.size == 1_000_000
-    assert abs(tau.mean() - bounds.birthday_mean(T)) < 4 * tau.std() / 1000
-
-
-@pytest.mark.parametrize("T", [1, 2, 5, 9])
-def test_mean_of_the_uniform_law_is_the_mean_of_the_lemma(T: int) -> None:
-    assert float(_mean_of_law([1] * T)) == pytest.approx(bounds.birthday_mean(T), rel=1e-14)
-
-
 def test_mean_of_a_law_by_enumeration() -> None:
     """All 3^4 sequences of draws with weights 1, 2, 3; the fourth draw always repeats one."""
     weights, mean = [1, 2, 3], Fraction(0)
@@ -92,7 +69,7 @@ def test_mean_regret_with_one_repeated_loss_equals_all_orders(T: int) -> None:
     assert _repeat_mean(T) == pytest.approx(float(np.mean(regrets)), rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 2, 4, 7])
+@pytest.mark.parametrize("n", [1, 2, 4, 6])
 def test_mean_plays_of_test_equals_all_trainings(n: int) -> None:
     """Over all n^n sequences of draws: action 0 is played up to the round after the first repetition."""
     total = Fraction(0)

@@ -30,17 +30,6 @@ def test_realizable_thresholds_have_logarithmic_mistakes(ties: Ties, share: floa
     assert abs(mean / math.log(T) - expected) < 0.12
 
 
-def test_ties_first_mean_mistakes() -> None:
-    """All labels 0: the mistakes of "first" are the records of a random order; round 1 predicts 0, so ln T + gamma - 1.
-
-    400 plays, standard error sqrt(ln T / 400) = .13: 5 of them.
-    """
-    T = 1000
-    pool = LabelledPool(np.arange(T), np.zeros(T))
-    mean = np.mean([play(ERM(Thresholds()), pool, seed=s).mistakes for s in range(400)])
-    assert abs(mean - (sum(1 / t for t in range(1, T + 1)) - 1)) < 0.65
-
-
 @pytest.mark.parametrize("ties", ["first", "last"])
 def test_littlestone_order_is_a_mistake_every_round(ties: Ties) -> None:
     T = 2000
@@ -109,30 +98,6 @@ def test_delay_adds_at_most_d() -> None:
         assert trace.regret <= bounds.erm(2000, 1, delay)
         if delay >= 2000:
             assert (trace.actions == 0).all()
-
-
-def test_uniform_convergence_radii() -> None:
-    """Thresholds on T = 400 coin flips, n = 50 seen: at most 5 % of 400 orders deviate by more than the radius.
-
-    The radius is a union bound, so the true rate is far below 5 %: a false alarm has probability below 1e-6.
-    """
-    T, n, delta = 400, 50, 0.05
-    generator = np.random.default_rng(1)
-    labels = generator.integers(0, 2, T)
-    errors = np.stack([(np.arange(T) >= cut) != labels for cut in range(T + 1)]).astype(float)
-    whole, missed, largest = errors.mean(axis=1), 0, 0.0
-    for _ in range(400):
-        seen = errors[:, generator.permutation(T)[:n]].mean(axis=1)
-        deviation = float(np.abs(whole - seen).max())
-        missed += deviation > bounds.uniform_convergence(n, T, 1, delta)
-        largest = max(largest, deviation)
-    assert missed <= 0.05 * 400
-    assert largest > 0.3 * bounds.uniform_convergence(n, T, 1, delta), "the radius must not be trivially wide"
-    for size in (10, 100, 10_000):
-        for vc in (1, 3, 10):
-            for level in (0.5, 0.05, 1e-6):
-                printed = bounds.uniform_convergence_printed(size, vc, level)
-                assert printed < bounds.uniform_convergence_corrected(size, vc, level)
 
 
 def test_bounds_at_the_edges() -> None:

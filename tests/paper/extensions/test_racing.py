@@ -2,14 +2,10 @@
 
 import pytest
 
-from tombola.paper.base import Extension, Rows
+from tombola.paper.base import Extension
 from tombola.paper.extensions.racing import KnownAnswers, RaceBest, RaceGate, RaceTop, RaceWithin
 
 pytestmark = pytest.mark.usefixtures("plainly")
-
-
-def rows_of(claim: Extension) -> Rows:
-    return [row for number, unit in enumerate(claim.units(full=False)) for row in claim.run(unit, seed=number)]
 
 
 @pytest.mark.parametrize(
@@ -18,9 +14,12 @@ def rows_of(claim: Extension) -> Rows:
     ids=lambda claim: claim.name,
 )
 def test_claim_holds_and_every_fault_refutes_it(claim: Extension) -> None:
-    rows = rows_of(claim)
+    """The verdict is about the worst row, so the first unit that refutes it is enough."""
+    units = list(enumerate(claim.units(full=False)))
+    rows = [row for number, unit in units for row in claim.run(unit, seed=number)]
     assert claim.verdict(rows).outcome == "holds"
     assert claim.chart(rows).bands
     for fault in claim.faults():
         wrong = claim.with_fault(fault)
-        assert wrong.verdict(rows if wrong.same_runs(claim) else rows_of(wrong)).outcome == "refuted", fault
+        outcomes = (wrong.verdict(list(wrong.run(unit, seed=number))).outcome for number, unit in units)
+        assert "refuted" in outcomes, fault

@@ -1,28 +1,18 @@
 """Claims about the birthday test: Lemma 3.1, Theorem 3.2, and Section 4.
 
-Lemma 3.1 (L215): the birthday test stops early on i.i.d. input.
+The test plays action 0 until one of its losses repeats, in round tau, and then follows the leader.
 
-The round tau in which it stops has E[tau] <= 2 sqrt(T). The lemma is stated for large T and holds for every T (erratum
-4). The expectation is a finite sum, computed exactly here, and estimated by playing the test on i.i.d. draws. The lemma
-is about all i.i.d. laws on the T losses. The uniform law has the largest mean: E[tau] is the sum of n! e_n(p), and
-elementary symmetric polynomials are Schur-concave. This is computed exactly over all laws with probabilities j/12, and
-two other laws are played.
+Lemma 3.1 (L215): E[tau] <= 2 sqrt(T) on i.i.d. input. It is stated for large T and holds for every T (erratum 4). The
+expectation is a finite sum. Of all laws on the T losses the uniform one has the largest mean: E[tau] is the sum of
+n! e_n(p), and elementary symmetric polynomials are Schur-concave.
 
-Theorem 3.2 (L256): the birthday test on i.i.d. inputs and in random order.
-
-Regret is sublinear on i.i.d. inputs, and linear in random order.
-
-The birthday test plays action 0 until one of its losses repeats, in round tau, and then follows the leader. On i.i.d.
-inputs the regret is at most E[tau] <= 2 sqrt(T) plus the regret of following the leader; this is tested on the worst of
-a family of inputs. In random order the regret on a pool of T different losses is (T+1)/2 in every play. With one
+Theorem 3.2 (L256): on i.i.d. inputs the regret is at most E[tau] plus that of following the leader; this is tested on
+the worst of a family of inputs. In random order it is (T+1)/2 in every play on a pool of T different losses; with one
 repeated loss the test stops at its second occurrence, and the mean regret is a finite sum.
 
-Section 4 (L262): Simulation repairs the birthday test, regret about sqrt(T).
-
-The birthday test plays action 0 until one of its losses repeats, in round tau. Training for block i draws 2^i times
-from 2^i different rows, so tau is distributed as on i.i.d. draws, and action 0 is played in a share (tau + 1) / 2^i of
-the block. tau does not depend on the losses of the block, so in random order the expected regret is a finite sum, about
-1.51 sqrt(T).
+Section 4 (L262): Simulation repairs the test. Training for block i draws 2^i times from 2^i different rows, so tau is
+distributed as on i.i.d. draws, and action 0 is played in a share (tau + 1) / 2^i of the block. tau does not depend on
+the losses of the block, so the expected regret in random order is a finite sum, about 1.51 sqrt(T).
 """
 
 import math
@@ -41,8 +31,9 @@ from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader, LemmaSc
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.rows import Row, Rows, levels, select
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -64,11 +55,7 @@ _LAWS: dict[str, Callable[[int], list[int]]] = {
 def _mean_of_law(weights: list[int]) -> Fraction:
     """Return E[tau] for i.i.d. draws with these weights, exactly.
 
-    tau is the first round whose draw has come before. E[tau] is the sum over n of P(the first n draws differ) = n!
-    e_n(p), with e_n the elementary symmetric polynomial.
-
-    >>> _mean_of_law([1, 1]), _mean_of_law([2, 0]), float(_mean_of_law([1] * 16)) == bounds.birthday_mean(16)
-    (Fraction(5, 2), Fraction(2, 1), True)
+    It is the sum over n of P(the first n draws differ) = n! e_n(p), with e_n the elementary symmetric polynomial.
     """
     symmetric = [Fraction(1)] + [Fraction(0)] * len(weights)
     for weight in weights:
@@ -78,11 +65,7 @@ def _mean_of_law(weights: list[int]) -> Fraction:
 
 
 def _partitions(total: int, parts: int, largest: int | None = None) -> Iterator[list[int]]:
-    """Yield all decreasing lists of `parts` integers, 0 or more, that sum to `total`.
-
-    >>> list(_partitions(3, 2))
-    [[3, 0], [2, 1]]
-    """
+    """Yield all decreasing lists of `parts` integers, 0 or more, that sum to `total`."""
     most = total if largest is None else min(total, largest)
     if parts == 1:
         yield from [[total]] if total <= most else []
@@ -93,15 +76,9 @@ def _partitions(total: int, parts: int, largest: int | None = None) -> Iterator[
 
 @dataclass(frozen=True)
 class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound", "law_mean")):
-    """Mean of tau, the round in which the birthday test stops: at most 2 sqrt(T).
-
-    The mean is computed exactly and measured in plays.
+    """Mean of tau, the round in which the birthday test stops: exactly and in plays.
 
     T = 16 to 4,096 losses, all different (16,384 in a full run).
-
-    Fields, which faults replace: test (function from the horizon T to the learner), order (order of the rows, argument
-    of `play`), mean (function from T to the exact mean of tau), bound (function from T to the limit of that mean),
-    law_mean (function from the weights of the losses to the exact mean of tau on i.i.d. draws).
 
     Title: The birthday lemma
     Source: Lemma 3.1 (L215)
@@ -117,6 +94,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     order: OrderLike = "iid"
     mean: Callable[[int], float] = component(bounds.birthday_mean)
     bound: Callable[[int], float] = component(bounds.birthday)
+    # From the weights of the losses to the exact mean of tau on i.i.d. draws.
     law_mean: Callable[[list[int]], Fraction] = component(_mean_of_law)
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -125,7 +103,8 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T, law = unit["T"], unit.get("law", _UNIFORM)
-        rows = _repeated_pool(T, _LAWS[law](T))
+        # Four times or more: enough rounds for the test to stop.
+        rows = Pool(np.tile(np.repeat(instances.birthday(T).losses, _LAWS[law](T), axis=0), (4, 1)))
         taus = (
             _stopping_round(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"])
         )
@@ -153,12 +132,10 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         return [law for mean, law in means if mean == largest]
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="round in which the test stops",
-            bands=(mean_band(rows, "measured", "T", "tau", law=_UNIFORM),),
-            lines=reference_lines(levels(rows, "T", law=_UNIFORM), {"2 √T": self.bound, "exact": self.mean}),
+        return self.make_chart(
+            "round in which the test stops",
+            [mean_band(rows, "measured", "T", "tau", law=_UNIFORM)],
+            reference_lines(levels(rows, "T", law=_UNIFORM), {"2 √T": self.bound, "exact": self.mean}),
             alt="The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.",
         )
 
@@ -175,20 +152,8 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         }
 
 
-def _repeated_pool(T: int, weights: list[int]) -> Pool:
-    """Return the rows of the birthday pool with these weights, several times.
-
-    Four times or more: enough rounds for the test to stop.
-
-    >>> _repeated_pool(2, [1, 1]).losses[:, 0].tolist()
-    [0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]
-    """
-    rows = np.repeat(instances.birthday(T).losses, weights, axis=0)
-    return Pool(np.tile(rows, (4, 1)))
-
-
 def _stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
-    """Return tau, the round in which the test stops, in one play.
+    """Return tau of one play.
 
     Action 1 has no loss and the test restarts from scratch, so the play leaves action 0 exactly two rounds after tau,
     which is at most T + 3.
@@ -204,14 +169,9 @@ _ZERO = "zero"
 
 
 def _iid_input(T: int, lead: float | str) -> Pool:
-    """Return an i.i.d. input as a pool to draw from.
-
-    Action 0 has the losses 1/T, .., T/T. Action 1 has losses 0 or 1.
+    """Return an i.i.d. input as a pool to draw from: losses 1/T, .., T/T of action 0, and 0 or 1 of action 1.
 
     lead: action 1 is better by lead / sqrt(T) on average; "zero" for losses that are all 0.
-
-    >>> _iid_input(4, "zero").losses[:, 1].tolist(), _iid_input(16, 1.0).losses.sum(axis=0).tolist()
-    ([0.0, 0.0, 0.0, 0.0], [8.5, 4.0])
     """
     losses = np.array(instances.birthday(T).losses)
     if not isinstance(lead, str):
@@ -221,13 +181,7 @@ def _iid_input(T: int, lead: float | str) -> Pool:
 
 
 def _pool_with_repeat(T: int) -> Pool:
-    """Return the birthday pool with one loss of action 0 twice.
-
-    The loss is 1/2, first in the list; 1/T is left out.
-
-    >>> _pool_with_repeat(4).losses[:, 0].tolist()
-    [0.5, 0.5, 0.75, 1.0]
-    """
+    """Return the birthday pool with 1/2 twice, first in the list, and without 1/T."""
     losses = np.arange(2, T + 1) / T
     rest = losses[losses != 0.5]
     return Pool(np.column_stack([np.concatenate([[0.5, 0.5], rest]), np.zeros(T)]))
@@ -237,35 +191,15 @@ def _repeat_mean(T: int) -> float:
     """Return the exact regret of the test on `_pool_with_repeat(T)`; T is even.
 
     The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
-
-    >>> round(_repeat_mean(4), 3)
-    2.604
     """
     m = np.arange(2, T + 1)
     others = float(_pool_with_repeat(T).losses[2:, 0].sum()) / (T - 2)  # the mean of the losses that come once
     return float(np.sum(2 * (m - 1) / (T * (T - 1)) * (1.0 + (np.minimum(m + 1, T) - 2) * others)))
 
 
-def _iid_bound(T: int) -> float:
-    """Bound the birthday test on every i.i.d. input (L257).
-
-    It costs E[tau] rounds, then follows the leader.
-
-    >>> round(_iid_bound(1024), 1)
-    138.6
-    """
-    return bounds.birthday(T) + bounds.follow_the_leader_iid(T, 2)
-
-
 @dataclass(frozen=True)
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
-
-    The birthday test plays action 0 until one of its losses repeats, then the action with the smaller total loss.
-
-    Fields, which faults replace: test (function from the horizon T to the birthday test), iid and order (orders of the
-    i.i.d. and of the shuffled plays, arguments of `compare`), bound (function from T to the limit of the mean regret on
-    i.i.d. inputs).
 
     Title: One learner, one pool: i.i.d. draws and random order
     Source: Theorem 3.2 (L256)
@@ -282,26 +216,25 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     test: Callable[[int], Learner] = component(BirthdayTest)
     iid: OrderLike = "iid"
     order: OrderLike = "random"
-    bound: Callable[[int], float] = component(_iid_bound)
+    # On every i.i.d. input (L257): E[tau] rounds, then those of following the leader.
+    bound: Callable[[int], float] = component(lambda T: bounds.birthday(T) + bounds.follow_the_leader_iid(T, 2))
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, count = unit["T"], unit["plays"]
         pools: dict[str, tuple[Pool, OrderLike]] = {
             f"iid {lead}": (_iid_input(T, lead), self.iid) for lead in (_ZERO, *_LEADS)
         }
         pools |= {"birthday": (instances.birthday(T), self.order), "twice": (_pool_with_repeat(T), self.order)}
-        rows: list[Row] = []
         for (kind, (pool, order)), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
             plays = 3 * count if kind == "twice" else count
             runs = compare(pool, {"test": self.test(pool.rows)}, order, repetitions=plays, relabel=False, seed=child)
-            rows += [
+            yield from [
                 {"T": T, "kind": kind, "play": r, "regret": float(regret)}
                 for r, regret in enumerate(runs.regrets("test"))
             ]
-        return rows
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
@@ -325,16 +258,14 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     def chart(self, rows: Rows) -> Chart:
         at = levels(rows, "T")
         worst_rows = [{"T": T, "regret": float(value)} for T in at for value in worst_iid(rows, T)[1]]
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret of the birthday test",
-            bands=(
+        return self.make_chart(
+            "regret of the birthday test",
+            (
                 mean_band(rows, "random order", "T", "regret", kind="birthday"),
                 mean_band(rows, "random order, one loss twice", "T", "regret", kind="twice"),
                 mean_band(worst_rows, "worst i.i.d. input", "T", "regret"),
             ),
-            lines=reference_lines(at, {"bound on i.i.d. inputs": self.bound}),
+            reference_lines(at, {"bound on i.i.d. inputs": self.bound}),
             alt="In random order the regret grows in proportion to T; on the worst i.i.d. input like √T.",
         )
 
@@ -351,14 +282,9 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
 
 def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
-    """Return the name of the worst i.i.d. input, and its regrets in half the plays.
+    """Return the worst i.i.d. input, and its regrets in half of the plays.
 
-    The worst one has the largest mean regret in the first half of its plays. The regrets are those of the second half,
-    which is an independent test.
-
-    rows: with columns T, kind (name of the input), play (number, which orders the plays) and regret. Only kinds that
-        start with "iid" are i.i.d. inputs.
-    T: number of rounds; other rows are ignored.
+    The worst one has the largest mean regret in the first half of its plays, so that the second is an independent test.
 
     >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)
@@ -372,25 +298,13 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
 
 
 def _mean_plays_of_test(n: int) -> float:
-    """Return E min(tau + 1, n): mean plays of action 0 in n rounds of training.
-
-    Training draws from n rows.
-
-    >>> _mean_plays_of_test(1), _mean_plays_of_test(2), _mean_plays_of_test(4)
-    (1.0, 2.0, 3.75)
-    """
+    """Return E min(tau + 1, n): mean plays of action 0 in n rounds of training on n rows."""
     going = np.concatenate([[1.0, 1.0], np.cumprod(1 - np.arange(n) / n)])[:n]  # P[tau + 1 > t], t = 0 .. n-1
     return float(going.sum())
 
 
 def _exact_regret(T: int) -> float:
-    """Return the exact regret of the repaired test on the birthday pool.
-
-    T is a power of two.
-
-    >>> _exact_regret(2), round(_exact_regret(4), 9)
-    (1.5, 2.5)
-    """
+    """Return the exact regret of the repaired test on the birthday pool; T is a power of two."""
     played = 1.0 + sum(_mean_plays_of_test(2**i) for i in range(T.bit_length() - 1))
     return (T + 1) / (2 * T) * played
 
@@ -398,12 +312,6 @@ def _exact_regret(T: int) -> float:
 @dataclass(frozen=True)
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
-
-    The birthday test plays action 0 until one of its losses repeats, which never happens in random order on this pool.
-    Simulation trains it on draws with replacement from the past rows.
-
-    Fields, which faults replace: learner (function from the horizon T to the learner), order (order of the rows,
-    argument of `compare`), mean (function from T to the exact mean regret).
 
     Title: Simulation repairs what random order broke
     Source: Section 4, the template (L262-L290)
@@ -440,12 +348,10 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
 
     def chart(self, rows: Rows) -> Chart:
         without, inside = "shuffled, without: (T+1)/2", "exact mean with Simulation"
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret of the birthday test",
-            bands=(mean_band(rows, "shuffled, with Simulation", "T", "regret"),),
-            lines=reference_lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
+        return self.make_chart(
+            "regret of the birthday test",
+            [mean_band(rows, "shuffled, with Simulation", "T", "regret")],
+            reference_lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
             alt="Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.",
         )
 

@@ -1,23 +1,19 @@
 """Claims about classification: Lemma 5.1 and Theorem 5.3.
 
-Lemma 5.1 (L701): error rates of all hypotheses after n of T rows.
+Lemma 5.1 (L701): the largest estimation error over all thresholds is measured on random labels, against three radii:
+the printed one, the one from the paper's proof with its steps corrected (erratum 41), and a direct one for finite
+lists. Over all labellings of the T points the VC dimension v is T, and the largest error is the share of unseen rows in
+every order. The printed radius is below it for v near 2en, because its bound on the number of labellings, valid for
+v <= n, is 1 there.
 
-The largest estimation error over all thresholds is measured on random labels, against three radii: the printed one, the
-one from the paper's proof with its steps corrected (erratum 41), and a direct one for finite lists. Over all labellings
-of the T points the VC dimension v is T, and the largest error is the share of unseen rows in every order: the direct
-radius is within a small factor of it. The printed radius is below it for v near 2en, because its bound on the number of
-labellings, valid for v <= n, is 1 there. On a short list plays are compared with all subsets.
-
-Theorem 5.3 (L775): ERM in random order, for finite VC dimension.
-
-In adversarial order the Littlestone dimension decides, which is infinite for thresholds on the line. With labels by a
-threshold, ERM errs on a point with label 0 if it is larger than all such points before it. In random order the j-th of
-them is the largest so far with probability 1/j, so the mean number of mistakes is a harmonic number.
+Theorem 5.3 (L775): ERM in random order. With labels by a threshold, ERM errs on a point with label 0 if it is larger
+than all such points before it. The j-th of them is the largest so far with probability 1/j, so the mean number of
+mistakes is a harmonic number. In adversarial order the Littlestone dimension decides, infinite for thresholds.
 """
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -38,8 +34,9 @@ from tombola.classification import (
 )
 from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees
 from tombola.report.chart import Chart
@@ -74,22 +71,8 @@ _FORMULAS: dict[str, _Radius] = {
 }
 
 
-def _labels_of(T: int) -> Any:
-    """Return alternating labels along the feature, and an order with ones first.
-
-    >>> _labels_of(6)
-    (array([0, 1, 0, 1, 0, 1]), array([1, 3, 5, 0, 2, 4]))
-    """
-    labels = np.arange(T) % 2
-    return labels, np.argsort(-labels, kind="stable")
-
-
 def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
-    """Return the error rate of every threshold on the rows seen.
-
-    >>> _threshold_error_rates(np.array([0, 1]), np.array([True, True])).tolist()
-    [0.5, 0.0, 0.5]
-    """
+    """Return the error rate of every threshold on the rows seen."""
     ones, zeros = labels * seen, (1 - labels) * seen
     below = np.concatenate([[0], np.cumsum(ones)])
     above = zeros.sum() - np.concatenate([[0], np.cumsum(zeros)])
@@ -97,10 +80,12 @@ def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
 
 
 def _largest_error(rows: Any, T: int) -> float:
-    """Return the largest error of a threshold's error rate, from some rows."""
-    labels, listed = _labels_of(T)
-    seen = np.zeros(T, bool)
-    seen[listed[rows]] = True
+    """Return the largest error of a threshold's error rate, from some rows.
+
+    Labels alternate along the feature; the list has those with label 1 first.
+    """
+    labels, seen = np.arange(T) % 2, np.zeros(T, bool)
+    seen[np.argsort(-labels, kind="stable")[rows]] = True
     return float(np.abs(_threshold_error_rates(labels, seen) - _threshold_error_rates(labels, np.ones(T, bool))).max())
 
 
@@ -117,11 +102,7 @@ class UniformConvergence(
 ):
     """Largest error of estimated error rates, against three confidence radii.
 
-    Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows; the radii are the printed one,
-    the one of the corrected proof, and one derived directly for finite lists.
-
-    Fields, which faults replace: order (order of the rows), radii (name -> function from rows seen, rows of the pool,
-    VC dimension and error probability to the radius).
+    Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows.
 
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)
@@ -144,19 +125,17 @@ class UniformConvergence(
         parts: list[Unit] = [{"n": n, "T": T, "plays": 20_000 if full else 2000}]
         return parts + [{"n": n, "T": 1024, "plays": 4000 if full else 300} for n in (16, 32, 64, 128, 256, 512)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, n = unit["T"], unit["n"]
-        rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             first = draw_order(self.order, T, RngStreams(child).order())[:n]
-            rows.append({"n": n, "T": T, "play": repetition, "largest": _largest_error(first, T)})
-        return rows
+            yield {"n": n, "T": T, "play": repetition, "largest": _largest_error(first, T)}
 
     def verdict(self, rows: Rows) -> Verdict:
         checks: list[float] = []
         misses: dict[str, float] = {}
         for name, radius in self.radii.items():
-            for n, T in sorted({(row["n"], row["T"]) for row in rows}):
+            for n, T in distinct(rows, "n", "T"):
                 largest = select(rows, "largest", n=n, T=T)
                 missed = int((largest > radius(n, T, 1, _DELTA)).sum())
                 checks.append(pvalues.binomial_tail(missed, largest.size, _DELTA))
@@ -165,7 +144,7 @@ class UniformConvergence(
         rich = {name: radius(n, T, T, _DELTA) for name, radius in self.radii.items()}
         checks += [pvalues.exact(1 - n / T <= rich[name]) for name in ("corrected", "direct")]
         # Misses are far below 5 %: a radius that is too small by a third is seen only by its formula.
-        settings = [*((n, T, 1) for n, T in sorted({(row["n"], row["T"]) for row in rows})), (n, T, T)]
+        settings = [*((n, T, 1) for n, T in distinct(rows, "n", "T")), (n, T, T)]
         checks += [
             pvalues.exact(agrees(self.radii[name](*setting, _DELTA), formula(*setting, _DELTA)))
             for name, formula in _FORMULAS.items()
@@ -188,16 +167,13 @@ class UniformConvergence(
     def chart(self, rows: Rows) -> Chart:
         mine = [row for row in rows if row["T"] != _SHORT[0]]
         T = levels(mine, "T")[-1]
-        words = {"corrected": "proved by the paper's route"}
-        return Chart(
-            title=self.title,
+        at, words = levels(mine, "n"), {"corrected": "proved by the paper's route"}
+        values = {name: {n: radius(n, T, 1, _DELTA) for n in at} for name, radius in self.radii.items()}
+        return self.make_chart(
+            "largest error over all thresholds",
+            [mean_band(mine, "measured mean", "n", "largest")],
+            reference_lines(at, {words.get(name, name): own.__getitem__ for name, own in values.items()}),
             x_label="rows seen, n",
-            y_label="largest error over all thresholds",
-            bands=(mean_band(mine, "measured mean", "n", "largest"),),
-            lines=reference_lines(
-                levels(mine, "n"),
-                {words.get(name, name): _of_thresholds(radius, T) for name, radius in self.radii.items()},
-            ),
             alt="The measured largest error lies below the direct radius, far below the printed and the corrected one.",
         )
 
@@ -225,11 +201,6 @@ class UniformConvergence(
         }
 
 
-def _of_thresholds(radius: _Radius, T: int) -> Callable[[int], float]:
-    """Return the radius for thresholds as a function of the number of rows seen."""
-    return lambda n: radius(n, T, 1, _DELTA)
-
-
 # Regret bound of ERM as printed and as corrected, for the verdict.
 _WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 
@@ -245,13 +216,10 @@ def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, L
 
 
 def _mean_threshold_mistakes(T: int) -> float:
-    """Return the mean mistakes of ERM on labels by a threshold: 1 + 1/2 + .. + 2/T.
+    """Return the mean mistakes of ERM on labels by a threshold: 1 + 1/2 + .. + 2/T; T is even.
 
     ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a record. In round 1 it predicts 0
-    and errs on a 1 instead, which is equally likely. T is even.
-
-    >>> _mean_threshold_mistakes(4)
-    1.5
+    and errs on a 1 instead, which is equally likely.
     """
     return float(np.sum(1 / np.arange(1, T // 2 + 1)))
 
@@ -262,9 +230,6 @@ class Classification(Claim, name="classification", expected="holds as corrected"
 
     Pools of T = 64 to 16,384 points on the line with two labels: random ones, and labels by a threshold. In the worst
     order an adversary chooses the next point after every prediction.
-
-    Fields, which faults replace: learner (the learner under test), order (order of the rows, argument of `play`), delay
-    (delay of the labels in rounds), bound (function from T and the VC dimension to the limit of the mean regret).
 
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)
@@ -328,15 +293,13 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected" if near > printed else "holds")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="mistakes above the best threshold",
-            bands=(
+        return self.make_chart(
+            "mistakes above the best threshold",
+            (
                 mean_band(rows, "shuffled, random labels", "T", "regret", kind="random"),
                 mean_band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
             ),
-            lines=(
+            (
                 *reference_lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
                 *reference_lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
             ),

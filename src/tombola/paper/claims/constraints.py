@@ -1,35 +1,26 @@
 """Claims about budgets: Theorem 4.5, and linear regret in adversarial order.
 
-Theorem 4.5 (L458): Simulation under budgets in random order.
+Theorem 4.5 (L458): each learner is tested against the bound of its own parameters, at horizons where the bound is below
+the regret of playing the null action always. The bounds hold with probability 1 - delta, so plays that miss them are
+counted. A play ended by the stop rule is a miss too, since the margin should prevent it. On the second pool the better
+action alternates between blocks of the list: irrelevant in random order, misleading in given order.
 
-Its regret is sublinear, and it never exceeds a budget.
+The bounds are several times the regret, so four values are compared with exact ones: spending in rational numbers; the
+first round in which BudgetSimulation does not play null, which grows like 1/rho^2, rho being the budget per round; the
+spending in its last block; and every round of it, by a twin (`tombola.paper.twins`).
 
-Each learner is tested against the bound of its own parameters, at horizons where the bound is below the regret of
-playing the null action always. The bounds hold with probability 1 - delta, so plays that miss them are counted. A play
-ended by the stop rule is a miss too, since the margin should prevent it. On the second pool the better action
-alternates between blocks of the list: irrelevant in random order, misleading in given order.
+Corollary 4.8 is a rate, 1/rho^2 + sqrt(T)/rho, measured where both terms are attained. A play earns 1 and costs rho on
+average, so that OPT, the reward per round of the best fixed mix within the budget, is 1, and a rate of rho - 2 epsilon
+earns 2 epsilon/rho less.
 
-The bounds are several times the regret, so four values are compared with exact ones. Spending is added up in rational
-numbers, with several resources, several rates, delayed feedback, and costs that the budget tracker has to round. The
-first round in which BudgetSimulation does not play null follows from its margin, and grows like 1/rho^2, rho being the
-budget per round. In its last block it spends at most its reduced rate, up to the deviation of the theorem. Every round
-of it is compared with a twin, a second implementation (`tombola.paper.twins`).
-
-Corollary 4.8 is a rate: 1/rho^2 + sqrt(T)/rho. It is measured where both terms are attained. A play earns 1 and costs
-rho on average, so that OPT, the reward per round of the best fixed mix within the budget, is 1, and a rate of
-rho - 2 epsilon earns 2 epsilon/rho less.
-
-Budgets in adversarial order (L427): linear regret of every learner.
-
-The statement is that of Mannor, Tsitsiklis and Yu 2009. Two lists share their first half. The spending there determines
-the regret on both, and on one of them the regret is at least T/16, in every play of every learner. On short lists the
-least regret of any learner, randomised or not, is the value of a linear program over spending: T/16, so the bound is
-tight.
+Adversarial order (L427; Mannor, Tsitsiklis and Yu 2009): two lists share their first half. The spending there
+determines the regret on both, and on one of them it is at least T/16, in every play of every learner. On short lists
+the least regret of any learner is the value of a linear program over spending: T/16, so the bound is tight.
 """
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -46,8 +37,9 @@ from tombola.instances import hindsight, three_actions
 from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select, slope
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.rows import Row, Rows, distinct, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import budget_simulation_spending, serfling_lp_spending
 from tombola.pool import Pool
@@ -81,18 +73,14 @@ _WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
 class _FixedState(NamedTuple):
-    """State of `AlwaysPlay`: the index of the action played."""
-
     action: float
 
 
 @dataclass(frozen=True)
 class AlwaysPlay(BudgetedLearner):
-    """Budgeted learner that always plays the same action while the budget allows it.
+    """Budgeted learner that plays one action while the budget allows it: a fault.
 
-    With the null action it is a fault of claims on budgets: it earns nothing.
-
-    action: index of the action; None is the null action.
+    action: index of the action; None is the null action, which earns nothing.
     """
 
     action: int | None = None
@@ -111,13 +99,9 @@ class AlwaysPlay(BudgetedLearner):
 
 
 def _affordable_plays(resources: int, delay: int) -> tuple[int, int]:
-    """Return the plays made, and the plays that the budget affords exactly.
+    """Return the plays made, and the plays that the budget affords in rational numbers.
 
-    Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, .. The affordable number is computed in
-    rational numbers: the float 0.1 is a little more than a tenth.
-
-    >>> _affordable_plays(2, delay=7)
-    (99, 99)
+    Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, ..; the float 0.1 is more than a tenth.
     """
     costs = [0.1 * (j + 1) for j in range(resources)]
     amounts = [10.0 * (j + 1) for j in range(resources)]
@@ -142,24 +126,12 @@ def _shuffled_costs(T: int, share: float, seed: Seed) -> Floats:
 
 
 def _attaining(T: int, rate: float, *, seed: Seed) -> Pool:
-    """Return a pool in which both actions other than null earn 1 at a cost.
-
-    Each costs 1 in a share `rate` of the rows, else 0. Action 0 is null.
-
-    >>> _attaining(10, 0.2, seed=0).costs.sum(axis=0).ravel().tolist()
-    [0.0, 2.0, 2.0]
-    """
+    """Return a pool in which both actions earn 1, at a cost of 1 in a share `rate` of the rows; action 0 is null."""
     return Pool.from_rewards(np.tile([0.0, 1.0, 1.0], (T, 1)), costs=_shuffled_costs(T, rate, seed))
 
 
 def _margins_formula(T: int, rate: float) -> float:
-    """Return the second term of Corollary 4.8.
-
-    It is the sum of 2^i epsilon_i / rho over all blocks that are played.
-
-    >>> round(_margins_formula(2**18, 0.8) / _margins_formula(2**16, 0.8), 2)
-    2.23
-    """
+    """Return the second term of Corollary 4.8: the sum of 2^i epsilon_i / rho over all blocks that are played."""
     first, log = _first_play_formula(T, 1, rate, 2.0, 0) - 1, math.log(ACTIONS * math.log2(T) / DELTA)
     sizes = [2**i for i in range(int(math.log2(first)), math.ceil(math.log2(T)))]
     return sum(math.sqrt(6 * size * log) for size in sizes) / rate
@@ -169,9 +141,6 @@ def _first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) 
     """Return the first round of BudgetSimulation that is not null, by its formula.
 
     It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
-
-    >>> _first_play_formula(2**16, 1, 0.8, 2.0, 0), _first_play_formula(2**16, 1, 0.8, 3.0, 0)
-    (2049, 4097)
     """
     needed = 24 * margin**2 * math.log(m * ACTIONS * math.log2(T) / DELTA) / rate**2
     block = math.ceil(math.log2(needed))
@@ -179,25 +148,13 @@ def _first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) 
 
 
 def _first_play(play_rewards: Floats, costs: Floats) -> int:
-    """Return the first round, from 1, with a reward or a cost; 0 if there is none.
-
-    >>> _first_play(np.array([0.0, 0.0, 1.0]), np.zeros((3, 1)))
-    3
-    """
+    """Return the first round, from 1, with a reward or a cost; 0 if there is none."""
     active = (play_rewards != 0) | (costs != 0).any(axis=1)
     return int(np.argmax(active)) + 1 if active.any() else 0
 
 
 def _flipping(T: int, *, seed: Seed) -> Pool:
-    """Return rows in which the better of two actions alternates between blocks.
-
-    In block i of 2^i rows one action earns 1, in the next the other.
-
-    Each action costs 0.9 on average.
-
-    >>> _flipping(8, seed=0).losses[:, 1:].argmin(axis=1).tolist()
-    [0, 0, 1, 1, 0, 0, 0, 0]
-    """
+    """Return rows in which the better action alternates between blocks of 2^i rows; each costs 0.9 on average."""
     turn = np.array([(max(1, t).bit_length() - 1) % 2 for t in range(T)])
     return Pool.from_rewards(np.column_stack([np.zeros(T), 1 - turn, turn]), costs=_shuffled_costs(T, 0.9, seed))
 
@@ -206,7 +163,6 @@ def _flipping(T: int, *, seed: Seed) -> Pool:
 POOLS: dict[str, Callable[..., Pool]] = {"three actions": three_actions, "flipping": _flipping}
 
 
-# Learners of the claim, by name.
 _LEARNERS: dict[str, BudgetedLearner] = {
     "as printed": BudgetSimulation(delta=DELTA, margin=2.0),
     "margin 3": BudgetSimulation(delta=DELTA, margin=3.0),
@@ -234,7 +190,6 @@ def budget_play(
     reward or a cost, from 1 (0: none); last, the mean cost per round in the second half of the play; overspent, whether
     the costs exceed the budget; stopped, whether less than 1 of the budget is left.
 
-    learner, pool, order, seed: arguments of `play`.
     overdraft: factor on the budget; 1 in a correct program, above 1 a fault.
     fluid: play whole mixes, charge expected costs, and stop when less than 1 of the budget is left.
     """
@@ -259,10 +214,6 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     actions and one resource. ρ is the budget per round, OPT the reward per round of the best fixed mix within it, ε_i
     the margin that BudgetSimulation keeps in block i of 2^i rounds.
 
-    Fields, which faults replace: learners (name -> learner under test), bounds (name of the learner -> function from T
-    to the limit of its regret), order (order of the rows, argument of `play`), overdraft (factor on the budget; 1 is
-    correct).
-
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
     Statement: With a budget of ρ T for each of m resources, BudgetSimulation has regret Õ(1/ρ² + √T/ρ) and never
@@ -283,7 +234,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     learners: Mapping[str, BudgetedLearner] = component(_LEARNERS)
     bounds: Mapping[str, Callable[[int], float]] = component(_BOUNDS)
     order: OrderLike = "random"
-    overdraft: float = 1.0
+    overdraft: float = 1.0  # factor on the budget
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**16: 40, 2**18: 20, 2**20: 10} if full else {2**16: 8}
@@ -295,7 +246,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         if "m" in unit:
             return _exact_rows(unit["m"], unit["d"], seed)
         if "rate" in unit:
-            return [_corollary_row(unit["T"], unit["rate"], child) for child in repetition_seeds(seed, unit["plays"])]
+            return [_corollary_row(unit, child) for child in repetition_seeds(seed, unit["plays"])]
         T = unit["T"]
         rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
@@ -308,7 +259,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
     def verdict(self, rows: Rows) -> Verdict:
         kinds = (None, "attaining", *POOLS)
-        computed, rates, *others = [[row for row in rows if row["pool"] == kind] for kind in kinds]
+        computed, rates, *others = [matching(rows, pool=kind) for kind in kinds]
         rows = [row for own in others for row in own]
         differ = sum(not 0 <= row["value"] - row["exact"] <= row["slack"] for row in computed)
         over = sum(bool(row["overspent"]) for row in rows)
@@ -326,7 +277,8 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
                 checks.append(pvalues.binomial_tail(int(select(rows, "stopped", **where).sum()), regrets.size, DELTA))
         terms = [_second_term(row) for row in rates]
         last = levels(rows, "T")[-1]
-        lost = {name: 100 * _share(rows, name, last) for name in self.learners}
+        shares_lost = [{**row, "lost": row["regret"] / row["most"]} for row in rows]
+        lost = {name: 100 * float(select(shares_lost, "lost", learner=name, T=last).mean()) for name in self.learners}
         measured = (
             f"{over} of {len(rows)} runs overspent; {differ} of {len(computed)} exact values differ; regret at most "
             f"{max(shares):.2f} of the bounds; the √T/ρ term of the corollary {min(terms):.2f} to {max(terms):.2f} "
@@ -338,12 +290,10 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] in POOLS]
         shares = [{**row, "share": 100 * (1 - row["regret"] / row["most"])} for row in rows]
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="reward in % of the best fixed mix",
-            bands=tuple(mean_band(shares, name, "T", "share", learner=name) for name in self.learners),
-            log_y=False,
+        return self.make_chart(
+            "reward in % of the best fixed mix",
+            [mean_band(shares, name, "T", "share", learner=name) for name in self.learners],
+            log="x",
             alt="The empirical LP collects nearly everything; the others start to play late and collect less.",
         )
 
@@ -374,10 +324,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
 
 def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
-    """Return rows of computed values, each with its exact value.
-
-    They are the plays that a budget affords, and the first plays of BudgetSimulation.
-    """
+    """Return rows of computed values with their exact values: affordable plays, first plays, rounds as the twins."""
     made, affordable = _affordable_plays(m, d)
     about = {"pool": None, "learner": "", "m": m, "d": d}
     found: list[Row] = [{**about, "rate": 0.0, "value": made, "exact": affordable, "slack": 0}]
@@ -395,14 +342,11 @@ def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
 
 
 def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], order: OrderLike, seed: Seed) -> int:
-    """Return the number of rounds before the costs of learner and twin first differ.
+    """Return the number of rounds before learner and twin first differ in costs.
 
-    It is 512 (LP_ROUNDS), the length of the play, if they agree in all rounds. Rows are random and continuous, so that
-    every linear program has one solution.
+    Rows are random and continuous, so that every linear program has one solution.
 
-    learner: EmpiricalLP or SerflingLP.
-    twin: its second implementation in `tombola.paper.twins`: (losses, costs, amount) -> cost of every round.
-    order, seed: of the play.
+    twin: second implementation of the learner in `tombola.paper.twins`: (losses, costs, amount) -> cost of every round.
     """
     generator, T = np.random.default_rng(seed), LP_ROUNDS
     rewards, costs = generator.random((2, T, ACTIONS)) * np.linspace(0, 1, ACTIONS)
@@ -419,7 +363,6 @@ def _fluid_play(learner: BudgetedLearner, pool: Pool, rate: float, order: OrderL
 
 
 def _rounds_before(differs: Any) -> int:
-    """Return the number of rounds before the first one that differs."""
     return int(np.argmax(differs)) if differs.any() else len(differs)
 
 
@@ -435,17 +378,18 @@ def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
     return _rounds_before((np.abs(twin - trace.costs) > pvalues.ROUNDING).any(axis=1))
 
 
-def _corollary_row(T: int, rate: float, seed: Seed) -> Row:
+def _corollary_row(unit: Unit, seed: Seed) -> Row:
     """Return the regret of BudgetSimulation where both terms of Corollary 4.8 are attained."""
-    trace = _fluid_play(_LEARNERS["as printed"], _attaining(T, rate, seed=seed), rate, "random", 0, seed)
-    return {"pool": "attaining", "learner": "as printed", "T": T, "rate": rate, "regret": float(trace.regret)}
+    T, rate, name = unit["T"], unit["rate"], "as printed"
+    trace = _fluid_play(_LEARNERS[name], _attaining(T, rate, seed=seed), rate, "random", 0, seed)
+    return {"pool": "attaining", "learner": name, "T": T, "rate": rate, "regret": float(trace.regret)}
 
 
 def _rate_checks(rows: Rows) -> list[float]:
     """Return the p-values of the corollary: both terms, slopes in T and 1/rho."""
     far = sum(abs(_second_term(row) - 2.0) > 1.0 for row in rows)
     checks = [pvalues.binomial_tail(far, len(rows), DELTA)]
-    at = sorted({(row["T"], row["rate"]) for row in rows})
+    at = distinct(rows, "T", "rate")
     longest, richest = max(T for T, _ in at), max(rate for _, rate in at)
     in_T = [(T, rate) for T, rate in at if rate == richest]
     in_rate = [(T, rate) for T, rate in at if T == longest]
@@ -463,10 +407,7 @@ def _second_term(row: Row) -> float:
 
 
 def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[float]:
-    """Return the p-values of the first play, and of the spending in the last block.
-
-    It must be the reduced rate, up to epsilon.
-    """
+    """Return the p-values of the first play, and of the spending in the last block: the reduced rate, up to epsilon."""
     T = where["T"]
     first, last = select(rows, "first", **where), select(rows, "last", **where)
     epsilon = math.sqrt(12 / T * math.log(ACTIONS * math.log2(T) / DELTA))
@@ -478,12 +419,6 @@ def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[f
     ]
 
 
-def _share(rows: Rows, learner: str, T: int) -> float:
-    """Return the mean share of T OPT lost by a learner."""
-    return float((select(rows, "regret", learner=learner, T=T) / select(rows, "most", learner=learner, T=T)).mean())
-
-
-# Learners of the claim, by name.
 _HINDSIGHT_LEARNERS: dict[str, BudgetedLearner] = {
     "empirical LP": EmpiricalLP(),
     "primal-dual": PrimalDual(),
@@ -494,12 +429,9 @@ _HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
 
 
 def _regrets_by_spending(T: int) -> Floats:
-    """Return the least regret on both lists, by plays in the first half.
+    """Return the least regret on both lists, shape (2, T/2 + 1), by plays in the first half.
 
     The minimum is over all numbers of plays in the second half within the budget T/2.
-
-    >>> _regrets_by_spending(4).tolist()
-    [[-0.5, 0.0, 0.5], [1.0, 0.5, 0.0]]
     """
     rows: list[list[float]] = []
     for half in _HALVES:
@@ -516,13 +448,7 @@ def _regrets_by_spending(T: int) -> Floats:
 
 
 def _least_regret(T: int) -> float:
-    """Return the least worst-case regret of any learner on the two lists of T rows.
-
-    It is a linear program: the minimum over learners of the larger expected regret.
-
-    >>> round(_least_regret(8), 9)
-    0.5
-    """
+    """Return the least worst-case regret of any learner on the two lists of T rows, by a linear program."""
     from scipy.optimize import linprog
 
     regrets = _regrets_by_spending(T)
@@ -539,11 +465,6 @@ def _least_regret(T: int) -> float:
 class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
     """Regret with a budget on two lists with a common first half.
 
-    It is linear in given order for every learner, and sublinear in random order.
-
-    Fields, which faults replace: learners (name -> learner under test), order (order of the shuffled plays), amount
-    (budget per round), least (smallest possible regret per round in given order).
-
     Title: Why budgets need the shuffle
     Source: Mannor et al. 2009 (cited at L427)
     Statement: With budgets in adversarial order, regret is linear for every learner; in random order it is not.
@@ -557,18 +478,18 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
 
     learners: Mapping[str, BudgetedLearner] = component(_HINDSIGHT_LEARNERS)
     order: OrderLike = "random"
-    amount: float = 0.5
-    least: float = 1 / 16
+    amount: float = 0.5  # budget per round
+    least: float = 1 / 16  # smallest possible regret per round in given order
 
     def units(self, *, full: bool) -> list[Unit]:
         short: list[Unit] = [{"T": T, "plays": 0} for T in (2, 4, 8, 16, 32)]
         return short + [{"T": 4**i, "plays": 100 if full else 30} for i in range(4, 9 if full else 8)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T = unit["T"]
         if unit["plays"] == 0:
-            return [{"T": T, "kind": "least", "learner": "all", "play": 0, "regret": _least_regret(T)}]
-        rows: list[Row] = []
+            yield {"T": T, "kind": "least", "learner": "all", "play": 0, "regret": _least_regret(T)}
+            return
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             for kind, order in (("given", "given"), ("random", self.order)):
                 for name, learner in self.learners.items():
@@ -577,8 +498,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
                         for half in _HALVES
                     ]
                     worse = max(float(trace.regret) for trace in traces)
-                    rows.append({"T": T, "kind": kind, "learner": name, "play": repetition, "regret": worse})
-        return rows
+                    yield {"T": T, "kind": kind, "learner": name, "play": repetition, "regret": worse}
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T", kind="random")
@@ -601,16 +521,14 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
         return self.verdict_from(checks, measured, "Ω(T) against Õ(√T)")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret on the worse of two lists",
-            bands=tuple(
+        return self.make_chart(
+            "regret on the worse of two lists",
+            [
                 mean_band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
                 for kind, words in (("given", "given order"), ("random", "shuffled"))
                 for name in self.learners
-            ),
-            lines=reference_lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
+            ],
+            reference_lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
             alt="In given order the regret of every learner is at least T/16; in random order it grows like √T.",
         )
 
@@ -625,6 +543,6 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
 
 
 def _slope(rows: Rows) -> str:
-    mine = [row for row in rows if row["kind"] == "random" and row["learner"] == "empirical LP"]
+    mine = matching(rows, kind="random", learner="empirical LP")
     means = [float(select(mine, "regret", T=T).mean()) for T in levels(mine, "T")]
     return f"{slope(mine, 'T', 'regret').value:.2f}" if min(means) > 0 and len(means) > 2 else "none"

@@ -1,25 +1,19 @@
 """Claims about delayed feedback: Lemma 4.1, Theorem 4.2 and Corollary 4.4.
 
-Lemma 4.1 (L323): training has the mean of the past blocks.
+Lemma 4.1 (L323): the base learner records the rows it is trained on: row t of the pool is the t-th unit vector, and the
+base plays the action that its last row points at. The action frequencies of Simulation are then the frequencies of the
+draws, and both sides of the lemma are compared row by row.
 
-The base learner records the rows it is trained on: row t of the pool is the t-th unit vector, and the base plays the
-action that its last row points at. The action frequencies of Simulation are then the frequencies of the draws, and both
-sides of the lemma are compared row by row.
-
-Theorem 4.2 (L333) and Corollary 4.4 (L421): regret with delay in random order.
-
-The bound of Simulation with delay d is 5 sqrt(T log T) + d log T + sum R(2^i), R(n) the regret of its base in n rounds;
-two other learners have smaller bounds.
-
-Also the regret added by a delay, for the same learner in random and in given order. In random order the expected loss
-of a round depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d to Hedge with
-a fixed rate, and 2 d log T to Simulation, which waits d rounds in every block. On the pool `instances.delay_trap` in
-given order a block of d + 1 equal rows reveals nothing until it ends, so every learner has the same expected regret:
+Theorem 4.2 (L333) and Corollary 4.4 (L421): the bound of Simulation with delay d is 5 sqrt(T log T) + d log T +
+sum R(2^i), R(n) the regret of its base in n rounds; two other learners have smaller bounds. In random order the
+expected loss of a round depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d
+to Hedge with a fixed rate, and 2 d log T to Simulation, which waits d rounds in every block. On `instances.delay_trap`
+in given order a block of d + 1 equal rows reveals nothing until it ends, so every learner has the same expected regret:
 that of fair coin flips.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
@@ -37,8 +31,9 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.reductions.schedule import Schedule
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component, levels, select, slope
+from tombola.paper.base import Claim, Outcome, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_band, mean_band, reference_lines
+from tombola.paper.rows import Row, Rows, distinct, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import agrees, hedge_regret
 from tombola.pool import Pool
@@ -124,12 +119,9 @@ def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dic
 
 
 def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
-    """Return the blocks of Simulation that begin by round T: pairs (i, rounds).
+    """Return the blocks of Simulation that begin by round T: pairs (i, its 2^i rounds, from 1).
 
-    Block i has the 2^i rounds t_i, .., t_i + 2^i - 1, counted from 1; the last block may end after T.
-
-    >>> _blocks("lemma", 10, 1)
-    [(0, range(3, 4)), (1, range(5, 7)), (2, range(8, 12))]
+    The last block may end after T.
     """
     late = 1 if schedule == "lemma" else 0
     starts = ((i, 2**i + late + (i + late) * delay) for i in range(1 - late, T.bit_length() + 1))
@@ -140,9 +132,6 @@ def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
     """Rows that Simulation trains on: round 1 and earlier blocks, equally often.
 
-    Fields, which faults replace: learner (function from the schedule, "lemma" or "paper", and the delay to the
-    Simulation under test).
-
     Title: The training rows of Simulation
     Source: Lemma 4.1 (L323)
     Statement: The mean of the training distribution of block i is the mean loss of the blocks before it.
@@ -152,6 +141,7 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         rows that precede the block, and draws all of them equally often (chi-square test for every block).
     """
 
+    # From the schedule, "lemma" or "paper", and the delay.
     learner: Callable[[str, int], Simulation] = component(_recording_simulation)
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -159,11 +149,10 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         delays = (0, 1, 3, 10, 40, 299)
         return [{"schedule": name, "T": T, "d": d} for name in _SCHEDULES for T in horizons for d in delays]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, d, name = unit["T"], unit["d"], unit["schedule"]
         drawn = _training_counts(self.learner(name, d), T, d, seed)
         before = [0]
-        rows: list[Row] = []
         for i, block in _blocks(name, T, d):
             shares = drawn.get(block.start, np.zeros(T))
             draws = _TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
@@ -173,9 +162,8 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
                     "strange": int(counts.sum() - counts[before].sum()),
                     "even": pvalues.counts_uniform(counts[before]),
                 }
-                rows.append({**unit, "block": i, "draws": draws, "seen": int(counts.sum()), "rows": len(before), **off})
+                yield {**unit, "block": i, "draws": draws, "seen": int(counts.sum()), "rows": len(before), **off}
             before += [t - 1 for t in block if t <= T]
-        return rows
 
     def verdict(self, rows: Rows) -> Verdict:
         wrong = int(select(rows, "strange").sum() + np.abs(select(rows, "draws") - select(rows, "seen")).sum())
@@ -193,19 +181,17 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         return int(select(rows, "seen").sum())
 
     def chart(self, rows: Rows) -> Chart:
-        lemma = [row for row in rows if row["schedule"] == "lemma"]
+        lemma = matching(rows, schedule="lemma")
         x = np.array(levels(lemma, "block"), dtype=np.float64)
         curves = [("as printed: round 1 is left out", 1.0), ("with round 1", 0.0)]
-        return Chart(
-            title=self.title,
-            x_label="block, i",
-            y_label="share of the draws that the sum leaves out",
-            bands=tuple(
+        return self.make_chart(
+            "share of the draws that the sum leaves out",
+            [
                 exact_band(words, x, np.array([share / select(lemma, "rows", block=i).max() for i in x]))
                 for words, share in curves
-            ),
-            log_x=False,
-            log_y=False,
+            ],
+            x_label="block, i",
+            log="",
             alt="As printed, the sum leaves out the row of round 1, half of the draws in block 1 and half as much in "
             "each block that follows; with round 1 counted nothing is left out.",
         )
@@ -226,7 +212,6 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
 _Learners: TypeAlias = Mapping[str, Callable[[int], Learner]]
 # Bound on the regret, as a function of the name of the learner, T, k and d.
 _Bound: TypeAlias = Callable[[str, int, int, int], float]
-# Learners of both claims.
 _LEARNERS: _Learners = {
     "Simulation": lambda d: Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
     "Simulation, not waiting": lambda _: Simulation(FollowTheLeader(), GrowingSchedule()),
@@ -243,26 +228,18 @@ _POOLS: dict[str, Callable[[int], Pool]] = {
 
 
 def _only(*names: str) -> _Learners:
-    """Return some of `_LEARNERS`."""
     return {name: _LEARNERS[name] for name in names}
 
 
 def _bound_of(learner: str, T: int, k: int, d: int) -> float:
-    """Return the proved bound on the regret of a learner in random order.
-
-    >>> _bound_of("follow the leader", 100, 2, 3) < _bound_of("Simulation", 100, 2, 3)
-    True
-    """
+    """Return the proved bound on the regret of a learner in random order."""
     return bounds.follow_the_leader(T, k, d) if learner == "follow the leader" else bounds.simulation(T, k, d)
 
 
 def _play_learners(
     unit: Unit, learners: _Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
-    """Play learners configured for delay d; return a row per learner and play.
-
-    A row has pool, T, k, d, learner, play and regret (expected, over the learner's own randomness).
-    """
+    """Play learners configured for delay d; return a row per learner and play, with its expected regret."""
     T, d = unit["T"], unit["d"]
     pool = _POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
@@ -276,11 +253,8 @@ def _play_learners(
 
 
 def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
-    """Return a p-value for each mean regret, and the largest mean / bound.
-
-    There is one mean per pool, learner, T and d; its p-value is that of "the true mean is at most the bound".
-    """
-    settings = sorted({(row["pool"], row["learner"], row["T"], row["k"], row["d"]) for row in rows})
+    """Return a p-value of "at most the bound" for each mean regret, and the largest mean / bound."""
+    settings = distinct(rows, "pool", "learner", "T", "k", "d")
     found, worst = [], 0.0
     for pool, name, T, k, d in settings:
         regrets, most = select(rows, "regret", pool=pool, learner=name, T=T, d=d), bound(name, T, k, d)
@@ -290,13 +264,7 @@ def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
 
 
 def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
-    """Return the bound of a learner as a plain sum of its terms, at most T.
-
-    It is computed without the package, to check `_bound_of`.
-
-    >>> round(_bound_formula("Simulation", 2**16, 2, 0)), round(_bound_formula("follow the leader", 1000, 10, 0), 1)
-    (2285, 210.5)
-    """
+    """Return the bound of a learner as a plain sum of its terms, at most T, to check `_bound_of`."""
     n = np.arange(1.0, T)
     shifts = math.sqrt(2 * math.log(k)) * T / (T - n) * np.sqrt((T - n + 1) / (T * n))
     if learner == "follow the leader":
@@ -312,11 +280,8 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
 
 
 def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
-    """Return 1 for every bound that equals its formula, written out again, else 0.
-
-    These are p-values, one per learner, T, k and d. Regrets are too far below the bounds to check them.
-    """
-    settings = sorted({(row["learner"], row["T"], row["k"], row["d"]) for row in rows})
+    """Return 1 for every bound that equals its formula, else 0: regrets are too far below to check them."""
+    settings = distinct(rows, "learner", "T", "k", "d")
     return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
 
 
@@ -333,21 +298,14 @@ _THEOREM_TEXTS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k)
 
 
 def _max_added_regret(learner: str, T: int, d: int) -> float:
-    """Return a bound on the regret that a delay adds in random order.
-
-    >>> _max_added_regret("follow the leader", 1024, 3), _max_added_regret("Simulation", 1024, 3)
-    (3.0, 60.0)
-    """
+    """Return a bound on the regret that a delay adds in random order."""
     return {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}[learner] * d
 
 
 def _trap_regret(T: int, d: int) -> float:
-    """Return the expected regret of every learner on `delay_trap(T, d)`, not shuffled.
+    """Return the expected regret of every learner on `delay_trap(T, d)` in given order.
 
     It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
-
-    >>> _trap_regret(4, 0), _trap_regret(8, 1)
-    (0.75, 1.5)
     """
     n = T // (d + 1)
     log = math.lgamma(n + 1) - 2 * math.lgamma(n / 2 + 1) - n * math.log(2)
@@ -358,11 +316,8 @@ def _trap_regret(T: int, d: int) -> float:
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     """Regret of Simulation below its printed and its corrected bound; cost of a delay.
 
-    R(n) is the regret of the base learner in n rounds. Simulation plays three pools; Simulation, Hedge and follow the
-    leader play a pool on which d rounds reveal nothing, in random and in given order.
-
-    Fields, which faults replace: learners (name -> function from d to the learner under test), order (order of the
-    rows, argument of `play`), played_delay (function from d to the delay of the plays).
+    Simulation plays three pools; Simulation, Hedge and follow the leader play a pool on which d rounds reveal
+    nothing, in random and in given order.
 
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
@@ -397,14 +352,15 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         ]
         return [*easy, *traps]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         if unit["pool"] != "trap":
-            return _play_learners(
+            yield from _play_learners(
                 unit, {"Simulation": self.learners["Simulation"]}, self.order, self.played_delay, seed
             )
+            return
         T, d = unit["T"], unit["d"]
         order = self.order if unit["order"] == "random" else "given"
-        rows: list[Row] = []
+        rate = math.sqrt(8 * math.log(2) / (T * (1 + 2 * d)))  # of Hedge, tuned to the delay
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             pool = instances.delay_trap(T, d, seed=child)
             for name, learner in self.learners.items():
@@ -413,9 +369,9 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
                 at_once = play(prompt, pool, order, seed=child).expected_regret
                 about = {"pool": "trap", "order": unit["order"], "T": T, "k": 2, "d": d, "learner": name, "play": r}
                 # Exact only where the order of the rows is known here.
-                twin = _hedge_trap_regret(pool, d) if name == "Hedge" and order == "given" else None
-                rows.append({**about, "regret": late, "prompt": at_once, "twin": twin})
-        return rows
+                exact = name == "Hedge" and order == "given"
+                twin = hedge_regret(np.asarray(pool.losses, dtype=np.float64), rate, d) if exact else None
+                yield {**about, "regret": late, "prompt": at_once, "twin": twin}
 
     def verdict(self, rows: Rows) -> Verdict:
         easy = [row for row in rows if row["pool"] != "trap"]
@@ -462,14 +418,12 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             for name in self.learners
             if name != "Hedge"
         ]
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "regret that the delay adds",
+            bands,
+            reference_lines(late, {"d log T": lambda d: d * math.log2(T)}),
             x_label=f"delay d, in rounds (T = {T:,} rows)",
-            y_label="regret that the delay adds",
-            bands=tuple(bands),
-            lines=reference_lines(late, {"d log T": lambda d: d * math.log2(T)}),
-            log_x=False,
-            log_y=False,
+            log="",
             alt="In given order a delay adds far more than d to the regret of the leader. In random order it adds "
             "almost nothing to the same learner on the same rows, and to Simulation only its waiting times.",
         )
@@ -489,12 +443,6 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         }
 
 
-def _hedge_trap_regret(pool: Pool, d: int) -> float:
-    """Return the regret of Hedge, tuned to delay d, in given order, by its formula."""
-    rate = math.sqrt(8 * math.log(2) / (pool.rows * (1 + 2 * d)))
-    return hedge_regret(np.asarray(pool.losses, dtype=np.float64), rate, d)
-
-
 def _trap_rows(rows: Rows) -> Rows:
     """Return the rows of `delay_trap`, with the regret that the delay adds as `added`."""
     return [{**row, "added": row["regret"] - row["prompt"]} for row in rows if row["pool"] == "trap"]
@@ -506,10 +454,6 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
 
     Two actions: a pool in which they differ clearly with d = 1 to 1,000, and one in which they differ by 1/√T with d =
     16 and T = 256 to 16,384.
-
-    Fields, which faults replace: learners (name -> function from d to the learner under test), order (order of the
-    rows, argument of `compare`), played_delay (function from d to the delay of the plays), bound (function from name of
-    the learner, T, number of actions k and d to the limit of the mean regret).
 
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)
@@ -548,19 +492,18 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         return self.verdict_from(checks, measured, *_COROLLARY_TEXTS)
 
     def chart(self, rows: Rows) -> Chart:
-        chosen = [row for row in rows if row["pool"] == "split"]
+        chosen = matching(rows, pool="split")
         T = levels(chosen, "T")[0]
         curves: dict[str, Callable[[int], float]] = {
             "printed bound": lambda d: bounds.simulation_printed(T, 2, d),
             "bound of Simulation": lambda d: self.bound("Simulation", T, 2, d),
             "bound of the leader": lambda d: self.bound("follow the leader", T, 2, d),
         }
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "regret in random order",
+            [mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners],
+            reference_lines(levels(chosen, "d"), curves),
             x_label=f"delay d, in rounds (T = {T:,} rows)",
-            y_label="regret in random order",
-            bands=tuple(mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners),
-            lines=reference_lines(levels(chosen, "d"), curves),
             alt="Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below "
             "their bounds.",
         )

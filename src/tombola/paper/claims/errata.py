@@ -7,24 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from tombola._types import Seed
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, levels
+from tombola.paper.base import Claim, Overrides, Unit, Verdict
 from tombola.paper.curves import reference_lines, spikes
 from tombola.paper.errata import ERRATA, Erratum, Evidence
 from tombola.paper.errata.base import SEVERITY_LABELS, demonstrates
 from tombola.paper.pvalues import exact
+from tombola.paper.rows import Row, Rows, levels
 from tombola.report.chart import Band, Chart
 
 
 def _is_demonstrated(row: Row) -> bool:
-    """Return whether the numbers of a row demonstrate its erratum."""
     return demonstrates(row["relation"], row["printed_value"], row["corrected_value"], row["truth"])
 
 
 @dataclass(frozen=True)
 class Errata(Claim, name="errata", expected="holds as corrected"):
     """Printed and corrected values of every erratum against the exact values.
-
-    Fields, which faults replace: errata (the errata to check, each with a function that computes its values).
 
     Title: Printed values divided by exact values
     Source: throughout (L210-L929)
@@ -57,13 +55,12 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
 
     def chart(self, rows: Rows) -> Chart:
         kinds = {row["severity"] for row in rows if row["printed_value"] > 0 and row["truth"] > 0}
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "printed value / exact value",
+            [_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds],
+            reference_lines((1, levels(rows, "number")[-1]), {"exact value": lambda _: 1.0}),
             x_label="number of the erratum",
-            y_label="printed value / exact value",
-            bands=tuple(_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds),
-            lines=reference_lines((1, levels(rows, "number")[-1]), {"exact value": lambda _: 1.0}),
-            log_x=False,
+            log="y",
             alt="Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within "
             "a factor of ten of it, the worst a factor of a thousand away.",
         )
@@ -100,7 +97,6 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
 
 
 def _with_evidence(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> Erratum:
-    """Return an erratum with changed evidence."""
     return erratum._replace(evidence=lambda: change(erratum.evidence()))
 
 

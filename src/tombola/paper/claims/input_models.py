@@ -1,19 +1,16 @@
 """Claims about input models: Theorems A.1, B.1 and C.1.
 
-Theorems A.1 (L844) and C.1 (L918): draws without replacement, exactly.
-
-C.1, concentration (Hoeffding 1963, Serfling 1974): for 0/1 pools the mean of s rows is hypergeometric, so every
+C.1 (L918), concentration (Hoeffding 1963, Serfling 1974): for 0/1 pools the mean of s rows is hypergeometric, so every
 probability is a finite sum. For all pools of N rows and all s: the printed tail 2 exp(-s x^2) at every deviation
 (valid, but wider than needed by sqrt(2), erratum 48), and the intervals of `tombola.confidence` at four levels.
 
-A.1, distance from mixtures of i.i.d. draws (Diaconis and Freedman 1980): their norm is twice the total variation
+A.1 (L844), distance from mixtures of i.i.d. draws (Diaconis and Freedman 1980): their norm is twice the total variation
 distance; the paper prints their constant for the total variation distance, and an error term as large as the main term
-(erratum 46). The meaning for users is shown with an interval: its miss probabilities on fresh samples and on the list
-differ by at most the distance.
+(erratum 46). For users: the miss probabilities of an interval on fresh samples and on the list differ by at most the
+distance.
 
-Theorem B.1 (L885): i.i.d. <= random order <= adversarial, for every learner.
-
-Computed exactly on small inputs, and played: on the worst pool the mean over orders is the exact value.
+B.1 (L885): i.i.d. <= random order <= adversarial for every learner, computed exactly on small inputs, and played: on
+the worst pool the mean over orders is the exact value.
 """
 
 import itertools
@@ -31,9 +28,10 @@ from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Claim, Outcome, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import Regrets, worst_case
+from tombola.paper.rows import Row, Rows, levels, matching, select
 from tombola.report.chart import Chart, Line
 from tombola.rng import repetition_seeds
 
@@ -64,13 +62,7 @@ _MAX_INTERVAL_DRAWS = 300
 
 
 def _intervals_by_ones(interval: _Intervals, population: float, seen: int, level: float) -> Any:
-    """Return confidence intervals of the mean of a 0/1 pool, by the ones seen.
-
-    Entry j of `lows` and `highs`, shape (seen + 1,), is for j ones among the rows seen.
-
-    >>> _intervals_by_ones(Hoeffding, 10, 2, 0.05).highs.tolist()
-    [0.8, 0.9, 1.0]
-    """
+    """Return confidence intervals of the mean of a 0/1 pool; entry j is for j ones among the rows seen."""
     confidence = interval(population, level, seen + 1)
     confidence.extend((np.arange(seen)[:, None] < np.arange(seen + 1)).astype(np.float64))
     return confidence
@@ -87,11 +79,6 @@ def _with_half_radius(interval: _Intervals) -> _Intervals:
     """Return a constructor of intervals with half the radius: a fault.
 
     The radius is proportional to sqrt(ln(2 / level)), so a larger level halves it.
-
-    >>> kinds = (Hoeffding, _with_half_radius(Hoeffding))
-    >>> whole, half = (_intervals_by_ones(kind, 10**6, 20, 0.05).highs[10] for kind in kinds)
-    >>> round(float((half - 0.5) / (whole - 0.5)), 9)
-    0.5
     """
     return lambda population, level, actions: interval(population, min(0.999, 2 * (level / 2) ** 0.25), actions)
 
@@ -100,9 +87,6 @@ def _ones_in_random_order(N: int, s: int) -> Floats:
     """Return the distribution of the ones among s of N rows in random order.
 
     Row i is for the pool with i ones, column j for j ones among the s rows.
-
-    >>> _ones_in_random_order(2, 1).round(9).tolist()
-    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
     from scipy.stats import hypergeom
 
@@ -110,35 +94,21 @@ def _ones_in_random_order(N: int, s: int) -> Floats:
 
 
 def _ones_first(N: int, s: int) -> Floats:
-    """Return the same as `_ones_in_random_order`, for a list with its ones first.
-
-    It is a fault: the list is not shuffled.
-
-    >>> _ones_first(2, 1).tolist()
-    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
-    """
+    """Return the same as `_ones_in_random_order`, for a list with its ones first: a fault."""
     return np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]
 
 
 def _ones_with_replacement(N: int, s: int) -> Floats:
-    """Return the same as `_ones_in_random_order` for s draws with replacement.
-
-    >>> _ones_with_replacement(2, 1).round(9).tolist()
-    [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
-    """
+    """Return the same as `_ones_in_random_order` for s draws with replacement."""
     from scipy.stats import binom
 
     return np.asarray(binom.pmf(np.arange(s + 1)[None, :], s, np.arange(N + 1)[:, None] / N))
 
 
 def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
-    """Return the deviations of all 0/1 pools of N rows, and their exact tails.
+    """Return the deviations of all 0/1 pools of N rows, and their exact tails, both in the shape of `law`.
 
-    A deviation is |mean of s rows - mean of the pool|. Row i is for the pool with i ones; tails are the probabilities
-    of a deviation at least as large. Both have the shape of `law`.
-
-    >>> [part.round(9).tolist() for part in _deviation_tails(_ones_in_random_order(2, 1), 2, 1)]
-    [[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]
+    A deviation is |mean of s rows - mean of the pool|; a tail is P(a deviation at least as large).
     """
     ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
     deviations = np.abs(seen * N - ones * s)  # integers, so that ties are exact
@@ -147,144 +117,38 @@ def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
 
 
 def _largest_excess(exact: Floats, exponents: Floats) -> float:
-    """Return the largest probability / (2 exp(-exponent)).
+    """Return the largest probability / (2 exp(-exponent)): above 1, the bound is violated.
 
-    Above 1, the bound 2 exp(-exponent) is violated. It is computed in logarithms to avoid underflow.
-
-    >>> _largest_excess(np.array([0.5, 0.0]), np.array([0.0, 9999.0]))
-    0.25
+    It is computed in logarithms to avoid underflow.
     """
     possible = exact > 0
     logs = np.log(exact[possible]) - math.log(2) + exponents[possible]
     return math.exp(min(700.0, float(logs.max())))
 
 
-@dataclass(frozen=True)
-class Concentration(Claim, name="concentration", expected="holds"):
-    """Tail probability of the sample mean and coverage of intervals, all 0/1 pools.
-
-    Fields, which faults replace: law (function from N and s to an array; entry [i, j] is the probability of j ones
-    among the first s of N rows, for a pool with i ones), rate (factor in the exponent of the printed tail), intervals
-    (name -> class of confidence intervals of `tombola.confidence`).
-
-    Title: How well the first rows estimate the mean of the list
-    Source: Theorem C.1 (L918)
-    Statement: The mean of s rows in random order differs from the mean of the list by x or more with probability at
-        most 2 exp(−s x²).
-    Meaning: For every list, the rows seen so far estimate its mean up to a known radius, which shrinks to 0 at the
-        end of the list. Hoeffding's original radius is the printed one divided by √2.
-    Limits: Passes if, for every 0/1 pool of 1 to 100 rows and every s, the exact probability of a difference x or more
-        is at most 2 exp(−s x²) for all x, and every confidence interval misses the mean of the list with an exact
-        probability of at most its level. Nothing is sampled.
-    """
-
-    law: _Law = component(_ones_in_random_order)
-    rate: float = 1.0
-    intervals: Mapping[str, _Intervals] = component(_KINDS)
-
-    def units(self, *, full: bool) -> list[Unit]:
-        return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]
-
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        return [self._row(unit["N"], s) for s in range(1, unit["N"] + 1)]
-
-    def _row(self, N: int, s: int) -> Row:
-        law = self.law(N, s)
-        deviations, exact = _deviation_tails(law, N, s)
-        row: dict[str, Any] = {"N": N, "s": s, "printed": _largest_excess(exact, self.rate * s * deviations**2)}
-        for name, interval in self.intervals.items():
-            misses = [
-                float(_miss_probabilities(law, _intervals_by_ones(interval, N, s, level), N).max()) / level
-                for level in _LEVELS
-            ]
-            shown = _intervals_by_ones(interval, N, s, _SHOWN)
-            row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
-        radii = {"printed_radius": math.sqrt(math.log(2 / _SHOWN) / (self.rate * s))}
-        return {**row, **radii, "exact_radius": float(np.where(exact > _SHOWN, deviations, 0.0).max())}
-
-    def verdict(self, rows: Rows) -> Verdict:
-        worst = {name: float(select(rows, name).max()) for name in self.intervals}
-        printed = float(select(rows, "printed").max())
-        measured = (
-            f"largest probability over the printed bound {printed:.3f}; misses of the intervals over their level "
-            + (", ".join(f"{name} {value:.2f}" for name, value in worst.items()))
-        )
-        words = ("2 exp(−s x²)", "2 exp(−2 s x²)")
-        outcome: Outcome = "holds" if printed <= 1 else "refuted as printed"
-        return self.verdict_from([pvalues.exact(max(worst.values()) <= 1)], measured, *words, outcome=outcome)
-
-    def chart(self, rows: Rows) -> Chart:
-        N = levels(rows, "N")[-1]
-        names = {"exact": "exact, worst pool", "serfling": "Serfling", "printed": "printed", "hoeffding": "Hoeffding"}
-        exact, serfling, *others = (
-            exact_column(rows, words, "s", f"{name}_radius", N=N) for name, words in names.items()
-        )
-        return Chart(
-            title=self.title,
-            x_label=f"rows seen, s (of N = {N})",
-            y_label="radius at 5 %",
-            bands=(exact, serfling),
-            lines=tuple(Line(other.name, other.x, other.middle) for other in others),
-            log_x=False,
-            log_y=False,
-            alt="The exact radius lies below Serfling's, and Serfling's below Hoeffding's and the printed one; "
-            "the first two shrink to 0 as all rows are seen.",
-        )
-
-    def faults(self) -> dict[str, Overrides]:
-        return {
-            "no shuffle: ones first": {"law": _ones_first},
-            "draws with replacement": {"law": _ones_with_replacement},
-            "half of Hoeffding's radius": {"intervals": {**self.intervals, "hoeffding": _with_half_radius(Hoeffding)}},
-            "half of Serfling's radius": {"intervals": {**self.intervals, "serfling": _with_half_radius(Serfling)}},
-            "a pool taken for half its size": {
-                "intervals": {**self.intervals, "serfling": lambda N, *rest: Serfling(max(N // 2, rest[1] - 1), *rest)}
-            },
-            "the exponent 4 s x²": {"rate": 4.0},
-        }
-
-
 def _reds_without_replacement(n: int, k: int) -> Floats:
-    """Return the distribution of red balls in 2k draws without replacement.
-
-    There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
-
-    >>> _reds_without_replacement(1, 1).round(3).tolist()
-    [0.0, 1.0, 0.0]
-    """
+    """Return the distribution of red balls in 2k draws from n red and n black balls, shape (2k + 1,)."""
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom.pmf(np.arange(2 * k + 1), 2 * n, n, 2 * k))
 
 
 def _reds_with_replacement(n: int, k: int) -> Floats:
-    """Return the distribution of red balls in 2k draws with replacement.
-
-    There are n red and n black balls. Entry j is the probability of j red ones, shape (2k + 1,).
-
-    >>> _reds_with_replacement(1, 1).round(3).tolist()
-    [0.25, 0.5, 0.25]
-    """
+    """Return the same as `_reds_without_replacement` for draws with replacement."""
     from scipy.stats import binom
 
     return np.asarray(binom.pmf(np.arange(2 * k + 1), 2 * k, 0.5))
 
 
 def _total_variation(one: Floats, other: Floats) -> float:
-    """Return the total variation distance of two distributions on the same values.
-
-    >>> round(_total_variation(_reds_without_replacement(1, 1), _reds_with_replacement(1, 1)), 9)
-    0.5
-    """
+    """Return the total variation distance of two distributions on the same values."""
     return math.fsum(np.abs(one - other)) / 2
 
 
 def replacement_distance(n: int, k: int) -> float:
-    """Return the total variation distance of draws without and with replacement.
+    """Return the total variation distance of 2k draws without and with replacement.
 
     The distributions are those of the red balls among 2k draws from n red and n black balls.
-
-    n, k: half the numbers of balls and of draws.
 
     >>> round(replacement_distance(100, 1) * 100, 3)
     0.251
@@ -309,13 +173,7 @@ def _least_distance(law: Floats, n: int, k: int) -> float:
 class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     """Distance of draws without and with replacement: about 0.242 k/n.
 
-    It is the total variation distance of the red balls in 2k draws from 2n balls.
-
     2k balls are drawn from n red and n black ones, k = 1 to 1,000, k/n = 1/10 to 1/1,000.
-
-    Fields, which faults replace: law (function from n and k to the distribution of the red balls without replacement,
-    shape (2k + 1,)), norm (function from two distributions to their distance), interval (class of confidence intervals
-    of `tombola.confidence`).
 
     Title: How far a shuffled list is from fresh samples
     Source: Theorem A.1 (L844)
@@ -372,19 +230,18 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         scaled = [
             {**row, "share": row["n"] // row["k"], "scaled": row["distance"] * row["n"] / row["k"]} for row in rows
         ]
-        return Chart(
-            title=self.title,
-            x_label="pairs of draws, k",
-            y_label="n/k × total variation distance",
-            bands=tuple(exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares),
-            lines=reference_lines(
+        return self.make_chart(
+            "n/k × total variation distance",
+            [exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares],
+            reference_lines(
                 levels(rows, "k"),
                 {
                     "printed: √(2/πe)": lambda _: DISTANCE_CONSTANT,
                     "corrected: half of it": lambda _: DISTANCE_CONSTANT / 2,
                 },
             ),
-            log_y=False,
+            x_label="pairs of draws, k",
+            log="x",
             alt="With more draws the scaled distance settles at half of the printed constant.",
         )
 
@@ -403,7 +260,6 @@ def _near(row: Row, constant: float) -> bool:
     return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])
 
 
-# Learners of the claim, by name.
 _LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
 # All rows of two losses 0 or 1.
 _ROW_KINDS = list(itertools.product([0.0, 1.0], repeat=2))
@@ -416,9 +272,6 @@ _REGRET_ROUNDING = 1e-9
 @dataclass(frozen=True)
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
-
-    Fields, which faults replace: exact (function from learner, rows and T to the worst regrets, as
-    `tombola.paper.exact.worst_case`), order (order of the rows in plays).
 
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)
@@ -451,7 +304,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
-        exact = [row for row in rows if row["kind"] == "exact"]
+        exact = matching(rows, kind="exact")
         ordered = [_ordered(row) for row in exact]
         strict = sum(
             row["iid"] < row["random"] - _REGRET_ROUNDING < row["adversarial"] - 2 * _REGRET_ROUNDING for row in exact
@@ -473,14 +326,12 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
 
     def chart(self, rows: Rows) -> Chart:
         name = rows[0]["learner"]
-        mine = [row for row in rows if row["kind"] == "exact" and row["learner"] == name]
-        return Chart(
-            title=f"{self.title}: {name}",
-            x_label="rows of the pool, T",
-            y_label="worst expected regret, exact",
-            bands=tuple(exact_column(mine, words, "T", model) for model, words in _MODELS.items()),
-            log_x=False,
-            log_y=False,
+        mine = matching(rows, kind="exact", learner=name)
+        return self.make_chart(
+            "worst expected regret, exact",
+            [exact_column(mine, words, "T", model) for model, words in _MODELS.items()],
+            log="",
+            subtitle=f": {name}",
             alt="The worst regret in random order lies between that on i.i.d. rows and that in adversarial order.",
         )
 
@@ -512,3 +363,82 @@ def _exchanged(regrets: Regrets, one: str, other: str) -> Regrets:
 
 def _less(regrets: Regrets, model: str, amount: float) -> Regrets:
     return regrets._replace(**{model: getattr(regrets, model) - amount})
+
+
+@dataclass(frozen=True)
+class Concentration(Claim, name="concentration", expected="holds"):
+    """Tail probability of the sample mean and coverage of intervals, all 0/1 pools.
+
+    Title: How well the first rows estimate the mean of the list
+    Source: Theorem C.1 (L918)
+    Statement: The mean of s rows in random order differs from the mean of the list by x or more with probability at
+        most 2 exp(−s x²).
+    Meaning: For every list, the rows seen so far estimate its mean up to a known radius, which shrinks to 0 at the
+        end of the list. Hoeffding's original radius is the printed one divided by √2.
+    Limits: Passes if, for every 0/1 pool of 1 to 100 rows and every s, the exact probability of a difference x or more
+        is at most 2 exp(−s x²) for all x, and every confidence interval misses the mean of the list with an exact
+        probability of at most its level. Nothing is sampled.
+    """
+
+    law: _Law = component(_ones_in_random_order)
+    rate: float = 1.0  # factor in the exponent of the printed tail
+    intervals: Mapping[str, _Intervals] = component(_KINDS)
+
+    def units(self, *, full: bool) -> list[Unit]:
+        return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]
+
+    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        return [self._row(unit["N"], s) for s in range(1, unit["N"] + 1)]
+
+    def _row(self, N: int, s: int) -> Row:
+        law = self.law(N, s)
+        deviations, exact = _deviation_tails(law, N, s)
+        row: dict[str, Any] = {"N": N, "s": s, "printed": _largest_excess(exact, self.rate * s * deviations**2)}
+        for name, interval in self.intervals.items():
+            misses = [
+                float(_miss_probabilities(law, _intervals_by_ones(interval, N, s, level), N).max()) / level
+                for level in _LEVELS
+            ]
+            shown = _intervals_by_ones(interval, N, s, _SHOWN)
+            row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
+        radii = {"printed_radius": math.sqrt(math.log(2 / _SHOWN) / (self.rate * s))}
+        return {**row, **radii, "exact_radius": float(np.where(exact > _SHOWN, deviations, 0.0).max())}
+
+    def verdict(self, rows: Rows) -> Verdict:
+        worst = {name: float(select(rows, name).max()) for name in self.intervals}
+        printed = float(select(rows, "printed").max())
+        measured = (
+            f"largest probability over the printed bound {printed:.3f}; misses of the intervals over their level "
+            + (", ".join(f"{name} {value:.2f}" for name, value in worst.items()))
+        )
+        words = ("2 exp(−s x²)", "2 exp(−2 s x²)")
+        outcome: Outcome = "holds" if printed <= 1 else "refuted as printed"
+        return self.verdict_from([pvalues.exact(max(worst.values()) <= 1)], measured, *words, outcome=outcome)
+
+    def chart(self, rows: Rows) -> Chart:
+        N = levels(rows, "N")[-1]
+        names = {"exact": "exact, worst pool", "serfling": "Serfling", "printed": "printed", "hoeffding": "Hoeffding"}
+        exact, serfling, *others = (
+            exact_column(rows, words, "s", f"{name}_radius", N=N) for name, words in names.items()
+        )
+        return self.make_chart(
+            "radius at 5 %",
+            (exact, serfling),
+            [Line(other.name, other.x, other.middle) for other in others],
+            x_label=f"rows seen, s (of N = {N})",
+            log="",
+            alt="The exact radius lies below Serfling's, and Serfling's below Hoeffding's and the printed one; "
+            "the first two shrink to 0 as all rows are seen.",
+        )
+
+    def faults(self) -> dict[str, Overrides]:
+        return {
+            "no shuffle: ones first": {"law": _ones_first},
+            "draws with replacement": {"law": _ones_with_replacement},
+            "half of Hoeffding's radius": {"intervals": {**self.intervals, "hoeffding": _with_half_radius(Hoeffding)}},
+            "half of Serfling's radius": {"intervals": {**self.intervals, "serfling": _with_half_radius(Serfling)}},
+            "a pool taken for half its size": {
+                "intervals": {**self.intervals, "serfling": lambda N, *rest: Serfling(max(N // 2, rest[1] - 1), *rest)}
+            },
+            "the exponent 4 s x²": {"rate": 4.0},
+        }

@@ -1,32 +1,24 @@
 """Claims about switching costs: Theorem 4.9, and the random walk of Dekel et al.
 
-Theorem 4.9 (L622): elimination in blocks, with switching costs.
+Theorem 4.9 (L622): elimination in blocks has regret and switches of order sqrt(k T), up to logarithms. The gaps, the
+differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and not the gap. SerflingElimination
+is tested against its bound at delta = 1/T, its switches, and the probability of dropping the best action; the paper's
+elimination, which drops nothing at these horizons, against its exact regret. In given order the pools show the losses
+of the best action first, so that elimination without a shuffle drops it.
 
-Regret and switches are of order sqrt(k T), up to logarithms.
+The bound is many times the regret. So the learners are compared with twins (`tombola.paper.twins`) round by round, and
+the paper's one with its exact number of plays at a horizon at which it drops an action. The rate is tested by the
+corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most 12 L T/c^2 + 1 times, which
+costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three horizons would depend on how
+they fall between the play counts at which actions may be dropped.
 
-The gaps, the differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and not the gap. Each
-learner is tested against its own guarantee: SerflingElimination against its bound at delta = 1/T, which has no term
-linear in T, its switches, and the probability of dropping the best action; the paper's elimination, which drops nothing
-at these horizons, against its exact regret. In given order the pools show the losses of the best action first, so that
-elimination without a shuffle drops it.
-
-The bound is many times the regret. So the learners are compared with twins (`tombola.paper.twins`) round by round, at
-all horizons, and the paper's one with its exact number of plays at a horizon at which it drops an action. The rate is
-tested by the corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most
-12 L T/c^2 + 1 times, which costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three
-horizons would depend on how they fall between the play counts at which actions may be dropped.
-
-The multi-scale random walk (L583) in given and random order.
-
-Dekel, Ding, Koren and Peres 2014.
-
-In given order actions can only be compared by switching between them, and regret with switches is at least of order
-T^(2/3) / log T for every learner. In random order the same rows are ordinary noise, and a learner with few switches
-has a rate of sqrt(T).
+The multi-scale random walk (L583; Dekel, Ding, Koren and Peres 2014): in given order actions can only be compared by
+switching between them, and regret with switches is at least of order T^(2/3) / log T for every learner. In random order
+the same rows are ordinary noise, and a learner with few switches has a rate of sqrt(T).
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,9 +36,10 @@ from tombola.learners.base import Learner
 from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Row, Rows, Unit, Verdict, component, levels, select, slope
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.switching import NO_OPTIMISM, NO_PRICE
+from tombola.paper.rows import Row, Rows, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import (
     FrugalUCBTwin,
@@ -73,7 +66,6 @@ _WIDE_GAP = 0.95
 _TIGHT = "Serfling elimination"
 # Order of the regret as printed and as corrected, for the verdict.
 _WORDS = ("√(k T log³ T)", "√(k T log T)")
-# Learners of the claim, by name.
 _LEARNERS: dict[str, Learner] = {
     "faithful": SimulationSuccessiveElimination(),
     _TIGHT: SerflingElimination(),
@@ -97,53 +89,34 @@ class _Narrow(SerflingElimination):
 
 
 def _pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
-    """Return a pool with two actions, the second better by `gap`.
-
-    The losses of the second come first, so without a shuffle it looks worse.
-
-    >>> _pool_losses_first(8, 0.25, seed=0).losses[:, 1].tolist()
-    [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    """
+    """Return a pool with two actions, the second better by `gap`; its losses come first, so it looks worse."""
     losses = np.array(instances.gap(T, 2, gap, seed=seed).losses, dtype=np.float64)
     return Pool(losses[np.lexsort((losses[:, 0], -losses[:, 1]))])
 
 
 def _faithful_regret(T: int, gap: float) -> float:
-    """Return the exact regret of the paper's elimination while it drops nothing.
-
-    There are two actions.
+    """Return the exact regret of the paper's elimination while it drops neither of two actions.
 
     It is half the difference of the total losses plus the switches; T is a power of two.
-
-    >>> _faithful_regret(1024, 0.1)
-    70.0
     """
     ones = round(T * 0.5) - round(T * (0.5 - gap))
     return ones / 2 + bounds.simulation_elimination_switches(T, 2)
 
 
 def _faithful_plays(T: int) -> int:
-    """Return the plays of the worse action by the paper's elimination.
+    """Return the plays of the worse of two actions that differ by _WIDE_GAP, by the paper's elimination.
 
-    Two actions differ by WIDE_GAP.
-
-    Half of each block 2^i, until 2 e_i < WIDE_GAP, e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
-
-    >>> _faithful_plays(2**19), _faithful_plays(3 * 2**18)
-    (262144, 262144)
+    Half of each block 2^i, until 2 e_i < _WIDE_GAP, e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
     """
     block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < _WIDE_GAP**2 * 2**i)
     return int(min(2**block, T // 2))
 
 
 def _most_plays(T: int, gap: float) -> float:
-    """Return the most plays of the worse of two actions by SerflingElimination.
+    """Return the most plays of the worse of two actions by SerflingElimination; infinite if not dropped in time.
 
-    Infinite if it is not dropped in time. It survives a decision at the count n only if 4 r(n) >= gap, and then plays
-    until the next count. This holds with probability 1 - 1/T, together with the best action surviving.
-
-    >>> _most_plays(2**16, 32 / 256), _most_plays(2**16, 0.5 / 256)
-    (8856, inf)
+    It survives a decision at the count n only if 4 r(n) >= gap, and then plays until the next count. This holds with
+    probability 1 - 1/T, together with the best action surviving.
     """
     twin = SerflingEliminationTwin(2, T)
     count = twin.count
@@ -153,13 +126,7 @@ def _most_plays(T: int, gap: float) -> float:
 
 
 def _bound_formula(T: int) -> float:
-    """Return the bound for two actions at delta = 1/T, from its formula.
-
-    It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
-
-    >>> _bound_formula(2**16) == bounds.elimination(2**16, 2)
-    True
-    """
+    """Return the bound for two actions at delta = 1/T: 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches."""
     twin = SerflingEliminationTwin(2, T)
     depth, counts = twin.depth, [twin.count]
     while 2 * math.ceil(1.5 * counts[-1]) < T:
@@ -170,13 +137,7 @@ def _bound_formula(T: int) -> float:
 
 @dataclass(frozen=True)
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
-    """Regret plus switches on pools with two actions and small gaps.
-
-    The gaps, the differences of the mean losses, are 0.5, 16 and 32 over √T. A switch costs 1. SerflingElimination and
-    the elimination of the paper are tested, k = 2.
-
-    Fields, which faults replace: learners (name -> learner under test), order (order of the rows), bound (function from
-    T and k to the limit of the mean of regret plus switches), price (cost of a switch, in losses).
+    """Regret plus switches on two actions with gaps of 0.5, 16 and 32 over √T.
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)
@@ -195,7 +156,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
     learners: Mapping[str, Learner] = component(_LEARNERS)
     order: OrderLike = "random"
     bound: Callable[..., float] = component(bounds.elimination)
-    price: float = 1.0
+    price: float = 1.0  # cost of a switch, in losses
 
     def units(self, *, full: bool) -> list[Unit]:
         powers = range(12, 19) if full else (12, 14, 16)
@@ -204,26 +165,22 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         twins += [{"T": 2**i, "learner": _TIGHT, "plays": len(_GAPS)} for i in powers if i <= 16]
         return [*rates, *twins, {"T": _LONG, "learner": "faithful", "plays": 0}]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         if "gap" not in unit:
-            return self._exact_rows(unit, seed)
+            yield from self._exact_rows(unit, seed)
+            return
         T, count = unit["T"], unit["plays"]
         pool = _pool_losses_first(T, unit["gap"] / T**0.5, seed)
         runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
-        rows: list[Row] = []
         for name in self.learners:
             cell = runs.cell(name)
             for r, regret in enumerate(runs.regrets(name)):
                 about = {"T": T, "gap": unit["gap"], "learner": name, "play": r, "regret": float(regret)}
                 worse = {"worse": int(cell.plays[r, 0]), "switches": int(cell.sums[r, -1, SWITCHES])}
-                rows.append({**about, **worse})
-        return rows
+                yield {**about, **worse}
 
-    def _exact_rows(self, unit: Unit, seed: Seed) -> list[Row]:
-        """Return values of one learner with their exact ones.
-
-        They are rounds that agree with the twin, or plays of action 0.
-        """
+    def _exact_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
+        """Return rounds that agree with the twin, or plays of action 0, with their exact numbers."""
         T, name, count = unit["T"], unit["learner"], unit["plays"]
         about = {"gap": None, "T": T, "learner": name}
         if count == 0:
@@ -231,16 +188,15 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
                 np.float64
             )
             trace = play(self.learners[name], Pool(losses), seed=seed)
-            return [{**about, "play": 0, "value": int(trace.plays[0]), "exact": _faithful_plays(T)}]
+            yield {**about, "play": 0, "value": int(trace.plays[0]), "exact": _faithful_plays(T)}
+            return
         generator = np.random.default_rng(seed)
-        found: list[Row] = []
         # Many gaps, since decisions are far apart: a radius that is off by a tenth changes some of them.
         gaps = np.linspace(0.1, 0.5, count) if T == _TWIN_ROUNDS else np.array(_GAPS) / math.sqrt(T)
         for r, gap in enumerate(gaps):
             losses = generator.permutation(np.asarray(_pool_losses_first(T, float(gap), seed).losses, dtype=np.float64))
             agreed = rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
-            found.append({**about, "play": r, "value": agreed, "exact": T})
-        return found
+            yield {**about, "play": r, "value": agreed, "exact": T}
 
     def verdict(self, rows: Rows) -> Verdict:
         computed, rows = [[row for row in rows if (row["gap"] is None) == kind] for kind in (True, False)]
@@ -270,7 +226,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected")
 
     def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
-        tight = [row for row in rows if row["T"] == T and row["gap"] == gap and row["learner"] == _TIGHT]
+        tight = matching(rows, T=T, gap=gap, learner=_TIGHT)
         most = bounds.elimination_switches(T, 2)
         faithful: dict[str, Any] = {"T": T, "gap": gap, "learner": "faithful"}
         made = select(rows, "switches", **faithful)
@@ -288,12 +244,10 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             "bound of Serfling elimination": lambda T: self.bound(T, 2),
             "nothing learned": lambda T: _faithful_regret(T, widest / T**0.5),
         }
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label=f"regret plus switches (2 actions, gap {widest:g}/√T)",
-            bands=tuple(mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners),
-            lines=reference_lines(levels(rows, "T"), curves),
+        return self.make_chart(
+            f"regret plus switches (2 actions, gap {widest:g}/√T)",
+            [mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners],
+            reference_lines(levels(rows, "T"), curves),
             alt="The paper's elimination stays on the line of a learner that learns nothing; the others are far below "
             "it, and all grow like √T.",
         )
@@ -324,30 +278,21 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         }
 
 
-def _drops_best(row: Row) -> bool:
-    """Return whether the best action was dropped, by the plays of the worse one.
-
-    >>> _drops_best({"T": 1000, "worse": 500}), _drops_best({"T": 1000, "worse": 900})
-    (False, True)
-    """
-    last = elimination_counts(row["T"], 2)[-1]
-    return bool(row["worse"] > max(-(-3 * last // 2), row["T"] - last))
-
-
 def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
     """Return the plays that drop the best action, or the other too late, and all plays."""
-    tight = [row for row in rows if row["learner"] == _TIGHT and row["T"] == T]
-    limits = {gap: _most_plays(T, gap / math.sqrt(T)) for gap in levels(tight, "gap")}
-    return sum(_drops_best(row) or row["worse"] > limits[row["gap"]] for row in tight), len(tight)
+    tight = matching(rows, learner=_TIGHT, T=T)
+    last = elimination_counts(T, 2)[-1]
+    # More plays of the worse action than this, and the best one was dropped.
+    most = max(-(-3 * last // 2), T - last)
+    limits = {gap: min(most, _most_plays(T, gap / math.sqrt(T))) for gap in levels(tight, "gap")}
+    return sum(row["worse"] > limits[row["gap"]] for row in tight), len(tight)
 
 
-# Name of the learner with a proved rate.
 _FRUGAL = "FrugalUCB"
 # Standard deviation of the rescaled walk.
 _SPREAD = 0.25
 # Walks compared with the twin, and their longest horizon: the twin is slow.
 _TWIN_WALKS, _TWIN_WALK_ROUNDS = 6, 512
-# Learners of the claim, by name.
 _WALK_LEARNERS: dict[str, Learner] = {
     _FRUGAL: FrugalUCB(),
     "BatchedExp3": BatchedExp3(),
@@ -356,15 +301,10 @@ _WALK_LEARNERS: dict[str, Learner] = {
 
 
 def _rescaled_walk(walk: Pool) -> Pool:
-    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
-
-    Losses are clipped to [0, 1].
+    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2, clipped to [0, 1].
 
     The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small that up to millions of rounds a
     few switches cost more than the worse action; the rescaled walk shows the rates at thousands of rounds.
-
-    >>> _rescaled_walk(instances.random_walk(64, seed=0)).losses.shape
-    (64, 2)
     """
     T = walk.rows
     losses = np.array(walk.losses, dtype=np.float64)
@@ -384,13 +324,8 @@ def _walk_of(T: int, seed: Seed) -> Pool:
 class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     """Growth of regret with switches on the multi-scale random walk.
 
-    It is of order T^(2/3) in given order, and sqrt(T) in random order.
-
     The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a gap of order
     T^(−1/3). A switch costs 1.
-
-    Fields, which faults replace: learners (name -> learner under test), given and order (orders of the plays without
-    and with a shuffle), walk (function from T and a seed to the pool).
 
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)
@@ -451,18 +386,16 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         return self.verdict_from(checks, measured, "T^(2/3) against √T")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret plus switches",
-            bands=(
+        return self.make_chart(
+            "regret plus switches",
+            (
                 *(
                     mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name)
                     for name in self.learners
                 ),
                 mean_band(rows, f"{_FRUGAL}, shuffled", "T", "regret", order="random", learner=_FRUGAL),
             ),
-            lines=reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
+            reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
             alt="In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.",
         )
 
@@ -485,11 +418,9 @@ def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
 
 
 def _gains(rows: Rows, learner: str) -> Floats:
-    """Return the gain of random order over given order, per walk.
+    """Return the gain of random order per walk, walks of all horizons having equal weight.
 
     It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
-
-    Walks of all horizons have equal weight.
     """
     at = levels(rows, "T")
     kinds = [

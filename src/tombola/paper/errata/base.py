@@ -21,13 +21,7 @@ _RELATIVE_TOLERANCE = 0.01
 
 
 class Evidence(NamedTuple):
-    """One quantity, computed by the printed line, by its correction, and exactly.
-
-    The field `relation` of `Erratum` says whether a right value equals the true one, or bounds it.
-
-    printed, corrected: value of the quantity by the formula of the paper, and by the corrected formula.
-    truth: the true value of the quantity, from another computation.
-    """
+    """One quantity: printed, corrected, and true by another computation."""
 
     printed: float
     corrected: float
@@ -38,14 +32,12 @@ class Erratum(NamedTuple):
     """One erratum of the paper, with numbers that demonstrate it.
 
     number, line: number of the erratum, and line of the paper's LaTeX source.
-    severity: "false" statement, "gap" in a proof, "typo", or "loose" (not tight).
     printed, correct: the text as printed and as corrected.
     quantity: the quantity that is computed, in words.
     relation: condition on a value v of the quantity, given its true value t. "equals": v = t within 1 %. "at most":
         t <= v, v being an upper bound on t. "at least": t >= v, v being a lower bound on t. "within": v <= t, t being
         a limit for v. The corrected value satisfies it and the printed value does not. "tighter": t <= corrected value
         < printed value.
-    evidence: function that computes the three numbers: printed value, corrected value, and true value.
     method: origin of the true value: "computed" independently of the corrected text, or "arithmetic", which evaluates
         the corrected text and does not prove it.
     """
@@ -64,16 +56,9 @@ class Erratum(NamedTuple):
 def erratum(
     number: int, line: int, severity: _Severity, relation: _Relation, method: _Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
-    """Return a decorator that turns a function into an `Erratum`.
+    """Return a decorator that makes an `Erratum` of a function with evidence.
 
-    The function takes no arguments and returns an `Evidence`: the value of one quantity by the printed text, by the
-    corrected text, and its true value. Its docstring has the quantity in the first line, then lines `Printed: ...` and
-    `Correct: ...`.
-
-    number, line: number of the erratum, and line of the paper's LaTeX source.
-    severity: "false" statement, "gap" in a proof, "typo", or "loose" (not tight).
-    relation: condition that the corrected value satisfies and the printed one does not; see `Erratum.relation`.
-    method: origin of the true value: "computed" independently, or "arithmetic" (from the corrected text).
+    Its docstring has the quantity in the first line, then lines `Printed: ...` and `Correct: ...`.
     """
 
     def wrap(evidence: Callable[[], Evidence]) -> Erratum:
@@ -86,11 +71,6 @@ def erratum(
 def demonstrates(relation: str, printed: float, corrected: float, truth: float) -> bool:
     """Return whether the printed value is wrong and the corrected one is right.
 
-    relation: condition for a value v to be right. "equals": v = truth within 1 %. "at most": truth <= v. "at least":
-        v <= truth, as a lower bound of it. "within": also v <= truth, but truth is a limit. "tighter": the result is
-        whether truth <= corrected < printed.
-    printed, corrected, truth: value by the printed line, by its correction, and the true value.
-
     >>> [demonstrates("at most", printed, corrected=3.0, truth=2.0) for printed in (1.0, 2.5)]
     [True, False]
     """
@@ -100,13 +80,6 @@ def demonstrates(relation: str, printed: float, corrected: float, truth: float) 
 
 
 def _satisfies(relation: str, value: float, truth: float) -> bool:
-    """Return whether a value has the required relation to the true value.
-
-    Equality is within 1 %.
-
-    >>> _satisfies("equals", 1.001, 1.0), _satisfies("within", 1.001, 1.0)
-    (True, False)
-    """
     if relation == "equals":
         return math.isclose(value, truth, rel_tol=_RELATIVE_TOLERANCE)
     tolerance = 1e-12 * abs(truth)

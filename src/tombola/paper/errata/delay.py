@@ -10,14 +10,9 @@ from tombola.paper.exact import worst_case
 
 
 def equal_rows_probability(T: int, n: int) -> float:
-    """Return P(all drawn rows are equal), for a pool of T/2 rows +1 and T/2 rows -1.
+    """Return P(all n drawn rows are equal), for a pool of T/2 rows +1 and T/2 rows -1.
 
     The mean of equal rows is 1 away from that of the pool, 0.
-
-    T, n: number of rows of the pool, and of rows drawn without replacement.
-
-    >>> equal_rows_probability(4, 2)
-    0.3333333333333333
     """
     return 2 * math.comb(T // 2, n) / math.comb(T, n)
 

@@ -14,11 +14,7 @@ from tombola.paper.errata.base import Evidence, erratum
 
 
 def _first_repetition(T: int) -> float:
-    """Return E[tau], the mean round of the first repeated loss, without rounding.
-
-    >>> _first_repetition(2)
-    2.5
-    """
+    """Return E[tau], the mean round of the first repeated loss, without rounding."""
     mean, differ = Fraction(0), Fraction(1)
     for t in range(1, T + 1):
         mean += (t + 1) * differ * Fraction(t, T)

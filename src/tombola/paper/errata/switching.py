@@ -7,11 +7,7 @@ from tombola.paper.errata.base import Evidence, erratum
 
 
 def _round_robin(T: int, k: int) -> list[int]:
-    """Return the actions of SimulationSuccessiveElimination while none is dropped.
-
-    >>> _round_robin(8, 3)
-    [0, 1, 2, 0, 0, 1, 2, 2]
-    """
+    """Return the actions of SimulationSuccessiveElimination while none is dropped."""
     first = (k - 1).bit_length()
     actions = [t % k for t in range(min(2**first, T))]
     for i in range(first, (T - 1).bit_length()):

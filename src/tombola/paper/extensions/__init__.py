@@ -1,4 +1,4 @@
-"""Claims that are not in the paper, and orders of small pools, for claims computed over all of them."""
+"""Claims that are not in the paper, and the orders of small pools."""
 
 import itertools
 from collections.abc import Callable
@@ -16,20 +16,16 @@ def all_orders(rows: int) -> list[tuple[int, ...]]:
 
 
 def as_listed(rows: int) -> list[tuple[int, ...]]:
-    """Return the order of the list alone, [(0, 1, .., rows - 1)].
-
-    It is the fault "no shuffle" of claims that average over `all_orders`.
-    """
+    """Return the order of the list alone: the fault "no shuffle"."""
     return [tuple(range(rows))]
 
 
 def distinct_lists(losses: Floats, orders: Orders) -> list[tuple[tuple[float, ...], ...]]:
     """Return the different lists of rows among the orders of a pool, sorted.
 
-    Each is a tuple of rows, a row a tuple of losses. In random order they are equally likely, also if rows are equal.
+    In random order they are equally likely, also if rows are equal.
 
     losses: rows of the pool, shape (rows, actions).
-    orders: function from the number of rows to the orders, such as `all_orders`.
 
     >>> import numpy as np
     >>> distinct_lists(np.array([[1.0], [0.0], [1.0]]), all_orders)

@@ -1,10 +1,8 @@
 """Theorem 1' (docs/theory/optimistic.md): simulation under bandit feedback.
 
-It transfers learners for i.i.d. rows to random order.
-
-The birthday test under bandit feedback plays action 0 until one of its losses repeats, and then UCB1. On i.i.d. rows
-the test costs at most 2 sqrt(T); in random order no loss repeats, and the regret is (T + 1)/2 in every play. This pool
-has no noise in its better action, so it does not need optimism: a noisy one is compared with a twin round by round.
+The birthday test plays action 0 until one of its losses repeats, and then UCB1. On i.i.d. rows it costs at most
+2 sqrt(T); in random order no loss repeats, and the regret is (T + 1)/2 in every play. This pool has no noise in its
+better action, so it does not need optimism: a noisy one is compared with a twin round by round.
 """
 
 from collections.abc import Callable
@@ -18,28 +16,18 @@ from tombola._types import Seed
 from tombola.learners import UCB1, BanditBirthdayTest, ExploreThenCommit, OptimisticSimulation
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.pvalues import exact, mean_at_most
+from tombola.paper.rows import Row, Rows, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import OptimisticSimulationTwin, rounds_agreed
 from tombola.report.chart import Chart
 from tombola.rng import RngStreams, repetition_seeds
 
 
-def _birthday_test(T: int) -> Learner:
-    """Return the birthday test under bandit feedback, on the grid {1/T, .., T/T}."""
-    return BanditBirthdayTest(grid=T)
-
-
 def _theorem_bound(T: int) -> float:
-    """Return the bound of the theorem at horizon T.
-
-    R(h) is a birthday mean plus the bound of UCB1, at most h.
-
-    >>> _theorem_bound(2**12) > 2**11, _theorem_bound(2**14) < 2**13
-    (True, True)
-    """
+    """Return the bound of the theorem; R(h) is a birthday mean plus the bound of UCB1, at most h."""
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
     return bounds.smallest_index(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
 
@@ -60,12 +48,6 @@ def _differs_from_twin(T: int, seed: Seed) -> bool:
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
 
-    The birthday test plays action 0 until one of its losses repeats, then UCB1.
-
-    Fields, which faults replace: direct and learner (functions from the horizon T to the learner that is played
-    directly, and to the one that simulates it), order (order of the rows, argument of `compare`), bound (function from
-    T to the limit of the mean regret).
-
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
     Statement: OptimisticSimulation(base) has, on every pool of T rows and k actions in random order, regret at most Σ
@@ -78,8 +60,8 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         in every round.
     """
 
-    direct: Callable[[int], Learner] = component(_birthday_test)
-    learner: Callable[[int], Learner] = component(lambda T: OptimisticSimulation(_birthday_test(T)))
+    direct: Callable[[int], Learner] = component(BanditBirthdayTest)
+    learner: Callable[[int], Learner] = component(lambda T: OptimisticSimulation(BanditBirthdayTest(grid=T)))
     order: OrderLike = "random"
     bound: Callable[[int], float] = component(_theorem_bound)
 
@@ -122,18 +104,16 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["play"] is not None]
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret of the birthday test",
-            bands=(mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret")),
-            lines=reference_lines(levels(rows, "T"), {"bound, simulated": _theorem_bound}),
+        return self.make_chart(
+            "regret of the birthday test",
+            (mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret")),
+            reference_lines(levels(rows, "T"), {"bound, simulated": _theorem_bound}),
             alt="Played directly the test has regret T/2; simulated it grows like the root of T.",
         )
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no simulation": {"learner": _birthday_test},
+            "no simulation": {"learner": BanditBirthdayTest},
             "training that never ends": {"learner": lambda T: OptimisticSimulation(ExploreThenCommit(rounds=T))},
             "no test": {"direct": lambda _: UCB1()},
             "a grid with one point less": {"direct": lambda T: BanditBirthdayTest(grid=T - 1)},

@@ -9,7 +9,7 @@ empirical risk minimisation (ERM) over policies. C3: the router costs at most `r
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +20,12 @@ from tombola.bounds.classification import erm_policies
 from tombola.bounds.common import growing_counts
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.extensions.delay import one_early
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
+from tombola.paper.rows import Row, Rows, levels, select
 from tombola.policies.guard import Guard
 from tombola.pool import Pool
 from tombola.report.chart import Chart
@@ -52,10 +53,6 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     All orders of five rows are played.
 
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), played_delay
-    (function from the stated delay to the delay of the plays, in rounds), training_rows (function from the rows seen
-    and the row to be played to the rows that train the policy; a correct one returns the rows seen).
-
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
     Statement: In random order, the policy of round t, trained on the first n(t) rows, has expected total loss Σ c(n(t))
@@ -68,17 +65,17 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     orders: Orders = component(all_orders)
     played_delay: Callable[[int], int] = component(unchanged)
+    # From the rows seen and the row to be played to the rows that train the policy.
     training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = component(lambda seen, _: seen)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "schedule": name} for pool in range(3) for name in _SCHEDULES]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         # The pool is fixed: the identity is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["pool"])
         losses, features = generator.random((5, 3)), generator.random(5)
         schedule = _SCHEDULES[unit["schedule"]]
-        found: list[Row] = []
         for d in range(3):
             played = [max(0, n - self.played_delay(d)) for n in schedule]
             orders = self.orders(5)
@@ -86,8 +83,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
                 self._loss(losses, features, order[: played[t]], order[t]) for order in orders for t in range(5)
             )
             curve = sum(_curve(losses, features, max(0, n - d)) for n in schedule)
-            found.append({**unit, "d": d, "loss": total / len(orders), "curve": curve})
-        return found
+            yield {**unit, "d": d, "loss": total / len(orders), "curve": curve}
 
     def _loss(self, losses: Floats, features: Floats, seen: tuple[int, ...], row: int) -> float:
         return _nearest_loss(losses, features, self.training_rows(seen, row), row)
@@ -103,10 +99,13 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
             for name in _SCHEDULES
             if any(row["schedule"] == name and row["pool"] == 0 for row in rows)
         )
-        return Chart(
-            title=self.title, x_label="delay d", y_label="expected loss of five rows, exact", bands=tuple(bands),
-            log_x=False, log_y=False, alt="The loss grows with the delay as the learning curve says.",
-        )  # fmt: skip
+        return self.make_chart(
+            "expected loss of five rows, exact",
+            bands,
+            x_label="delay d",
+            log="",
+            alt="The loss grows with the delay as the learning curve says.",
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -131,10 +130,7 @@ def _curve(losses: Floats, features: Floats, n: int) -> float:
 
 
 def _guard_stakes(risk: float, differences: Floats) -> Floats:
-    """Return the probability of playing the router in every round, by our guard.
-
-    The guard bets a capital, `risk` at the start, on the router against the safe learner.
-    """
+    """Return the probability of playing the router in every round, by our guard."""
     return Guard(risk).stakes(differences, differences).probabilities
 
 
@@ -143,10 +139,6 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     """Loss of a guarded router above the safe learner, for hostile routers.
 
     A router chooses actions by features. The loss is checked after every round.
-
-    Fields, which faults replace: stakes (function from the risk and the losses of the safe learner minus those of the
-    router, one per round, to the probability of playing the router in each round), allowed (function from the risk to
-    the limit of the excess loss).
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)
@@ -165,17 +157,15 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     def units(self, *, full: bool) -> list[Unit]:
         return [{"router": router, "repetitions": 200 if full else 20} for router in _HOSTILE]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         generator = np.random.default_rng(seed)
-        found: list[Row] = []
         for risk in (0.5, 1.0, 3.0):
             excess = 0.0
             for _ in range(unit["repetitions"]):
                 differences = _hostile(unit["router"], generator)
                 lost = -np.cumsum(self.stakes(risk, differences) * differences)
                 excess = max(excess, float(lost.max()))
-            found.append({**unit, "risk": risk, "excess": excess})
-        return found
+            yield {**unit, "risk": risk, "excess": excess}
 
     def verdict(self, rows: Rows) -> Verdict:
         above = max(row["excess"] - self.allowed(row["risk"]) for row in rows)
@@ -187,12 +177,14 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
         return sum(row["repetitions"] for row in rows)
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title, x_label="risk ε", y_label="rows lost to the safe learner, at most",
-            bands=tuple(exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")),
-            lines=reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk}), log_x=False, log_y=False,
+        return self.make_chart(
+            "rows lost to the safe learner, at most",
+            [exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")],
+            reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk}),
+            x_label="risk ε",
+            log="",
             alt="No hostile router costs more than the risk.",
-        )  # fmt: skip
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -221,9 +213,6 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
 
     The threshold with the fewest mistakes is chosen anew whenever the number of rows seen has grown by half.
 
-    Fields, which faults replace: minimiser (function from the number of mistakes of each threshold on the rows seen to
-    the index of the threshold to play), allowed (function from the proved bound to the limit of the verdict).
-
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
     Statement: In random order on T rows, ERM over a class with N different policies on the list, retrained when the
@@ -234,6 +223,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         several shares of random labels (t-test).
     """
 
+    # From the mistakes of each threshold on the rows seen to the threshold to play.
     minimiser: Callable[[Floats], int] = component(lambda mistakes: int(mistakes.argmin()))
     allowed: Callable[[float], float] = component(unchanged)
 
@@ -274,11 +264,13 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         bands = tuple(
             exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in levels(rows, "noise")
         )
-        return Chart(
-            title=self.title, x_label="rows T", y_label="mean regret", bands=bands,
-            lines=reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, _GROWTH)}),
+        return self.make_chart(
+            "mean regret",
+            bands,
+            reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, _GROWTH)}),
+            x_label="rows T",
             alt="The regret of thresholds is far below the bound.",
-        )  # fmt: skip
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -303,9 +295,6 @@ def _one_price(pool: Pool, amount: float) -> float:
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by an LP, by enumeration.
 
-    Fields, which faults replace: value (function from a pool and a total budget to the least mean loss, as computed by
-    the package).
-
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)
     Statement: The least mean loss of a choice of one action per row with mean cost at most ρ, rows divisible, is the
@@ -317,6 +306,7 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         1e-7, and no choice of whole rows, all of them tried, has a smaller mean loss.
     """
 
+    # From a pool and a total budget to the least mean loss.
     value: Callable[[Pool, float], float] = component(lambda pool, amount: best_per_row(pool, Budget(amount)))
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -348,13 +338,13 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         )  # fmt: skip
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title, x_label="budget, share of the last action's cost", y_label="mean loss",
-            bands=tuple(
-                exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")
-            ),
-            log_x=False, log_y=False, alt="The least loss falls with the budget.",
-        )  # fmt: skip
+        return self.make_chart(
+            "mean loss",
+            [exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")],
+            x_label="budget, share of the last action's cost",
+            log="",
+            alt="The least loss falls with the budget.",
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {

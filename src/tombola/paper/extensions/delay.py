@@ -1,16 +1,11 @@
-"""Claims about delay: Theorem 3 of docs/theory/delay.md, and elimination with delay.
+"""Claims about delay: it is a shift, and elimination pays for it once.
 
-Theorem 3 (docs/theory/delay.md): in random order a delay is a shift.
-
-It is checked on all orders of small pools.
-
-Elimination with delay (docs/theory/transfer.md): the delay has a price, once.
-
-A delay of d rounds adds at most d (1/2 + 1/3 + .. + 1/k) to the regret with k actions.
+Theorem 3 (docs/theory/delay.md) is checked on all orders of small pools. Elimination (docs/theory/transfer.md): a delay
+of d rounds adds at most d (1/2 + 1/3 + .. + 1/k) to the regret with k actions.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,11 +15,12 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, mean_band, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.extensions.switching import trap_pool
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
+from tombola.paper.rows import Row, Rows, distinct, levels, matching, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import SuccessiveEliminationTwin, agrees, rounds_agreed
 from tombola.pool import Pool
@@ -38,7 +34,6 @@ LEARNERS: dict[str, Learner] = {
     "Hedge, any time": HedgeAnytime(),
     "AdaHedge": AdaHedge(),
 }
-# Pools of the claim, by name.
 _POOLS: dict[str, list[list[float]]] = {
     "one is best": [[0.0, 1.0, 1.0]] * 6,
     "turns": [[0.0, 1.0, 0.5]] * 3 + [[1.0, 0.0, 0.5]] * 2,
@@ -47,10 +42,7 @@ _POOLS: dict[str, list[list[float]]] = {
 
 
 def one_early(delay: int) -> int:
-    """Return the delay minus one round, at least 0.
-
-    It is the fault "feedback one round early" of claims on delay.
-    """
+    """Return the delay minus one round: a fault of claims on delay."""
     return max(0, delay - 1)
 
 
@@ -59,10 +51,6 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     """Regret with delay against the shifted sum of the rounds without delay.
 
     All orders of three pools of 4 to 6 rows and 3 actions are played, with every delay up to the number of rows.
-
-    Fields, which faults replace: learners (name -> learner under test), orders (function from the number of rows to the
-    orders to average over), played_delay and counted_delay (functions from d to the delay of the plays, and to the
-    delay in the bound).
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)
@@ -83,17 +71,15 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     def units(self, *, full: bool) -> list[Unit]:
         return [{"learner": name, "pool": pool} for name in LEARNERS for pool in _POOLS]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         learner = self.learners[unit["learner"]]
         losses = np.array(_POOLS[unit["pool"]])
         T, k = losses.shape
         parts = self._rounds(learner, losses, 0, seed)
-        found: list[Row] = []
         for d in range(T + 1):
             regret = float(self._rounds(learner, losses, self.played_delay(d), seed).sum())
             shifted = float(min(d, T) * parts[0] + parts[: max(0, T - d)].sum())
-            found.append({**unit, "T": T, "k": k, "d": d, "regret": regret, "shifted": shifted})
-        return found
+            yield {**unit, "T": T, "k": k, "d": d, "regret": regret, "shifted": shifted}
 
     def _rounds(self, learner: Learner, losses: Floats, delay: int, seed: Seed) -> Floats:
         """Return the expected regret of every round, averaged over the orders."""
@@ -117,15 +103,14 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
 
     def chart(self, rows: Rows) -> Chart:
         pool = rows[0]["pool"]
-        names = [name for name in LEARNERS if any(row["learner"] == name for row in rows)]
-        return Chart(
-            title=f"{self.title}: pool '{pool}'",
+        names = [name for name in LEARNERS if matching(rows, learner=name)]
+        return self.make_chart(
+            "expected regret, exact",
+            [exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names],
+            reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
             x_label="delay d",
-            y_label="expected regret, exact",
-            bands=tuple(exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names),
-            lines=reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
-            log_x=False,
-            log_y=False,
+            log="",
+            subtitle=f": pool '{pool}'",
             alt="Each round of delay adds at most the regret of the first round.",
         )
 
@@ -147,13 +132,7 @@ _TWIN_ROUNDS = 1024
 
 
 def _bound_formula(k: int, d: int) -> float:
-    """Return the bound of the theorem from its formula, at most T.
-
-    sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
-
-    >>> agrees(_bound_formula(5, 256), bounds.successive_elimination(_HORIZON, 5, 256))
-    True
-    """
+    """Return sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift, at most T."""
     T = _HORIZON
     drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
     return min(
@@ -173,12 +152,6 @@ class LateElimination(
 ):
     """Regret of successive elimination with delay, against its bound.
 
-    It is also compared with the regret without delay.
-
-    Fields, which faults replace: order (order of the rows, argument of `play`), played_delay (function from d to the
-    delay of the plays), bound (function from the proved bound to the limit of the verdict), weight (factor on the
-    allowed cost of the delay).
-
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)
     Statement: Successive elimination of k actions in random order with delay d has the bound without delay plus d (1/2
@@ -193,35 +166,34 @@ class LateElimination(
     order: str = "random"
     played_delay: Callable[[int], int] = component(unchanged)
     bound: Callable[[float], float] = component(unchanged)
-    weight: float = 1.0
+    weight: float = 1.0  # factor on the allowed cost of the delay
 
     def units(self, *, full: bool) -> list[Unit]:
         twins: list[Unit] = [{"k": k, "d": d, "T": _TWIN_ROUNDS} for k in (2, 5) for d in (0, 100)]
         return twins + [{"k": k, "d": d, "plays": 200 if full else 20} for k in (2, 5) for d in (256, 1024)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         k, d = unit["k"], unit["d"]
         if "T" in unit:
             losses = np.random.default_rng(seed).permutation(
                 np.asarray(trap_pool(unit["T"], k, _GAP).losses, dtype=np.float64)
             )
             agreed = rounds_agreed(SuccessiveElimination(), losses, SuccessiveEliminationTwin(k, unit["T"]), d)
-            return [{"k": k, "d": d, "play": None, "differs": agreed < unit["T"]}]
+            yield {"k": k, "d": d, "play": None, "differs": agreed < unit["T"]}
+            return
         pool = trap_pool(_HORIZON, k, _GAP)
-        found: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             late, prompt = (
                 play(SuccessiveElimination(), pool, order=self.order, delay=delay, seed=child).regret
                 for delay in (self.played_delay(d), 0)
             )
-            found.append({"k": k, "d": d, "play": r, "regret": float(late), "prompt": float(prompt)})
-        return found
+            yield {"k": k, "d": d, "play": r, "regret": float(late), "prompt": float(prompt)}
 
     def verdict(self, rows: Rows) -> Verdict:
         differ = sum(row["differs"] for row in rows if row["play"] is None)
         rows = [row for row in rows if row["play"] is not None]
         probabilities, shares = [exact(differ == 0)], []
-        for k, d in sorted({(row["k"], row["d"]) for row in rows}):
+        for k, d in distinct(rows, "k", "d"):
             regrets, prompt = select(rows, "regret", k=k, d=d), select(rows, "prompt", k=k, d=d)
             allowed = self.weight * _GAP * (d * _harmonic_share(k) + 3 * (k - 1))
             limit = self.bound(bounds.successive_elimination(_HORIZON, k, d))
@@ -234,12 +206,11 @@ class LateElimination(
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["play"] is not None]
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "regret",
+            [mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")],
+            reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2}),
             x_label="delay d",
-            y_label="regret",
-            bands=tuple(mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")),
-            lines=reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2}),
             alt="The regret grows with the delay like the line for two actions, and a little faster for five.",
         )
 

@@ -1,6 +1,4 @@
-"""Theorem 4a (docs/theory/budget.md): a bound of EmpiricalLP in random order.
-
-EmpiricalLP keeps no margin.
+"""Theorem 4a (docs/theory/budget.md): a bound of EmpiricalLP without margin.
 
 It solves its linear program again whenever the number of rows has doubled. The second pool exchanges the better action
 at these rounds: in given order the learner is always wrong and earns nothing; in random order its regret is far below
@@ -16,7 +14,7 @@ from tombola._types import Seed
 from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.claims.constraints import (
     ACTIONS,
     DELTA,
@@ -28,6 +26,7 @@ from tombola.paper.claims.constraints import (
     rounds_as_lp_twin,
 )
 from tombola.paper.curves import mean_band, reference_lines
+from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import empirical_lp_spending
 from tombola.report.chart import Chart
@@ -42,11 +41,6 @@ _Bound = Callable[[int, str], float]
 
 
 def _theorem_bound(T: int, way: str) -> float:
-    """Return the bound of the theorem at the rate of the claim.
-
-    >>> _theorem_bound(2**14, "sampled") > _theorem_bound(2**14, "fluid")
-    True
-    """
     return bounds.empirical_lp(T, ACTIONS, 1, RATE, DELTA, _GROWTH, sampled=way == "sampled")
 
 
@@ -55,10 +49,6 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     """Regret of EmpiricalLP against its bound, sampled and fluid, and overspending.
 
     Sampled play draws an action per round; fluid play charges the whole mix.
-
-    Fields, which faults replace: learner (the learner under test), order (order of the rows, argument of `play`),
-    overdraft (factor on the budget; 1 is correct), bound (function from T and "sampled" or "fluid" to the limit of the
-    regret).
 
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)
@@ -74,7 +64,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
 
     learner: BudgetedLearner = component(EmpiricalLP(growth=_GROWTH))
     order: OrderLike = "random"
-    overdraft: float = 1.0
+    overdraft: float = 1.0  # factor on the budget
     bound: _Bound = component(_theorem_bound)
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -87,7 +77,11 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if "pool" not in unit:
-            return [self._twin_row(unit["T"], child) for child in repetition_seeds(seed, unit["plays"])]
+            twin, about = partial(empirical_lp_spending, growth=_GROWTH), {"T": unit["T"], "pool": None, "way": "fluid"}
+            return [
+                {**about, "agreed": rounds_as_lp_twin(self.learner, twin, self.order, child)}
+                for child in repetition_seeds(seed, unit["plays"])
+            ]
         about = {name: unit[name] for name in ("T", "pool", "way")}
         make = partial(POOLS[unit["pool"]], unit["T"])
         return [
@@ -98,16 +92,12 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
             for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
         ]
 
-    def _twin_row(self, T: int, seed: Seed) -> Row:
-        twin = partial(empirical_lp_spending, growth=_GROWTH)
-        return {"T": T, "pool": None, "way": "fluid", "agreed": rounds_as_lp_twin(self.learner, twin, self.order, seed)}
-
     def verdict(self, rows: Rows) -> Verdict:
         computed, rows = [[row for row in rows if (row["pool"] is None) == kind] for kind in (True, False)]
         differ = sum(row["agreed"] < row["T"] for row in computed)
         over = sum(bool(row["overspent"]) for row in rows)
         checks, shares = [pvalues.exact(over == 0), pvalues.exact(differ == 0)], []
-        for T, pool, way in sorted({(row["T"], row["pool"], row["way"]) for row in rows}):
+        for T, pool, way in distinct(rows, "T", "pool", "way"):
             where, bound = {"T": T, "pool": pool, "way": way}, self.bound(T, way)
             regrets = select(rows, "regret", **where)
             checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
@@ -121,19 +111,15 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         rows = [row for row in rows if row["pool"] is not None]
         losses = [{**row, "lost": max(0.0, row["regret"]) / row["most"]} for row in rows]
         most = float(select(rows, "most").max()) / levels(rows, "T")[-1]
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="share of T OPT that is lost",
-            bands=tuple(
+        return self.make_chart(
+            "share of T OPT that is lost",
+            [
                 mean_band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
                 for pool in levels(rows, "pool")
                 for way in _PLAY_MODES
-            ),
-            lines=reference_lines(
-                levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}
-            ),
-            log_y=False,
+            ],
+            reference_lines(levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}),
+            log="x",
             alt="The loss is close to 0 at every horizon; the bound falls like 1/√T.",
         )
 

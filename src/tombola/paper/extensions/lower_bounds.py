@@ -20,11 +20,12 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import Hedge
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import worst_case, worst_pool
 from tombola.paper.extensions.delay import LEARNERS, one_early
 from tombola.paper.pvalues import ROUNDING, exact
+from tombola.paper.rows import Row, Rows, distinct, levels, matching
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
@@ -41,11 +42,7 @@ _LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
 
 def _shuffled_probability(T: int, w: int, n: int, s: int) -> float:
-    """Return P(s of the first n rows are marked), in random order.
-
-    >>> _shuffled_probability(4, 2, 2, 1)
-    0.6666666666666666
-    """
+    """Return P(s of the first n rows are marked), in random order."""
     return math.comb(w, s) * math.comb(T - w, n - s) / math.comb(T, n) if 0 <= n - s <= T - w else 0.0
 
 
@@ -96,29 +93,20 @@ def _min_factor(A: Floats, b: Floats, limits: Floats) -> float:
 
 
 def _minimax_regret(T: int) -> float:
-    """Return the minimax regret on 0/1 losses of two actions (Cover 1965).
-
-    It is T C(T-1, floor((T-1)/2)) / 2^T.
-
-    >>> _minimax_regret(8)
-    1.09375
-    """
+    """Return the minimax regret on 0/1 losses of two actions, T C(T-1, floor((T-1)/2)) / 2^T (Cover 1965)."""
     return T * math.comb(T - 1, (T - 1) // 2) / 2.0**T
 
 
 def _leader_strategy(T: int) -> Floats:
-    """Return the probability of action 1 in every state, by follow the leader.
+    """Return the probability of action 1 in every state, by follow the leader; ties are 1/2.
 
-    Ties are 1/2. Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
+    Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
     """
     return np.array([0.5 + 0.5 * np.sign(n - 2 * s) for n in range(T) for s in range(n + 1)])
 
 
 def _hedge_strategy(T: int) -> Floats:
-    """Return the probability of action 1 in every state, by Hedge at its tuned rate.
-
-    Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
-    """
+    """Return the same as `_leader_strategy` by Hedge at its tuned rate."""
     rate = math.sqrt(8 * math.log(2) / T)
     return np.array([1 / (1 + math.exp(rate * (2 * s - n))) for n in range(T) for s in range(n + 1)])
 
@@ -129,10 +117,6 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     The worst-case regrets of our learners are compared with it. In a coin pool each row is a loss of 1 for exactly one
     of two actions; pool w has w losses of action 1.
-
-    Fields, which faults replace: pools (function from T to the numbers w of the pools that are used), worst (function
-    from a learner and T to its worst regret), bound (function from the proved bound to the limit of the verdict),
-    learners (name -> learner under test).
 
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
@@ -164,7 +148,7 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         return [{**unit, "regret": _min_factor(A[kept], b[kept], np.ones(len(kept))), "floor": _minimax_regret(T)}]
 
     def verdict(self, rows: Rows) -> Verdict:
-        games = [row for row in rows if row["learner"] == "any"]
+        games = matching(rows, learner="any")
         played = [row for row in rows if row["learner"] != "any"]
         off = max(abs(row["regret"] - row["floor"]) for row in games)
         low = min(row["regret"] / row["floor"] for row in played)
@@ -175,14 +159,10 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     def chart(self, rows: Rows) -> Chart:
         names = {"any": "best of all learners"} | {name: name for name in LEARNERS}
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="worst expected regret, exact",
-            bands=tuple(exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()),
-            lines=reference_lines(
-                levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}
-            ),
+        return self.make_chart(
+            "worst expected regret, exact",
+            [exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()],
+            reference_lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}),
             alt="The value of the game is on the line 0.399 √T, and every learner is above it.",
         )
 
@@ -200,9 +180,6 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """Smallest regret that a delay causes, against its lower bound.
 
     Learners play pools in which one action never loses; the best learner is that of a linear program.
-
-    Fields, which faults replace: learners (name -> learner under test), played_delay and counted_delay (functions from
-    d to the delay of the plays, and to the delay in the linear program).
 
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)
@@ -224,7 +201,7 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
         constant: list[Unit] = [{"learner": name, "k": k} for name in LEARNERS for k in (2, 5)]
         return [*constant, {"learner": "any", "k": 2, "T": 40 if full else 20}]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         k = unit["k"]
         if unit["learner"] == "any":
             T = unit["T"]
@@ -235,9 +212,9 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
                 found.append(
                     {**unit, "d": d, "regret": value, "floor": max(_minimax_regret(T), (d + 1) / 2), "high": high}
                 )
-            return found
+            yield from found
+            return
         learner, T = self.learners[unit["learner"]], 40
-        rows: list[Row] = []
         for d in (0, 1, 5, 20):
             regrets = []
             for best in range(k):
@@ -246,27 +223,24 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
                 trace = play(learner, Pool(losses), delay=self.played_delay(d), seed=seed)
                 regrets.append(float(trace.expected_losses.sum()))
             floor = (d + 1) * (1 - 1 / k)
-            rows.append({**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)})
-        return rows
+            yield {**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)}
 
     def verdict(self, rows: Rows) -> Verdict:
         low = min(row["regret"] - row["floor"] for row in rows)
         high = max(row["regret"] - row["high"] for row in rows)
-        game_rows = [row for row in rows if row["learner"] == "any"]
+        game_rows = matching(rows, learner="any")
         values = ", ".join(f"{row['regret']:.2f} at d = {row['d']}" for row in sorted(game_rows, key=lambda r: r["d"]))
         measured = f"never below the floor (least margin {low:.1e}); best learner {values}"
         fine = low >= -1e-6 and high <= 1e-6 and bool(game_rows)
         return self.verdict_from([exact(fine)], measured, "(d + 1)(1 − 1/k)")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "mean regret over which action is best",
+            [exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS],
+            reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
             x_label="delay d",
-            y_label="mean regret over which action is best",
-            bands=tuple(exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS),
-            lines=reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
-            log_x=False,
-            log_y=False,
+            log="",
             alt="Every learner is on or above the line (d + 1) / 2.",
         )
 
@@ -286,10 +260,6 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     It is the value of a linear program over all learners. In coin pool w of T rows each row is a loss of 1 for exactly
     one of two actions, w of them for action 1.
 
-    Fields, which faults replace: rivals (function from the regrets of follow the leader and of Hedge, arrays with one
-    entry per pool, to those to compare with), pools (function from T to the numbers w of the pools that are used),
-    paths (function from T, w, n and s to the probability that action 1 lost s of the first n rows).
-
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)
     Statement: With two actions, at T = 20, 40 and 64, every learner has a pool on which its regret in random
@@ -300,6 +270,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         three horizons.
     """
 
+    # From the regrets of follow the leader and of Hedge, one per pool, to those to compare with.
     rivals: Callable[[Floats, Floats], Floats] = component(np.minimum)
     pools: Callable[[int], range] = component(lambda T: range(T + 1))
     paths: _Paths = component(_shuffled_probability)
@@ -320,13 +291,11 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         return self.verdict_from([exact(fine)], f"least factor {found}", "more than 1.2")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="least factor of any learner",
-            bands=(exact_column(rows, "linear program", "T", "factor"),),
-            lines=reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR}),
-            log_y=False,
+        return self.make_chart(
+            "least factor of any learner",
+            [exact_column(rows, "linear program", "T", "factor")],
+            reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR}),
+            log="x",
             alt="The least factor is above 1.2 at every horizon.",
         )
 
@@ -340,11 +309,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
 
 
 def _without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
-    """Return P(i wins and j losses among n of N rows, without replacement).
-
-    >>> _without_replacement(4, 2, 1, 1, 1, 0)
-    0.5
-    """
+    """Return P(i wins and j losses among n of N rows, without replacement)."""
     ways = math.comb(wins, i) * math.comb(losses, j) * math.comb(N - wins - losses, n - i - j)
     return ways / math.comb(N, n)
 
@@ -370,10 +335,6 @@ def _sample_counts(n: int) -> Iterator[tuple[int, int]]:
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """Smallest error of any rule that picks the better of two, against the sign rule.
 
-    Fields, which faults replace: law (function from rows N, wins and losses of the list, rows n of the sample, i and j
-    to P(i wins and j losses in the sample)), error (function from P(S < 0) and P(S = 0) to the error probability of the
-    sign rule).
-
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933
     Statement: A list has u rows that candidate 1 wins and w that it loses, or the reverse. No rule that sees n shuffled
@@ -386,14 +347,14 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
     """
 
     law: _Law = component(_without_replacement)
+    # From P(S < 0) and P(S = 0) to the error of the sign rule.
     error: Callable[[float, float], float] = component(lambda lower, equal: lower + equal / 2)
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N, "wins": u, "losses": w} for N, u, w in (_LISTS if full else _LISTS[:3])]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         N, u, w = unit["N"], unit["wins"], unit["losses"]
-        found: list[Row] = []
         for n in range(1, N + 1):
             pairs = [
                 (_without_replacement(N, u, w, n, i, j), _without_replacement(N, w, u, n, i, j))
@@ -402,30 +363,27 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
             bayes = math.fsum(min(pair) for pair in pairs) / 2
             lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i < j)
             equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i == j)
-            found.append({**unit, "n": n, "least": bayes, "lower": lower, "equal": equal})
-        return found
+            yield {**unit, "n": n, "least": bayes, "lower": lower, "equal": equal}
 
     def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["least"] - self.error(row["lower"], row["equal"])) for row in rows)
         needed = []
         for N in levels(rows, "N"):
-            mine = [row for row in rows if row["N"] == N]
+            mine = matching(rows, N=N)
             first = min(row["n"] for row in mine if row["least"] <= 0.05)
             needed.append(f"{first} of {N} rows for {mine[0]['wins']} to {mine[0]['losses']}")
         measured = f"equal to within {off:.0e} in {len(rows)} cases; error 5 % needs {', '.join(needed)}"
         return self.verdict_from([exact(off < ROUNDING)], measured, "P(S < 0) + P(S = 0)/2")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows in the sample",
-            y_label="least error of any rule",
-            bands=tuple(
+        return self.make_chart(
+            "least error of any rule",
+            [
                 exact_column(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
-                for N, u, w in sorted({(row["N"], row["wins"], row["losses"]) for row in rows})
-            ),
-            log_x=False,
-            log_y=False,
+                for N, u, w in distinct(rows, "N", "wins", "losses")
+            ],
+            x_label="rows in the sample",
+            log="",
             alt="The least error falls with the sample size to 0, slowly if wins and losses are nearly equal.",
         )
 

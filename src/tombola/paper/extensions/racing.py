@@ -4,7 +4,7 @@ Theorems 1 to 4 and sections 8 and 9 of docs/theory/race.md.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,11 @@ from tombola._types import Floats, Seed
 from tombola.confidence import EProcess
 from tombola.confidence.betting import STRATEGY_WEIGHTS
 from tombola.engine.compiler import expected_rounds
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.pvalues import exact
+from tombola.paper.rows import Row, Rows, matching
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.best import Best
@@ -42,15 +43,8 @@ _POOLS: dict[str, list[list[float]]] = {
 _Sizes = Callable[[int], float]
 
 
-def _listed_or_reversed(rows: int) -> list[tuple[int, ...]]:
-    """Return two orders, the list and its reverse, each equally likely: a fault."""
-    return [tuple(range(rows)), tuple(reversed(range(rows)))]
-
-
 def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row:
     """Return P(wrong answer), and the largest expected wealth against a best candidate.
-
-    A rule drops a candidate at wealth 1 / level.
 
     totals: total losses of the candidates.
     wrong, wealth: for each order, whether the answer is wrong, and the wealth against each candidate.
@@ -60,25 +54,13 @@ def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row
     return {"error": float(np.mean(wrong)), "wealth": float(means[best].max())}
 
 
-def _error_chart(title: str, rows: Rows, y_label: str) -> Chart:
-    """Return the chart of errors against levels, one curve per pool."""
-    return Chart(
-        title=title, x_label="level", y_label=y_label,
-        bands=tuple(
-            exact_column(rows, pool, "level", "error", pool=pool)
-            for pool in _POOLS if any(row["pool"] == pool for row in rows)
-        ),
-        lines=reference_lines(_LEVELS, {"level": float}), log_x=False, log_y=False,
-        alt="The error stays below the level on every list.",
-    )  # fmt: skip
-
-
 @dataclass(frozen=True)
 class _RaceClaim(Extension):
-    """Error of a race of three candidates over all orders of small lists."""
+    """Error of a race of three candidates over all orders of lists of 5 and 6 rows, at five levels."""
 
     orders: Orders = component(all_orders)
     size: _Sizes = component(unchanged)
+    # From the true table of losses to the one that the rule sees.
     read: Callable[[Floats], Floats] = component(unchanged)
 
     @abstractmethod
@@ -107,7 +89,14 @@ class _RaceClaim(Extension):
         return self.verdict_from([exact(worst <= 1.0)], measured, "P(wrong answer) ≤ level")
 
     def chart(self, rows: Rows) -> Chart:
-        return _error_chart(self.title, rows, "P(wrong answer), exact")
+        return self.make_chart(
+            "P(wrong answer), exact",
+            [exact_column(rows, pool, "level", "error", pool=pool) for pool in _POOLS if matching(rows, pool=pool)],
+            reference_lines(_LEVELS, {"level": float}),
+            x_label="level",
+            log="",
+            alt="The error stays below the level on every list.",
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -120,14 +109,6 @@ class _RaceClaim(Extension):
 @dataclass(frozen=True)
 class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     """Error probability and expected wealth of the race for the best candidate.
-
-    A race evaluates candidates row by row, and drops those that are proved not to be best. The wealth against a
-    candidate is the capital, 1 at the start, of bets that win if it is not best. All orders of three lists of 5 and 6
-    rows with three candidates are computed, at five levels (allowed error probabilities).
-
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
-    losses to the one that the rule sees).
 
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
@@ -150,15 +131,7 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
 
 @dataclass(frozen=True)
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
-    """Error probability of the race for a candidate within a tolerance of the best.
-
-    A race evaluates candidates row by row, and drops those that are proved not to be best. All orders of three lists of
-    5 and 6 rows with three candidates are computed, at five levels (allowed error probabilities). The tolerance is a
-    mean loss of 0.1.
-
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
-    losses to the one that the rule sees).
+    """Error probability of the race for a candidate within 0.1 of the best.
 
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
@@ -175,13 +148,6 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
 @dataclass(frozen=True)
 class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     """Error probability of the race for the best two of three candidates.
-
-    A race evaluates candidates row by row, and drops those that are proved not to be among the best. All orders of
-    three lists of 5 and 6 rows are computed, at five levels (allowed error probabilities).
-
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
-    losses to the one that the rule sees).
 
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
@@ -205,13 +171,6 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
 class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     """Error probability of the comparison of two candidates with a baseline.
 
-    The gate reads row by row, until it is proved for each candidate whether it is better than the baseline. All orders
-    of three lists of 5 and 6 rows are computed, at five levels (allowed error probabilities).
-
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the rule assumes), read (function from the true table of
-    losses to the one that the rule sees).
-
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
     Statement: In random order a false statement "better than the baseline", or its false negation, is proved with
@@ -226,14 +185,9 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 
 @dataclass(frozen=True)
 class CertificateClaim(Extension, name="certificate", expected="holds"):
-    """Expected wealth of the bets against the true mean, after every row.
+    """Expected wealth of `EProcess` against the true mean, after every row.
 
-    Wealth is the capital of the bets, 1 at the start; large wealth is evidence against the mean. All orders of three
-    lists of 5 and 6 losses are computed; the bets are those of `EProcess` on "mean at most" and "mean at least" the
-    true mean.
-
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), size
-    (function from the true length of the list to the one that the bets assume).
+    All orders of three lists of 5 and 6 losses are computed; wealth is 1 at the start.
 
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
@@ -268,20 +222,23 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
         return self.verdict_from([exact(worst <= 1.0 + 1e-9)], measured, "E wealth ≤ 1")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title, x_label="rows", y_label="expected wealth against the true mean, exact",
-            bands=tuple(
+        return self.make_chart(
+            "expected wealth against the true mean, exact",
+            [
                 exact_column(rows, pool, "n", "wealth", pool=pool, side="at_most")
-                for pool in _POOLS if any(row["pool"] == pool for row in rows)
-            ),
-            lines=reference_lines([1, 4], {"1": lambda _: 1.0}), log_x=False, log_y=False,
+                for pool in _POOLS
+                if matching(rows, pool=pool)
+            ],
+            reference_lines([1, 4], {"1": lambda _: 1.0}),
+            x_label="rows",
+            log="",
             alt="The expected wealth is at most 1 after every number of rows.",
-        )  # fmt: skip
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "only the list or its reverse": {"orders": _listed_or_reversed},
+            "only the list or its reverse": {"orders": lambda rows: [tuple(range(rows)), tuple(reversed(range(rows)))]},
             "list taken as shorter": {"size": lambda rows: rows - 1},
         }
 
@@ -308,10 +265,7 @@ def _current_row_in_fit(informed: InformedRule, order: tuple[int, ...], i: int, 
 
 
 def _mean_over_rows_ahead(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
-    """Predict by answers that candidate 1 gave ahead, with their mean: a fault.
-
-    The mean is over two rows instead of all rows left.
-    """
+    """Predict by answers that candidate 1 gave ahead, with their mean over two rows: a fault."""
     sums, ahead = informed.sums, list(order[i : i + 2])
     sums.predicted[ahead, 1] = table[ahead, 1]
     sums.predicted_left[1] = table[ahead, 1].mean() * (len(order) - i)
@@ -323,22 +277,12 @@ def _bound_of_earlier_opponent(informed: InformedRule, order: tuple[int, ...], i
     low[:] = low.max(axis=1, keepdims=True)
 
 
-def _known_rows_first(rows: int) -> list[tuple[int, ...]]:
-    """Return the orders that begin with the two rows on file: a fault."""
-    return [order for order in all_orders(rows) if set(order[:2]) == {0, 1}]
-
-
 @dataclass(frozen=True)
 class KnownAnswers(Extension, name="known", expected="holds"):
     """Error probability and wealth of a race with answers on file and history.
 
-    A race evaluates candidates row by row, and drops those that are proved not to be best: bets against a candidate
-    start with a wealth of 1, and large wealth is evidence. All orders of two lists of 5 rows with three candidates are
-    computed; the answers of two rows, or of one candidate, are known beforehand.
-
-    Fields, which faults replace: orders (function from the number of rows to the orders to average over), before (hook
-    that runs before each row, called with the informed rule, the order, the index i in it and the table of losses; a
-    fault changes the state of the race there).
+    All orders of two lists of 5 rows with three candidates are computed; the answers of two rows, or of one
+    candidate, are known beforehand.
 
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)
@@ -355,7 +299,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         table = np.array(_POOLS[unit["pool"]])
         # The case is fixed: the statement is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["case"])
@@ -364,13 +308,11 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         known[:2] = table[:2]
         if unit["case"] % 2:
             known[:, 1] = table[:, 1]
-        found: list[Row] = []
         for level in (1e-9, 0.5):
             rule = Best(3, len(table), len(table), level)
             # Short lists need more frequent fits than a race makes: one after every row.
             informed = InformedRule(rule, SideInformation(known, history), lambda n: n + 1)
-            found.append({**unit, "level": level, **self._errors(informed, table)})
-        return found
+            yield {**unit, "level": level, **self._errors(informed, table)}
 
     def _errors(self, informed: InformedRule, table: Floats) -> Row:
         rule, totals, wrong, wealth = informed.rule, table.sum(axis=0), [], []
@@ -393,15 +335,18 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         return self.verdict_from([exact(right), exact(wealth <= 1.0 + 1e-9)], measured, statement)
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title, x_label="case", y_label="expected wealth against a best candidate, exact",
-            bands=tuple(
+        return self.make_chart(
+            "expected wealth against a best candidate, exact",
+            [
                 exact_column(rows, pool, "case", "wealth", pool=pool, level=0.5)
-                for pool in ("best by one row", "tie") if any(row["pool"] == pool for row in rows)
-            ),
-            lines=reference_lines([0, 1], {"1": lambda _: 1.0}), log_x=False, log_y=False,
+                for pool in ("best by one row", "tie")
+                if matching(rows, pool=pool)
+            ],
+            reference_lines([0, 1], {"1": lambda _: 1.0}),
+            x_label="case",
+            log="",
             alt="The expected wealth is at most 1.",
-        )  # fmt: skip
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -410,5 +355,5 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             "current row in the fit": {"before": _current_row_in_fit},
             "mean over rows answered ahead": {"before": _mean_over_rows_ahead},
             "bound of an earlier opponent": {"before": _bound_of_earlier_opponent},
-            "known rows first": {"orders": _known_rows_first},
+            "known rows first": {"orders": lambda rows: [one for one in all_orders(rows) if {*one[:2]} == {0, 1}]},
         }

@@ -1,6 +1,4 @@
-"""Rank sets (docs/theory/ranks.md): the probability of a wrong claim.
-
-It is computed by enumeration of orders and samples.
+"""Rank sets (docs/theory/ranks.md): probability of a wrong claim, enumerated.
 
 The rules depend on differences of losses within a row only. A type of row is therefore a row with smallest loss 0, and
 the types of a grid stand for all rows on it. A pool is a multiset of types; its distinct orders are equally likely.
@@ -17,9 +15,11 @@ import numpy as np
 
 from tombola._types import Floats, Seed
 from tombola.engine.compiler import compile_loop, expected_rounds
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_column
+from tombola.paper.exact import compositions, count_orders
 from tombola.paper.pvalues import ROUNDING, exact
+from tombola.paper.rows import Row, Rows, distinct, levels, matching
 from tombola.paper.source_faults import SourceFault
 from tombola.racing.rules.pair_bets import pair_weights
 from tombola.racing.rules.ranks import Ranks, n_pairs
@@ -36,22 +36,13 @@ _FIRST_ROWS = {"pairs in 0/1": 9, "pairs in thirds": 5}
 
 
 def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
-    """Return the rows of k losses in {0, .., steps} with smallest loss 0.
-
-    The shape is (types, k).
-
-    >>> len(_row_types(3, 1)), len(_row_types(3, 3))
-    (7, 37)
-    """
+    """Return the rows of k losses in {0, .., steps} with smallest loss 0, shape (types, k)."""
     rows = [row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0]
     return np.array(rows, dtype=np.int64)
 
 
 def _true_order(totals: "np.typing.NDArray[np.int64]") -> ProvedOrder:
-    """Return the order by total loss, ties in file order.
-
-    Entry (a, b) is True where a comes before b.
-    """
+    """Return whether a comes before b, entry (a, b): by total loss, ties in file order."""
     place = np.arange(totals.size)
     ahead = (totals[:, None] == totals[None, :]) & (place[:, None] < place[None, :])
     return np.asarray((totals[:, None] < totals[None, :]) | ahead)
@@ -107,10 +98,7 @@ class _Tree:
             self.rule.restore(state)
 
     def worst_pool(self) -> tuple[float, int]:
-        """Return the largest P(wrong claim) over all pools, and their number.
-
-        The probability is over the orders of a pool.
-        """
+        """Return the largest P(wrong claim) over the orders of a pool, and pools."""
         wrong: defaultdict[tuple[int, ...], int] = defaultdict(int)
         count: Counter[tuple[int, ...]] = Counter()
         for sequence, before in self.leaves():
@@ -120,10 +108,7 @@ class _Tree:
         return max(wrong[pool] / count[pool] for pool in count), len(count)
 
     def wrong_on_law(self) -> float:
-        """Return the probability of a wrong claim on independent draws.
-
-        All branches are equally likely.
-        """
+        """Return P(wrong claim) on independent draws of equally likely branches."""
         ahead = _true_order(self.totals.sum(axis=0))
         wrong = [bool((before & ~ahead).any()) for _, before in self.leaves()]
         return sum(wrong) / len(wrong)
@@ -181,41 +166,19 @@ def _worst_pair(rule: Ranks, differences: "np.typing.NDArray[np.int64]", steps: 
     wrong: defaultdict[tuple[int, ...], float] = defaultdict(float)
     for claim, key in np.argwhere(found[1:] > 0.0):
         seen = [int(key) // (length + 1) ** i % (length + 1) for i in range(types)]
-        for extra in _pools(length - sum(seen), types):
+        for extra in compositions(length - sum(seen), types):
             pool = tuple(map(sum, zip(seen, extra, strict=True)))
             lead = int(np.dot(pool, differences))
             # The true order has 0 before 1 also for a tie.
             if (lead > 0) if claim == 0 else (lead <= 0):
-                wrong[pool] += found[1 + claim, key] * _n_orders(extra)
-    worst = max((count / _n_orders(pool) for pool, count in wrong.items()), default=0.0)
+                wrong[pool] += found[1 + claim, key] * count_orders(extra)
+    worst = max((count / count_orders(pool) for pool, count in wrong.items()), default=0.0)
     return worst, math.comb(length + types - 1, types - 1)
-
-
-def _pools(length: int, types: int) -> Iterator[tuple[int, ...]]:
-    """Yield all pools of `length` rows, as the number of rows of each type."""
-    for rows in itertools.combinations_with_replacement(range(types), length):
-        yield tuple(rows.count(one) for one in range(types))
-
-
-def _n_orders(pool: tuple[int, ...]) -> int:
-    """Return the number of distinct orders of a pool.
-
-    >>> _n_orders((2, 1))
-    3
-    """
-    return math.factorial(sum(pool)) // math.prod(map(math.factorial, pool))
 
 
 @dataclass(frozen=True)
 class RankSets(Extension, name="ranks", expected="holds"):
     """Probability of a wrong claim about the order of candidates.
-
-    It is computed over all orders of small pools and all small samples. Wealth is the capital of bets, 1 at the start;
-    large wealth is evidence against a hypothesis.
-
-    Fields, which faults replace: rule (class of the ranking rule), cluster (function from the rows of a cluster, rows
-    that are sampled together, to the rows that are bet on), reading ("this list" or "beyond this list", argument of
-    `rank`).
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
@@ -230,6 +193,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
     """
 
     rule: Callable[..., Ranks] = component(Ranks)
+    # From the rows of a cluster, which are sampled together, to the rows that are bet on.
     cluster: Callable[[Floats], Floats] = component(lambda rows: rows.mean(axis=0, keepdims=True))
     reading: Literal["this list", "beyond this list"] = "beyond this list"
 
@@ -294,7 +258,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
         for sample in itertools.combinations_with_replacement(range(len(law)), n):
             before = rank(law[list(sample)], kind="losses", level=level, reading=self.reading).reading().before
             if (before & ~ahead).any():
-                times = math.factorial(n) / math.prod(map(math.factorial, Counter(sample).values()))
+                times = count_orders(tuple(Counter(sample).values()))
                 probability += times / len(law) ** n
         return probability
 
@@ -307,17 +271,15 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     def chart(self, rows: Rows) -> Chart:
         shown = [row for row in rows if "sample" not in row["case"]]
-        cases = sorted({(row["case"], row["k"], row["level"]) for row in shown if row["level"] == max(_LEVELS)})
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool",
-            y_label="largest P(wrong claim) / level",
-            bands=tuple(
+        cases = distinct(matching(shown, level=max(_LEVELS)), "case", "k", "level")
+        return self.make_chart(
+            "largest P(wrong claim) / level",
+            [
                 exact_column(shown, f"{case}, k = {k}", "N", "ratio", case=case, k=k, level=level)
                 for case, k, level in cases
-            ),
-            log_x=False,
-            log_y=False,
+            ],
+            x_label="rows of the pool",
+            log="",
             alt="The largest probability of a wrong claim stays below the level on all small pools.",
         )
 

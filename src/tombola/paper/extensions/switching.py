@@ -1,18 +1,15 @@
 """Claims about switching costs: the theorems on FrugalUCB and Thrifty.
 
-Theorem 2 (docs/theory/frugal.md): FrugalUCB has regret about sqrt(kT).
+Theorem 2 (docs/theory/frugal.md): FrugalUCB has regret about sqrt(kT) and switches rarely.
 
-It switches rarely.
-
-Theorem on Thrifty (docs/theory/thrifty.md): exploration within a budget.
-
-The index of an action is the lower confidence bound of FrugalUCB on its mean loss. The loss of plays of another action
-than the one with the smallest index is computed from the recorded actions alone. On a pool without noise a few losses
-identify an action, but the indices demand more plays: the learner spends its exploration budget on ignoring them.
+Theorem on Thrifty (docs/theory/thrifty.md): exploration within a budget. The loss of plays of another action than the
+one with the smallest index of FrugalUCB, a lower confidence bound, is computed from the recorded actions alone. On a
+pool without noise a few losses identify an action, but the indices demand more plays: the learner spends its
+exploration budget on ignoring them.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +25,10 @@ from tombola.learners import Exp3, ExploreThenCommit, FrugalUCB, Thrifty
 from tombola.learners.base import Learner
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.order import OrderLike
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
+from tombola.paper.rows import Row, Rows, distinct, levels, matching, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import FrugalUCBTwin, rounds_agreed
 from tombola.pool import Pool
@@ -52,10 +50,9 @@ NO_PRICE = SourceFault("learners.switching.frugal_ucb:most_promising", "toll = t
 def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
     """Return a 0/1 pool in which the best action has its losses at the start.
 
-    The best action has loss 1 in the first (1 - gap)/2 T rows, the others in the last (1 + gap)/2 T rows; all other
-    losses are 0. Without a shuffle the best action looks worst.
+    It has loss 1 in the first (1 - gap)/2 T rows, the others in the last (1 + gap)/2 T rows. Without a shuffle the best
+    action looks worst.
 
-    T, k: number of rows and of actions.
     gap: difference of the mean losses, in [0, 1].
     best: index of the best action.
 
@@ -76,9 +73,6 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
     Pools of T = 4,096 and 16,384 rows with k = 2 and 5 actions and four gaps between the best and the other mean
     losses. A switch costs 1.
-
-    Fields, which faults replace: learner (function from the horizon T to the learner), order (order of the rows,
-    argument of `compare`), bound (function from the proved bound to the limit of the verdict).
 
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)
@@ -102,7 +96,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
             {"pool": pool, "T": T, "k": k, "plays": plays} for pool in _GAPS for T in horizons for k in (2, 5)
         ]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
         T, k = unit["T"], unit["k"]
         if unit["pool"] == "twin":
             return self._twin_rows(unit, seed)
@@ -123,22 +117,20 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
             for r, (regret, switches) in enumerate(zip(regrets, cell.sums[:, -1, SWITCHES], strict=True))
         ]
 
-    def _twin_rows(self, unit: Unit, seed: Seed) -> list[Row]:
+    def _twin_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
         """Return the rounds that agree with the twin; half of the actions are nearly best."""
         T, k, generator = unit["T"], unit["k"], np.random.default_rng(seed)
         means = np.where(np.arange(k) % 2, 0.5, 0.5 + 2 * (k / T) ** 0.5)
-        found: list[Row] = []
         for r in range(unit["plays"]):
             losses = (generator.random((T, k)) < means).astype(np.float64)
             agreed = rounds_agreed(self.learner(T), losses, FrugalUCBTwin(k, T, _PRICE))
-            found.append({"pool": "twin", "T": T, "k": k, "play": r, "regret": T - agreed, "switches": 0})
-        return found
+            yield {"pool": "twin", "T": T, "k": k, "play": r, "regret": T - agreed, "switches": 0}
 
     def verdict(self, rows: Rows) -> Verdict:
         differ = int(select(rows, "regret", pool="twin").astype(bool).sum())
         rows = [row for row in rows if row["pool"] != "twin"]
         probabilities, shares, switches = [exact(differ == 0)], [], []
-        for pool, T, k in sorted({(row["pool"], row["T"], row["k"]) for row in rows}):
+        for pool, T, k in distinct(rows, "pool", "T", "k"):
             limit = self.bound(bounds.frugal_ucb(T, k, _PRICE))
             values = select(rows, "regret", pool=pool, T=T, k=k)
             most = float(select(rows, "switches", pool=pool, T=T, k=k).max()) / bounds.frugal_switches(T, k, _PRICE)
@@ -151,13 +143,11 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] != "twin"]
-        pools = [pool for pool in _GAPS if any(row["pool"] == pool for row in rows)]
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret with switches",
-            bands=tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools),
-            lines=reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)}),
+        pools = [pool for pool in _GAPS if matching(rows, pool=pool)]
+        return self.make_chart(
+            "regret with switches",
+            [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools],
+            reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)}),
             alt="The regret is far below the bound and grows no faster.",
         )
 
@@ -184,10 +174,7 @@ _THRIFTY_GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
 
 
 def _pool_of(name: str, T: int, k: int) -> Pool:
-    """Return a trap, or a pool without noise.
-
-    Losses without noise are 0.6 for the first action, 0.9 for the others.
-    """
+    """Return a trap, or a pool without noise: losses 0.6 of the first action, 0.9 of the others."""
     if name == "quiet":
         return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
     return trap_pool(T, k, _THRIFTY_GAPS[name], best=k - 1 if name == "constant" else 0)
@@ -198,13 +185,6 @@ def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -
 
     They are counted by stretches. A stretch has an eighth of the earlier plays of its action, rounded up; indices are
     computed at its start.
-
-    actions, losses: of every round.
-    k: number of actions.
-    price: cost of a switch, in losses.
-
-    >>> _exploration_loss(np.array([0, 0, 1, 1]), np.array([1.0, 0.5, 1.0, 1.0]), k=2, price=0.0)
-    1.5
     """
     T, t, lost, current = actions.size, 0, 0.0, -1
     seen, totals = np.zeros(k), np.zeros(k)
@@ -239,9 +219,6 @@ class _ScaledBudget(Thrifty):
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
 
-    Fields, which faults replace: learner (function from the price of a switch to the learner), order (order of the
-    rows, argument of `play`), bound (function from T, k and price to the limit of the mean regret).
-
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)
     Statement: On every pool of T rows and k actions in random order Thrifty has regret with switches of at most 2 B +
@@ -263,20 +240,18 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
         settings = [*kinds, ("quiet", 6000, 2, 1.0), ("quiet", 3000, 3, 10.0)]
         return [{"pool": pool, "T": T, "k": k, "price": price, "plays": plays} for pool, T, k, price in settings]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, k, price = unit["T"], unit["k"], unit["price"]
         pool, learner = _pool_of(unit["pool"], T, k), self.learner(price)
-        rows: list[Row] = []
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             trace = play(learner, pool, order=self.order, switching_price=price, seed=child)
             own = {"regret": trace.regret, "switches": trace.switches}
             own["exploration"] = _exploration_loss(trace.actions, trace.losses, k, price)
-            rows.append({"pool": unit["pool"], "T": T, "k": k, "price": price, "play": r, **own})
-        return rows
+            yield {"pool": unit["pool"], "T": T, "k": k, "price": price, "play": r, **own}
 
     def verdict(self, rows: Rows) -> Verdict:
         probabilities, shares, switches, spent = [], [], [], []
-        for pool, T, k, price in sorted({(row["pool"], row["T"], row["k"], row["price"]) for row in rows}):
+        for pool, T, k, price in distinct(rows, "pool", "T", "k", "price"):
             where = {"pool": pool, "T": T, "k": k}
             values, limit = select(rows, "regret", **where), self.bound(T, k, price)
             probabilities.append(mean_at_most(values, limit))
@@ -292,12 +267,10 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
         return self.verdict_from([*probabilities, kept], measured, "2 B + O(price k ln T)")
 
     def chart(self, rows: Rows) -> Chart:
-        return Chart(
-            title=self.title,
-            x_label="rows of the pool, T",
-            y_label="regret with switches",
-            bands=tuple(mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS),
-            lines=reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
+        return self.make_chart(
+            "regret with switches",
+            [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS],
+            reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
             alt="The regret is far below the bound and grows no faster.",
         )
 

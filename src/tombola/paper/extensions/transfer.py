@@ -6,7 +6,7 @@ bounded.
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,11 @@ from tombola._play import play
 from tombola._types import Seed
 from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Row, Rows, Unit, Verdict, component, levels, select
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_band, exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
+from tombola.paper.rows import Row, Rows, levels, select
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 
@@ -29,26 +30,15 @@ _Probability = Callable[[int, int, int, float], float]
 
 
 def _bernoulli_kl(p: float, q: float) -> float:
-    """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)).
-
-    >>> round(_bernoulli_kl(1.0, 0.5), 4), _bernoulli_kl(0.5, 0.5)
-    (0.6931, 0.0)
-    """
+    """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q))."""
     first = p * math.log(p / q) if p > 0 else 0.0
     return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
 
 def _deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the probability of a late deviation in random order, exactly.
-
-    It is P(some mean of the first n >= `least` entries is >= `level`).
+    """Return P(some mean of the first n >= `least` entries is >= `level`) in random order, exactly.
 
     rows, ones: entries of a 0/1 column, and ones among them.
-    least: smallest number of entries that counts.
-    level: mean to be reached.
-
-    >>> _deviation_probability(2, 1, 1, 1.0), _deviation_probability(4, 2, 2, 0.75)
-    (0.5, 0.16666666666666666)
     """
     below, reached = {0: 1.0}, []
     for n in range(1, rows + 1):
@@ -78,9 +68,6 @@ def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Probability of a late deviation of the mean over its bound, all 0/1 columns.
 
-    Fields, which faults replace: probability and bound (functions from rows N, number of ones, m and y to the exact
-    probability, and to its bound).
-
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
     Statement: In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y > μ with probability
@@ -98,16 +85,14 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
     def units(self, *, full: bool) -> list[Unit]:
         return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         N = unit["N"]
         times = sorted({max(1, round(N * share)) for share in (0.02, 0.2, 0.5, 0.9)})
-        found: list[Row] = []
         for ones, least in itertools.product(range(1, N), times):
             for step in (0.1, 0.4, 0.7, 1.0):
                 level = ones / N + step * (1 - ones / N)
                 probability = self.probability(N, ones, least, level)
-                found.append({"N": N, "ones": ones, "m": least, "y": level, "probability": probability})
-        return found
+                yield {"N": N, "ones": ones, "m": least, "y": level, "probability": probability}
 
     def verdict(self, rows: Rows) -> Verdict:
         shares = [row["probability"] / self.bound(row["N"], row["ones"], row["m"], row["y"]) for row in rows]
@@ -119,13 +104,12 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         least = levels(rows, "m", N=N)[1]
         mine = [row for row in rows if (row["N"], row["m"]) == (N, least)][1::4]
         limits = {row["ones"]: _chernoff(N, row["ones"], least, row["y"]) for row in mine}
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            f"probability of a deviation after {least} rows or later",
+            [exact_column(mine, "exact probability", "ones", "probability")],
+            reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
             x_label=f"ones among {N} rows",
-            y_label=f"probability of a deviation after {least} rows or later",
-            bands=(exact_column(mine, "exact probability", "ones", "probability"),),
-            lines=reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
-            log_x=False,
+            log="y",
             alt="The exact probability stays below the bound for every number of ones.",
         )
 
@@ -137,7 +121,6 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         }
 
 
-# Learners of the claim, by name.
 _LEARNERS: dict[str, Learner] = {
     "UCB1": UCB1(),
     "UCB2": UCB2(),
@@ -145,7 +128,6 @@ _LEARNERS: dict[str, Learner] = {
     "FrugalUCB": FrugalUCB(price=0.0),
     "follow the leader": FollowTheLeader(),
 }
-# Pools of the claim, by name.
 _POOLS: dict[str, list[list[float]]] = {
     "in turn": [[1.0, 0.0], [0.0, 1.0]] * 3,
     "referee": [[0.7, 1.0]] * 3 + [[0.3, 0.0]] * 2,
@@ -158,9 +140,6 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
     """Drift of learners, averaged over all orders of small pools, against its bound.
 
     Drift is the loss of the actions played minus the sum of their mean losses in the pool.
-
-    Fields, which faults replace: learners (name -> learner under test), orders (function from the number of rows to the
-    orders to average over), allowed (function from T and number of actions k to the limit of the drift).
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
@@ -203,14 +182,12 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     def chart(self, rows: Rows) -> Chart:
         x = range(1, len(rows) + 1)
-        return Chart(
-            title=self.title,
+        return self.make_chart(
+            "drift, exact",
+            [exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps"))],
+            reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
             x_label="learner and pool, by number",
-            y_label="drift, exact",
-            bands=(exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps")),),
-            lines=reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
-            log_x=False,
-            log_y=False,
+            log="",
             alt="Every drift is below the bound; some are above 0, and some below.",
         )
 
