@@ -20,7 +20,6 @@ from tombola import (
     Ticket,
     check_learner,
     compare,
-    exact,
     instances,
     play,
 )
@@ -31,6 +30,7 @@ from tombola.confidence import ActionMonitor, certify_trace
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, LearnerError, ParameterError
 from tombola.learners import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, ThriftyLP
+from tombola.paper import exact
 from tombola.rng import uniform
 
 BUDGET = Budget(10.0, worst=[0.5, 3.0], null="add")

@@ -96,15 +96,11 @@ def loop(
 ) -> None:
     """Play from round cursor[ROUND] to cursor[UNTIL], or until the learner must plan.
 
-    A kernel. Both rounds are in `accumulators.cursor`, where the next call resumes. The learner is not a parameter:
-    `compile_loop` binds its kernels to the global names `view`, `look_ahead`, `reveal`, `pauses` and `turn`.
+    A kernel; the next call resumes at the cursor of the accumulators. The learner is not a parameter: `compile_loop`
+    binds its kernels to the global names of this module.
 
-    memory: state of the learner as a flat array, read and changed through `view`.
-    rng: random generator of the learner.
-    table: losses, costs and order of the rows.
-    arrivals: rounds at which the feedback of earlier rounds arrives.
+    memory: state vector of the learner, read and changed through `view`.
     workspace: scratch arrays of the feedback model.
-    accumulators: results; its cursor is the position of the loop.
     """
     state, mix, cursor = view(memory), mix_slice(memory), accumulators.cursor
     until = cursor[UNTIL]
@@ -123,10 +119,6 @@ def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t:
     """Return whether there is no delay; if so, count round t as revealed. A kernel.
 
     If True, the caller must pass the feedback of round t to the learner at once; else the loop does so when it arrives.
-
-    arrivals: the schedule, which has the delay.
-    accumulators: its cursor counts the rounds revealed; changed in place.
-    t: round, from 0.
     """
     if arrivals.delay != 0:
         return False
@@ -137,9 +129,6 @@ def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t:
 def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
     """Prefetch the row of round t + PREFETCH_ROUNDS, if there is one; a kernel.
 
-    rows: losses or costs, shape (rows, columns).
-    order: row index of each round.
-    t: the current round, from 0.
     columns: number of columns to prefetch, a cache line (8 floats) at a time.
     """
     if t + PREFETCH_ROUNDS < order.size:
@@ -148,27 +137,14 @@ def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
 
 
 def copy_row(table: RowStream, t: int, row: Floats) -> None:
-    """Copy the losses of round t into `row`, so that no learner sees the pool.
-
-    A kernel.
-
-    table: the pool and its order.
-    t: round, from 0.
-    row: output, the loss of each action, shape (k,).
-    """
+    """Copy the losses of round t into `row`, so that no learner sees the pool; a kernel."""
     source = table.order[t]
     for action in range(row.size):
         row[action] = table.losses[source, table.labels[action]]
 
 
 def record_action(accumulators: Accumulators, t: int, action: int, probability: float) -> None:
-    """Add the action of round t to the accumulators in place; a kernel.
-
-    It counts the play and, if the action differs from the last one, a switch.
-
-    accumulators: counts, and actions per round if these are recorded.
-    t, action, probability: round and action, from 0, and the probability of the action.
-    """
+    """Count the action of round t, and a switch if it differs from the last one; a kernel."""
     # The first action is not a switch.
     if t > 0 and action != accumulators.cursor[_LAST]:
         accumulators.sums[SWITCHES] += 1.0
@@ -179,14 +155,11 @@ def record_action(accumulators: Accumulators, t: int, action: int, probability: 
 
 
 def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float, comparator: float) -> None:
-    """Add the losses of round t to the accumulators in place; a kernel.
+    """Add the losses of round t to the accumulators; a kernel.
 
     It is the last record of a round. At a marked round all totals are copied to `curve` and `shares`.
 
-    accumulators: totals, and losses per round if these are recorded.
-    t: round, from 0.
-    loss, expected: loss in [0, 1] of the learner, and its expectation over the learner's randomness.
-    comparator: loss of the comparator in this round.
+    expected: mean of the loss over the learner's randomness.
     """
     sums = accumulators.sums
     sums[LOSS] += loss
@@ -208,9 +181,7 @@ def new_accumulators(
 ) -> Accumulators:
     """Return the accumulators of a play before its first round, all zeros.
 
-    actions, rounds: number of actions and of rounds.
     marks: rounds, from 1, at which totals are recorded, increasing.
-    resources: number of resources of the budget, 0 without one.
     per_round: whether to record every round.
     expects: whether to compute expected losses.
     """

@@ -52,12 +52,7 @@ class _Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BanditFeedback(FeedbackModel):
-    """Reveal the loss of the action played. An outcome is that loss, one float.
-
-    It is the `FeedbackModel` of learners with feedback "bandit".
-
-    actions, horizon: number of actions and of rounds.
-    """
+    """Reveal the loss of the action played. An outcome is that loss, one float."""
 
     @property
     def outcome_width(self) -> int:
@@ -106,7 +101,6 @@ class BanditFeedback(FeedbackModel):
 
 
 def _look_ahead(table: RowStream, t: int) -> None:
-    """Prefetch the start of the row that is played some rounds after round t."""
     prefetch_row(table.losses, table.order, t, 1)
 
 
@@ -121,8 +115,6 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel `turn`, which plays round t and records it."""
-
     def turn(
         state: Any,
         mix: Floats,

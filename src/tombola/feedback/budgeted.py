@@ -108,11 +108,10 @@ class _Workspace(NamedTuple):
 class BudgetedFeedback(FeedbackModel):
     """Reveal losses and costs of all actions; the tracker enforces the budget.
 
-    An outcome is the losses of the listed actions, then their costs, action by action. An added null action is the
-    last action and not part of the outcome. In fluid play (`budget_run.mixed`) every action is played with its share
-    of the mix, instead of one action drawn. It is the `FeedbackModel` of learners with feedback "budgeted".
+    An outcome is the losses of the listed actions, then their costs, action by action. An added null action is the last
+    action and not part of the outcome. In fluid play (`budget_run.mixed`) every action is played with its share of the
+    mix, instead of one action drawn.
 
-    actions, horizon: number of actions, with an added null action, and number of rounds.
     budget_run: resolved budget, stop rule, and whether play is fluid.
     """
 
@@ -123,12 +122,10 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def limits(self) -> ResolvedBudget:
-        """The resolved budget: amounts, worst costs, prices, null action and target."""
         return self.budget_run.limits
 
     @property
     def resources(self) -> int:
-        """The number of resources that the budget limits, each with its own amount."""
         return int(self.limits.worst.shape[1])
 
     @property
@@ -141,10 +138,7 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def terms(self) -> BudgetTerms:
-        """The budget as the learner knows it before play, with costs scaled to [0, 1].
-
-        It is the argument of `BudgetedLearner.init`, and computed again at each access.
-        """
+        """The budget as the learner knows it before play, with costs scaled to [0, 1]."""
         tracker, rate = new_tracker(self.budget_run, self.horizon)
         prices = self.limits.prices * tracker.scale
         limits = self.limits
@@ -188,23 +182,15 @@ class BudgetedFeedback(FeedbackModel):
             "turn": _make_turn(decide, observe_round),
             "decide": decide,
             "observe_round": observe_round,
-            "unpack_outcome": self._unpack_outcome,
+            "unpack_outcome": _unpack_row_outcome if self.full_feedback else _unpack_action_outcome,
             "needs_plan": kernels.needs_plan,
         }
 
-    @property
-    def _unpack_outcome(self) -> Kernel:
-        """The kernel that copies an outcome into the current row and validates it."""
-        return _unpack_row_outcome
-
     def make_observe(self, observe: Kernel) -> Kernel:
-        """Return the kernel that passes the feedback of a round to the learner.
+        """Return the kernel `observe_round`, which passes the feedback of a round to the learner.
 
-        It is `observe_round(state, round, workspace, slot)`. It calls `observe` with the play at index `slot` of the
-        ring buffers in `workspace`, and with the losses and scaled costs of the current row there: of all actions, or
-        with bandit feedback of the action played.
-
-        observe: kernel `observe` of the learner, with the parameters in the engine's order.
+        It calls `observe` with the play at index `slot` of the ring buffers, and with the losses and scaled costs
+            of the current row: of all actions, or with bandit feedback of the action played.
         """
 
         def observe_round(state: Any, round: int, workspace: _Workspace, slot: int) -> None:
@@ -227,6 +213,12 @@ class BudgetedFeedback(FeedbackModel):
         if budget_run is None:
             raise ParameterError(
                 f"budget: {type(learner).__name__} needs one, got none; write for example budget=Budget(90.0)."
+            )
+        # With bandit feedback one action is observed, so a mix of all actions cannot be played.
+        if budget_run.mixed and not cls.full_feedback:
+            raise ParameterError(
+                f"play: mixed is for learners with full feedback, got {type(learner).__name__}, which has bandit "
+                "feedback; leave mixed out."
             )
         return cls(actions + budget_run.limits.added, horizon, budget_run)
 
@@ -265,10 +257,7 @@ class BudgetedFeedback(FeedbackModel):
         return (*losses.tolist(), *self.parse_costs("Session.observe", action, given.get("cost")))
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        return self._parse_cost_table(owner, cost, slice(0, self.n_listed_actions))
-
-    def _parse_cost_table(self, owner: str, cost: Any, which: slice) -> EncodedOutcome:
-        """Return the costs of some actions, flat; by the price list if missing."""
+        which = slice(0, self.n_listed_actions) if self.full_feedback else slice(action, action + 1)
         worst, prices = self.limits.worst[which], self.limits.prices[which]
         if cost is None and not np.isnan(prices).any():
             return tuple(prices.ravel().tolist())
@@ -321,12 +310,8 @@ class BudgetedFeedback(FeedbackModel):
 class BudgetedBanditFeedback(BudgetedFeedback):
     """Reveal loss and costs of the action played; the tracker enforces the budget.
 
-    An outcome is the loss, then one cost per resource. Costs on the price list may be left out, and so may the
-    outcome of an added null action, which has loss 1 and cost 0. It is the `FeedbackModel` of learners with feedback
-    "budgeted-bandit".
-
-    actions, horizon: number of actions, with an added null action, and number of rounds.
-    budget_run: resolved budget and stop rule; its `mixed` must be False.
+    An outcome is the loss, then one cost per resource. Costs on the price list may be left out, and so may the outcome
+    of an added null action, which has loss 1 and cost 0. `budget_run.mixed` must be False.
     """
 
     full_feedback: ClassVar[bool] = False
@@ -334,18 +319,6 @@ class BudgetedBanditFeedback(BudgetedFeedback):
     @property
     def outcome_width(self) -> int:
         return 1 + self.resources
-
-    @classmethod
-    def for_learner(
-        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
-    ) -> Self:
-        # Only one action is observed, so a mix of all actions cannot be played.
-        if budget_run is not None and budget_run.mixed:
-            raise ParameterError(
-                f"play: mixed is for learners with full feedback, got {type(learner).__name__}, which has bandit "
-                "feedback; leave mixed out."
-            )
-        return super().for_learner(learner, horizon, actions=actions, budget_run=budget_run, features=features)
 
     def make_observe(self, observe: Kernel) -> Kernel:
 
@@ -360,10 +333,6 @@ class BudgetedBanditFeedback(BudgetedFeedback):
     def _outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
         return outcome[:1].reshape(()), outcome[1:].reshape(()) if self.resources == 1 else outcome[1:]
 
-    @property
-    def _unpack_outcome(self) -> Kernel:
-        return _unpack_action_outcome
-
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         costs = self.parse_costs("Session.observe", action, given.get("cost"))
         if action < self.n_listed_actions:
@@ -377,9 +346,6 @@ class BudgetedBanditFeedback(BudgetedFeedback):
                 "write observe(ticket)."
             )
         return (1.0, *costs)
-
-    def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        return self._parse_cost_table(owner, cost, slice(action, action + 1))
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         return {"loss": outcome[0], "cost": outcome[1:]}
@@ -417,10 +383,7 @@ def _copy_row(table: RowStream, workspace: _Workspace, t: int) -> None:
 
 
 def _make_pauses(needs_plan: Kernel) -> Kernel:
-    """Return the kernel `pauses(state, workspace) -> bool` of the loop.
-
-    It updates the affordable actions, then returns whether the learner needs to plan.
-    """
+    """Return the kernel `pauses`: update the affordable actions, then ask the learner."""
 
     def pauses(state: Any, workspace: _Workspace) -> bool:
         update_affordable(workspace.tracker)
@@ -449,8 +412,6 @@ def _make_reveal(observe_round: Kernel) -> Kernel:
 
 
 def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
-    """Return the kernel `turn`, which plays round t and records it."""
-
     def turn(
         state: Any,
         mix: Floats,

@@ -47,12 +47,7 @@ class _Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FullFeedback(FeedbackModel):
-    """Reveal the losses of all actions. An outcome is these losses, shape (k,).
-
-    It is the `FeedbackModel` of learners with feedback "full".
-
-    actions, horizon: number k of actions, and number of rounds.
-    """
+    """Reveal the losses of all actions. An outcome is these losses, shape (k,)."""
 
     full_feedback: ClassVar[bool] = True
 
@@ -100,7 +95,6 @@ class FullFeedback(FeedbackModel):
 
 
 def _look_ahead(table: RowStream, t: int) -> None:
-    """Prefetch the row that is played some rounds after round t."""
     prefetch_row(table.losses, table.order, t, table.labels.size)
 
 
@@ -115,8 +109,6 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel `turn`, which plays round t and records it."""
-
     def turn(
         state: Any,
         mix: Floats,
