@@ -44,11 +44,6 @@ class ERM(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ERMPredictor":
-        """Return a new `Predictor` before the first row.
-
-        horizon: number of rows. dimensions: number of features of a row. rng: random generator, drawn from only with
-        ties="random".
-        """
         return _ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
 
     @property
@@ -57,10 +52,6 @@ class ERM(LabelLearner):
         return math.nan if self.ties == "random" else 1.0
 
     def bound(self, horizon: int) -> float | None:
-        """Return a bound on the expected regret over `horizon` rounds, or None.
-
-        In mistakes, for random order, against the best hypothesis. None if the VC dimension of the class is unknown.
-        """
         vc = self.hypotheses.vc
         return None if vc is None else bounds.erm(horizon, vc)
 
@@ -73,5 +64,4 @@ class _ERMPredictor:
         self.learn = erm.learn
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the label of a row by a minimiser, and its probability."""
         return self._erm.predict(row, self._rng), self._probability

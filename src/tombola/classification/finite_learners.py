@@ -35,10 +35,6 @@ class Halving(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_HalvingPredictor":
-        """Return a new `Predictor` before the first row: no hypothesis is excluded yet.
-
-        horizon, dimensions, rng: not used.
-        """
         return _HalvingPredictor(self.hypotheses)
 
 
@@ -50,12 +46,10 @@ class _HalvingPredictor:
         self._alive = np.ones(hypotheses.size, bool)
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the majority label of the consistent hypotheses, with probability 1."""
         votes = self._class.array[self._alive, self._class.point_of(row)]
         return int(2 * votes.sum() > votes.size), 1.0
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Remove the hypotheses that do not give `label` to `row`; ignore `weight`."""
         self._alive &= self._class.array[:, self._class.point_of(row)] == label
         if not self._alive.any():
             self._alive[:] = True
@@ -84,10 +78,6 @@ class StandardOptimal(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_OptimalPredictor":
-        """Return a new `Predictor` before the first row: no hypothesis is excluded yet.
-
-        horizon, dimensions, rng: not used.
-        """
         return _OptimalPredictor(self.hypotheses)
 
 
@@ -102,12 +92,10 @@ class _OptimalPredictor:
         self._alive = self._everyone
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the label whose consistent hypotheses have the deeper mistake tree."""
         ones = self._ones(row)
         return int(self._trees.depth(self._alive & ones) > self._trees.depth(self._alive & ~ones)), 1.0
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Remove the hypotheses that do not give `label` to `row`; ignore `weight`."""
         ones = self._ones(row)
         self._alive &= ones if label == 1 else ~ones
         self._alive = self._alive or self._everyone
@@ -144,19 +132,11 @@ class Experts(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ExpertsPredictor":
-        """Return a new predictor: `base` with one action per hypothesis.
-
-        horizon: number of rounds. dimensions: number of features of a row, not used. rng: random generator of `base`.
-        """
         return _ExpertsPredictor(
             self.hypotheses, FullFeedback(self.hypotheses.size, horizon).step_runner(self.base, rng)
         )
 
     def bound(self, horizon: int) -> float | None:
-        """Return a bound on the expected regret over `horizon` rounds, or None.
-
-        It is that of `base` with one action per hypothesis, in mistakes; None if `base` has none.
-        """
         return self.base.bound(self.hypotheses.size, horizon)
 
 
@@ -169,10 +149,7 @@ class _ExpertsPredictor:
         self._played = 0
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the prediction of the chosen hypothesis, and its probability.
-
-        The probabilities of hypotheses with the same prediction are added up.
-        """
+        """Return the label of the chosen hypothesis; probabilities of equal labels add up."""
         column = self._columns[self._class.point_of(row)]
         action, probability = self._live.act(self._played)
         self._played += 1
@@ -181,6 +158,5 @@ class _ExpertsPredictor:
         return label, probability if mix is None else float(mix[column == label].sum())
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Pass the errors of all hypotheses, times `weight`, to the base."""
         errors = weight * (self._columns[self._class.point_of(row)] != label)
         self._live.learn(self._played, 0, 1.0, tuple(errors))

@@ -12,30 +12,21 @@ from tombola.classification.label_feedback import LabelFeedback
 class Predictor(Protocol):
     """Protocol of the state of a label learner during one play.
 
-    Methods: `predict(row)` returns a label and its probability, `learn(row, label, weight)` takes the true label.
-    `LabelLearner.start` returns such an object. Labels may arrive at once, late, or never.
+    Labels may arrive at once, late, or never.
     """
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the predicted label of a row and its probability (NaN if unknown).
-
-        row: features, shape (d,).
-        """
+        """Return the predicted label of a row and its probability (NaN if unknown)."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Update with the true label of a row.
-
-        row: features, shape (d,).
-        label: 0 or 1.
-        weight: loss of a wrong prediction.
-        """
+        """Update with the true label of a row; `weight` is the loss of a wrong prediction."""
 
 
 @dataclass(frozen=True)
 class LabelLearner(ABC):
     """Base class of learners of labels, compared with the best hypothesis.
 
-    Subclass it as a frozen dataclass with the method `start(horizon, dimensions, rng)`, which returns a `Predictor`.
+    Subclass it as a frozen dataclass with the method `start`.
 
     hypotheses: hypothesis class; the comparator is its best hypothesis in hindsight.
     feedback: model of the feedback.
@@ -52,20 +43,14 @@ class LabelLearner(ABC):
 
     @abstractmethod
     def start(self, horizon: int, dimensions: int, rng: RngState) -> Predictor:
-        """Return a new `Predictor`, which predicts and learns, before the first round.
+        """Return a new `Predictor` before the first round.
 
-        Subclasses define it.
-
-        horizon: number of rounds.
         dimensions: number of features of a row.
-        rng: random generator of the learner.
         """
 
     def bound(self, horizon: int) -> float | None:
         """Return the bound on the expected regret in random order, or None if unknown.
 
-        In total loss (mistakes with weight 1) over the list, against the best hypothesis of the class.
-
-        horizon: number of rows.
+        In total loss (mistakes with weight 1) over `horizon` rows, against the best hypothesis of the class.
         """
         return None

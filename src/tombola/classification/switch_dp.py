@@ -60,23 +60,12 @@ class SwitchDP(NamedTuple):
 
 
 def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
-    """Return the minimiser (labelling of smallest error) before the first row.
-
-    It labels everything 0.
-
-    rule: code of a tie rule, a value of RULES.
-    entries, switches: number of possible first labels, and largest number of switches.
-    """
+    """Return the minimiser before the first row, which labels everything 0."""
     return SwitchDP(rule=rule, entries=entries, place=INITIAL_PLACE.copy(), cuts=np.zeros(switches))
 
 
 def label_of(dp: SwitchDP, row: Floats) -> int:
-    """Return the label, 0 or 1, that the current hypothesis gives to a row; a kernel.
-
-    dp: the dynamic program, with its hypothesis of smallest error: a feature, a first label, and the cuts at which the
-        label changes.
-    row: features, shape (d,).
-    """
+    """Return the label, 0 or 1, that the current hypothesis gives to a row; a kernel."""
     label, value = dp.place[LABEL], row[dp.place[FEATURE]]
     for cut in range(dp.place[COUNT]):
         if value >= dp.cuts[cut]:
@@ -87,12 +76,8 @@ def label_of(dp: SwitchDP, row: Floats) -> int:
 def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
     """Recompute the minimiser from the rows seen, if it is stale or ties are random.
 
-    The minimiser is the labelling of smallest error that the tie rule selects; it is stale after a mistake, or after
-    every row with the rule "middle".
-
-    tree: segment trees of the rows seen.
-    dp: the minimiser, changed in place.
-    rng: random generator, drawn from only with the rule "random".
+    It is the labelling of smallest error that the tie rule selects; it is stale after a mistake, or after every row
+    with the rule "middle". Only the rule "random" draws from `rng`.
     """
     if tree.heads[0, ROOT] == NO_NODE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
         return

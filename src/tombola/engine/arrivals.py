@@ -55,7 +55,7 @@ def from_delays(delay: int | Integers) -> ArrivalSchedule:
 
 
 def max_in_flight(arrivals: ArrivalSchedule) -> int:
-    """Return the largest number of plays, with the current one, that wait for feedback."""
+    """Return the largest number of plays that wait for feedback, the current one too."""
     if arrivals.delay >= 0:
         return arrivals.delay + 1
     return int((arrivals.arrivals - arrivals.rounds).max(initial=1))

@@ -95,7 +95,7 @@ class Workload:
 
     @classmethod
     def of_rounds(cls, rounds: float, actions: int) -> "Workload":
-        """Return the workload of a number of rounds, of all plays together, of one learner."""
+        """Return the workload of all rounds of all plays of one learner."""
         return cls(rounds * (_ROUND_SECONDS + _ACTION_SECONDS * actions))
 
     @contextmanager

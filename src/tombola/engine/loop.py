@@ -137,14 +137,14 @@ def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
 
 
 def copy_row(table: RowStream, t: int, row: Floats) -> None:
-    """Copy the losses of round t into `row`, so that no learner sees the pool; a kernel."""
+    """Copy the losses of round t, so that no learner sees the pool; a kernel."""
     source = table.order[t]
     for action in range(row.size):
         row[action] = table.losses[source, table.labels[action]]
 
 
 def record_action(accumulators: Accumulators, t: int, action: int, probability: float) -> None:
-    """Count the action of round t, and a switch if it differs from the last one; a kernel."""
+    """Count the action of round t, and a switch if it is another one; a kernel."""
     # The first action is not a switch.
     if t > 0 and action != accumulators.cursor[_LAST]:
         accumulators.sums[SWITCHES] += 1.0

@@ -52,11 +52,11 @@ class Runner:
 
     @property
     def mix(self) -> Floats | None:
-        """The probability of each action in the last round, a view; None if it plays no mix."""
+        """The mix of the last round, a view; None for a learner without one."""
         return mix_slice(self.memory) if self.learner.mixes else None
 
     def compile(self, function: Kernel, *arguments: Any) -> Kernel:
-        """Return `function`, the loop or a live kernel, bound to this learner and compiled.
+        """Return the loop or a live kernel, bound to this learner and compiled.
 
         Short work may stay interpreted; see `Workload`. `arguments` are examples, which determine the types.
         """
@@ -104,7 +104,7 @@ class Runner:
 
 
 def reject_invalid_action(learner: Any, memory: Floats, error: IndexError) -> None:
-    """Raise LearnerError if a kernel raised this error for an invalid action; else return.
+    """Raise LearnerError if this error of a kernel means an invalid action.
 
     The invalid action is in the first entry of the mix in `memory`.
     """

@@ -77,7 +77,7 @@ def has_capacity(cells: Floats) -> bool:
 
 
 def write_ticket(cells: Floats, action: int, probability: float) -> int:
-    """Write a ticket into the next row, which must be free; return its round. A kernel."""
+    """Write a ticket into the next row, which is free; return its round. A kernel."""
     round_ = int(cells[0, ROUNDS]) + 1
     cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
     cells[0, ROUNDS] = round_
@@ -85,7 +85,7 @@ def write_ticket(cells: Floats, action: int, probability: float) -> int:
 
 
 def has_native_types(ticket: Ticket) -> bool:
-    """Return whether a ticket has exactly the types int, int and float of compiled kernels.
+    """Return whether a ticket has exactly the types int, int and float of kernels.
 
     A ticket with other types, such as NumPy integers, may still be in the table.
     """

@@ -102,16 +102,15 @@ class StepRunner:
         return ticket[1:]
 
     def plan(self, played: int) -> None:
-        """Call the learner's `plan` while it needs it, earlier than `act` would; play nothing."""
+        """Call the learner's `plan` while it needs it, before `act` does; play nothing."""
         self._cells[0, ROUNDS] = 1.0  # the table is full, so `act` issues nothing
         while self._act(self._cells)[0] == NEEDS_PLAN:
             self.runner.plan(played)
 
     def learn(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
-        """Pass the encoded outcome of a play to the learner; call it once per play, in any order.
+        """Pass the encoded outcome of a play to the learner, in any order.
 
-        Raises FeedbackError if the outcome is not valid. `round` counts from 1; action and probability are those of
-        `act`.
+        Call it once per play. Raises FeedbackError if the outcome is not valid. `round` counts from 1.
         """
         self._cells[0, ROUNDS], self._cells[1, :OUTCOME_START] = 1.0, (action, probability, 0.0)
         self._learn(self._cells, 1, round, outcome)
@@ -224,7 +223,7 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the functions to bind in the loop and in the live kernels, by global name.
+        """Return the functions that the loop and live kernels call, by global name.
 
         The loop calls `look_ahead` (prefetch a row), `reveal` (pass feedback to the learner), `pauses` (return whether
         it must plan) and `turn` (play a round); the others are for live kernels.
@@ -322,7 +321,7 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
 
 
 def copy_into(target: Floats, given: Any) -> bool:
-    """Copy numbers into an array in place; return False, without a change, if they do not fit."""
+    """Copy numbers into an array; return False, and change nothing, if they cannot be."""
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -358,7 +357,7 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
 
 
 def parse_loss(given: Any, name: str) -> float:
-    """Return one loss in [0, 1], from a loss or a reward; FeedbackError if it is not one.
+    """Return one loss in [0, 1] from a loss or reward; FeedbackError otherwise.
 
     name: "loss" or "reward"; a reward r becomes the loss 1 - r.
     """

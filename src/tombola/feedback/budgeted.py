@@ -187,7 +187,7 @@ class BudgetedFeedback(FeedbackModel):
         }
 
     def make_observe(self, observe: Kernel) -> Kernel:
-        """Return the kernel `observe_round`, which passes the feedback of a round to the learner.
+        """Return the kernel `observe_round`, which reveals a round to the learner.
 
         It calls `observe` with the play at index `slot` of the ring buffers, and with the losses and scaled costs
             of the current row: of all actions, or with bandit feedback of the action played.

@@ -117,11 +117,9 @@ class LinearIndex:
     ) -> "IndexTrace":
         """Play the whole list once, and return its trace.
 
-        pool: the list.
         features: shape (rows, features); None for those of the pool.
         order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
         delay: rounds until the loss of an action is seen; 0: before the next round.
-        seed: of the order and of the safe learner.
         """
         streams = RngStreams(seed)
         rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
@@ -143,8 +141,7 @@ class IndexTrace:
     order: row number of each round, from 0.
     losses: of all actions, in the order of play, rounds x actions.
     actions: the action played in each round, from 0.
-    own: True in the rounds that the feature-based policy played, False in those of the safe learner; all True without
-        `risk`. Shape (rounds,).
+    own: True in the rounds that the index played, False in those of the safe learner; all True without `risk`.
     """
 
     order: Order
@@ -159,12 +156,10 @@ class IndexTrace:
 
     @property
     def excess(self) -> float:
-        """Excess loss of the feature-based policy over the best fixed action, in rows.
+        """Excess loss over the best fixed action, in rows that the index played.
 
-        The policy is `LinearIndex`; only the rounds that it played itself count, not those of the safe learner: the sum
-        of its losses in n such rounds, minus n times the least mean loss of an action over the list. Negative if the
-        policy is better. With `LinearIndex(risk=r, level=p)` and a random order it is above r with probability at most
-        p.
+        The sum of its losses in n such rounds, minus n times the least mean loss of an action over the list. With
+        `LinearIndex(risk=r, level=p)` and a random order it is above r with probability at most p.
         """
         own = self.losses[self.own, self.actions[self.own]]
         return float(own.sum() - own.size * self.losses.mean(axis=0).min())
@@ -185,11 +180,8 @@ class _IndexState(NamedTuple):
 class LiveIndex:
     """A `LinearIndex` in play, with the safe learner and the lower bound of the guard.
 
-    Call `choose` for each round and `learn` for each loss; sessions call `act` and `observe`.
-
-    index: the learner with its parameters.
-    actions, horizon, n_features: numbers of actions, rounds and features.
-    rng: random generator of the safe learner; the index itself draws nothing.
+    Call `choose` for each round and `learn` for each loss; sessions call `act` and `observe`. `rng` is that of the safe
+    learner; the index itself draws nothing.
     """
 
     mix, workspace = None, None
@@ -220,21 +212,13 @@ class LiveIndex:
 
     @property
     def state(self) -> _IndexState:
-        """The guard's numbers: fields answered, turns, loss and low.
-
-        answered: rows with a known loss. turns: rounds that the index played, not the safe learner. loss: total known
-        loss of these rounds. low: lower bound of the mean loss of the best fixed action, in [0, 1]; 0 without `risk`.
-        """
         return _IndexState(len(self.rows), self.turns, self.loss, self.low)
 
     def choose(self, features: Floats) -> tuple[int, float]:
-        """Return the action of the next round, from 0, and its probability.
+        """Start a round; return its action, from 0, and the probability.
 
-        The index (predictions from features) or the safe learner plays; the guard decides which before it reads the
-        features. The probability is 1.0 for the index, and that of the safe learner's draw otherwise. Each call starts
-        a round.
-
-        features: of the row, shape (features,), NaN where missing.
+        The index or the safe learner plays; the guard decides which before it reads the features, shape (features,),
+        NaN where missing. The probability is 1.0 for the index.
         """
         own = self._is_own_turn()
         self.own.append(own)
@@ -252,9 +236,6 @@ class LiveIndex:
 
         The regressions use every round; the safe learner and the guard's bound only rounds that the safe learner
         played.
-
-        round: number of the round, from 1, in the order of the calls of `choose`.
-        action, features, loss: action played, from 0, features of the row, and the loss in [0, 1].
         """
         if self.own[round]:
             self.pending -= 1
@@ -271,14 +252,6 @@ class LiveIndex:
             self._update(self.ridges, self.scores, action, loss)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
-        """Choose an action and write its ticket; return round, action and probability.
-
-        Round and action count from 1 and from 0. The round is TABLE_FULL, and nothing is written, if the table has no
-        free row.
-
-        cells: array of the ticket table, one row per round, changed in place.
-        features: of the row, shape (features,), NaN where missing.
-        """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
         action, probability = self.choose(features)
@@ -287,19 +260,10 @@ class LiveIndex:
         return round_, action, probability
 
     def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-        """Return False and change nothing: there is no fast path, use `observe`.
-
-        cells, ticket, loss, cost, label: not used; parameters of every `LiveKernels.observe_fast`.
-        """
+        """Return False: there is no fast path."""
         return False
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Learn from an encoded outcome; return False if the ticket is not pending.
-
-        cells, index: cells of the ticket table, changed in place, and the row of the ticket.
-        round: the round of the ticket, from 1; not used.
-        outcome: the loss in [0, 1], as its first number; False outside of it.
-        """
         action, probability = read_ticket(cells, index)
         if not is_pending(cells, index, action, probability) or not 0.0 <= outcome[0] <= 1.0:
             return False

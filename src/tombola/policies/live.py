@@ -65,8 +65,6 @@ _LOGGED = 4
 class RouterState(NamedTuple):
     """Hold the capital of the guard and the model in use.
 
-    The model (router) chooses actions by features; the guard limits its loss above that of the safe learner.
-
     capital: loss that the guard may still risk, in rows: one row is a loss of 1.
     answered: rows with an outcome.
     trained_on: rows of the last training, 0 before it.
@@ -82,10 +80,8 @@ class RouterState(NamedTuple):
 def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
     """Return a seed for the safe learner, and a random generator for the guard.
 
-    The guard draws whether the router or the safe learner plays. No model and no learner sees its generator: otherwise
-    a router could lose without limit. The same `rng` gives the same pair.
-
-    rng: random generator of the session; not changed.
+    No model and no learner sees the guard's generator: otherwise a router could lose without limit. `rng` is not
+    changed.
     """
     safe, guard = np.random.SeedSequence([int(word) for word in rng]).spawn(2)
     return safe, new_rng(guard)
@@ -93,12 +89,7 @@ def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """Mixin of feedback models that show the features of a row before the decision.
-
-    Derive from it and from a feedback model such as `FullFeedback`, which has the fields actions and horizon.
-
-    features: number of features.
-    """
+    """Mixin of feedback models that show the features of a row before the decision."""
 
     features: int = 1
 
@@ -106,15 +97,6 @@ class FeatureRows:
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the feedback model for a learner that chooses by features.
-
-        Raises ParameterError with a budget, or if `features` is not an integer >= 1.
-
-        learner: an instance of a learner, named in error messages.
-        horizon, actions: number of rounds and of actions.
-        budget_run: must be None.
-        features: number of features of a row; None raises.
-        """
         if budget_run is not None:
             raise ParameterError(
                 f"budget: expected none with {type(learner).__name__}, got one; leave it out, or play RoutedLP."
@@ -124,16 +106,10 @@ class FeatureRows:
 
     @property
     def n_features(self) -> int:
-        """The number of features of a row, which `Session.act` takes."""
         return self.features
 
     def encode_features(self, given: Any) -> Floats:
-        """Return the features of a row as an array, shape (features,).
-
-        Raises FeedbackError for another number of them, and for infinite ones.
-
-        given: numbers, NaN or None for a missing one; a single number if there is one feature.
-        """
+        """Return the features of a row, shape (features,); NaN for a missing one."""
         try:
             row = np.atleast_1d(np.array(given, dtype=np.float64))
         except (TypeError, ValueError):
@@ -149,45 +125,22 @@ class FeatureRows:
 
 @dataclass(frozen=True, eq=False)
 class RoutedFeedback(FeatureRows, FullFeedback):
-    """Feedback model of `Routed`: features before the decision, all losses after it.
-
-    An outcome is the losses of all actions, shape (actions,).
-
-    actions, horizon, features: numbers of actions, of rounds, and of features of a row.
-    """
+    """Feedback model of `Routed`: features before the decision, all losses after it."""
 
     @property
     def n_decision(self) -> int:
-        """The number of cells of a ticket that record a decision of the router: 5.
-
-        They are stake, action of the router, action of the safe learner, capital of the guard before the round, and
-        the action of the router in use when the losses arrive.
-        """
         return DECISION_WIDTH
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return the methods of a new `LiveRouter`, which play one round at a time.
-
-        They are act, observe_fast, observe, repeat and decision; a `Session` calls them.
-
-        learner: a `Routed`.
-        rng: random generator of the session; not changed.
-        """
         router = LiveRouter(learner, self, rng)
         return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
 
 
 class LiveRouter:
-    """Play a `Routed` in a session, one round at a time.
+    """Play a `Routed` in a session; the methods are those of `LiveKernels`.
 
-    `act` chooses the action of a row and writes a ticket into the session's ticket table, an array that every method
-    gets as `cells`; `observe` takes the losses. `repeat` and `decision` are for event logs.
-
-    Raises ParameterError if the safe learner does not see whole rows.
-
-    routed: the policy.
-    model: numbers of actions, features and rounds.
-    rng: random generator from which those of the safe learner and the guard are derived.
+    Raises ParameterError if the safe learner does not see whole rows. `rng` gives the generators of safe learner and
+    guard.
     """
 
     mix, workspace = None, None
@@ -217,22 +170,14 @@ class LiveRouter:
 
     @property
     def state(self) -> RouterState:
-        """The capital of the guard, rows answered and trained on, and the model in use.
-
-        The capital is the loss, in rows, that the router may still cost. The model is its class name, or None.
-        """
         rows = self.starts[self.trained] if self.trained >= 0 else 0
         name = None if self.model is None else type(self.model).__name__
         return RouterState(float(self.account[CAPITAL]), len(self.answered), rows, name)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
-        """Choose the action of a row, write its ticket; return round, action, probability.
+        """Choose the action of a row and write its ticket, as `LiveKernels.act`.
 
-        Round and action count from 1 and from 0. Models are trained first if enough rows were answered since the last
-        training. The round is TABLE_FULL, and nothing is written, if the table has no free row.
-
-        cells: array of the ticket table, one row per round, changed in place.
-        features: of the row, shape (features,), NaN where missing.
+        Models are trained first if enough rows were answered since the last training.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
@@ -246,11 +191,8 @@ class LiveRouter:
     def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
         """Repeat a recorded decision: as `act`, with the router's choices of the record.
 
-        Returns round, action and probability. No trained model is needed. A malformed record raises ValueError.
+        No trained model is needed. A malformed record raises ValueError.
 
-        cells: array of the ticket table, one row per round, changed in place.
-        features: of the row, shape (features,), NaN where missing.
-        decision: the record, as returned by the method `decision`.
         force: take stake, safe choice and capital from the record too, because an answer was amended since.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
@@ -270,35 +212,18 @@ class LiveRouter:
     def decision(self, cells: Floats, round: int) -> list[float]:
         """Return the record of the decision in a round, from 1, for the event log.
 
-        In this order: stake (probability of playing the router), action of the router (-1 without one), action of the
-        safe learner, capital of the guard before the round (loss that the router may still cost, in rows). With
-        `delays="independent"`, if a block begins in this round, the actions of the new router for the rows without
-        feedback follow.
-
-        cells: array of the ticket table, one row per round.
+        In this order: stake, action of the router (-1 without one), action of the safe learner, capital of the
+            guard before the round. With `delays="independent"`, if a block begins in this round, the actions of the new
+            router for the rows without feedback follow.
         """
         logged: list[float] = cells[round, self.shown : self.shown + _LOGGED].tolist()
         return logged + self.choices.get(round, [])
 
     def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-        """Observe the losses of a row if the arguments are of the expected types.
-
-        Returns False, and changes nothing, otherwise, or if the ticket is not pending.
-
-        cells: of the ticket table, changed in place.
-        ticket: round, action and probability, as issued by `act`.
-        loss: a number in [0, 1] for each action; `cost` and `label` must be None.
-        """
         is_exact = has_native_types(ticket) and cost is label is None and copy_into(self.losses, loss)
         return is_exact and self._learn(cells, *ticket)
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Observe an encoded outcome; return False if the ticket is not pending.
-
-        cells, index: cells of the ticket table, changed in place, and the row of the ticket.
-        round: the round of the ticket, from 1; not used.
-        outcome: a loss in [0, 1] for each action.
-        """
         self.losses[:] = outcome
         return self._learn(cells, index, *read_ticket(cells, index))
 

@@ -110,12 +110,10 @@ class Routed:
     ) -> "RoutedTrace":
         """Play the list once; return the trace of router, safe learner and guard.
 
-        pool: the list.
         features: shape (rows, features); None for those of the pool.
         order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
-        delay: rounds until the losses of a row are seen. Delays that are not constant are played as in a session with
-            `delays="any"`: the stake of every row in flight is reserved, and `risk` holds on every order.
-        seed: of the order, the learners and the guard.
+        delay: rounds until the losses of a row are seen. Delays that are not constant are played as in a session
+            with `delays="any"`: the stake of every row in flight is reserved, and `risk` holds on every order.
         """
         table = as_features("Routed", features, pool)
         streams = RngStreams(seed)
@@ -164,10 +162,6 @@ class Routed:
     def block_starts(self, rounds: int) -> list[int]:
         """Return the numbers of rows with known losses at which models are trained.
 
-        They start at `FIRST_BLOCK` = 16, grow by the factor `growth` of this learner, and end below `rounds`.
-
-        rounds: number of rounds of the play.
-
         >>> Routed().block_starts(60)
         [16, 24, 36, 54]
         """
@@ -201,8 +195,6 @@ class Routed:
 @dataclass(frozen=True)
 class Block:
     """Hold one training, and the rows for which its router is in use.
-
-    A router is a model that chooses an action by the features of a row.
 
     start, end: number of rows with known losses at this training and at the next one.
     model: name of the best model; None if none beats the best fixed action, so that there is no router.
@@ -251,20 +243,17 @@ class RoutedTrace:
 
     @property
     def safe_loss(self) -> float:
-        """The total loss of the safe learner over the list, as if it played every round."""
+        """The total loss of the safe learner, as if it played every round."""
         return float(self.safe_losses.sum())
 
     @property
     def router_loss(self) -> float:
-        """The total loss of the router over the list, as if it played every round."""
+        """The total loss of the router, as if it played every round."""
         return float(self.router_losses.sum())
 
     @property
     def expected_loss(self) -> float:
-        """The total loss, averaged over the guard's random draws.
-
-        The guard draws in each round whether the router or the safe learner plays. The guarantee `risk` is about this.
-        """
+        """The total loss, averaged over the guard's draws; `risk` is about it."""
         p = self.stakes.probabilities
         return float((p * self.router_losses + (1.0 - p) * self.safe_losses).sum())
 
@@ -298,8 +287,6 @@ class RoutedTrace:
 def short_repr_of(policy: Any) -> str:
     """Return the repr of a policy with the parameters that differ from their defaults.
 
-    policy: a dataclass in which every field has a default.
-
     >>> short_repr_of(Routed()), short_repr_of(Routed(risk=2.0))
     ('Routed()', 'Routed(risk=2.0)')
     """
@@ -315,13 +302,9 @@ def _fill_uniform(draws: Floats, rng: RngState) -> None:
 
 
 def as_features(owner: str, features: Any, pool: Pool) -> Floats:
-    """Return features as an array, shape (rows, features).
+    """Return features as an array, shape (rows, features), NaN where missing.
 
-    Raises ParameterError if there are none, or not as many rows as in the pool.
-
-    owner: named in the error message.
-    features: numbers, NaN where missing, shape (rows, features), or (rows,) for one feature; None for `pool.features`.
-    pool: gives the number of rows, and the features if none are given.
+    Raises ParameterError if there are none, or not as many rows as in the pool; None takes those of the pool.
     """
     given, rows = pool.features if features is None else features, pool.rows
     if given is None:

@@ -100,11 +100,8 @@ class RoutedLP:
         With `Budget(..., target=...)` it plays at the least cost for this mean loss. Raises ParameterError without a
         budget, and unless pool and budget have exactly one resource.
 
-        pool: with costs.
         features: shape (rows, features); None for those of the pool.
-        budget: amount of the resource, with or without a target.
         order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
-        seed: of the order and of the learner.
         """
         if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
             raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")
@@ -224,7 +221,7 @@ class _Rates(NamedTuple):
         return router.loss < self.loss if self.loss < math.inf else router.cost > self.cost
 
     def best_mix(self, losses: Floats, costs: Floats) -> Floats:
-        """Return the best mix: the probability of each column, shape (columns,).
+        """Return the best mix, the probability of each column.
 
         It is the cheapest mix that reaches the target; without a target, or if none reaches it, the one with the least
         loss within the budget.
@@ -302,10 +299,10 @@ class BudgetedRoutedTrace:
     """Trace of one pass of `RoutedLP` over a list under a budget.
 
     order: row number of each round, from 0.
-    losses, costs: of all actions, in the order of play, rounds x actions. With an added null action, the last column of
-        `losses` is 1 and of `costs` 0.
+    losses, costs: of all actions, in the order of play, rounds x actions. With an added null action, the last
+        column of `losses` is 1 and of `costs` 0.
     actions: the action of each round.
-    balance: the budget at the end: amounts spent and left.
+    balance: the budget at the end.
     """
 
     order: Order

@@ -27,14 +27,12 @@ class _PlaneERM:
         self._found: Floats | None = None
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Add the gain of label 1 over label 0, plus or minus `weight`, at a row."""
         point = (float(row[0]), float(row[1]))
         self._gains[point] = self._gains.get(point, 0.0) + (weight if label == 1 else -weight)
         if self._found is not None and self._label(self._found, row) != label:
             self._found = None
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Return the label of a row by the current minimiser; `rng` is unused."""
         if not self._gains:
             return 0
         if self._found is None:
@@ -49,11 +47,9 @@ class _PlaneClass(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
-        """Return 2: the coordinates in the plane."""
         return 2
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return infinity; None (unknown) for a limited number of points."""
         return np.inf if points is None else None
 
 
@@ -69,14 +65,9 @@ class Rectangles(_PlaneClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension, 4."""
         return 4
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
-        """Return a new ERM that searches all rectangles, without rows.
-
-        It is an `OnlineERM`, with the methods `learn` and `predict`. ties, horizon, dimensions: not used.
-        """
         return _PlaneERM(_find_rectangle, _in_rectangle)
 
 
@@ -137,21 +128,12 @@ class Halfplanes(_PlaneClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension, 3."""
         return 3
 
     def growth(self, points: int) -> int | None:
-        """Return n^2 - n + 2, the largest number of labellings of n points by lines.
-
-        points: n.
-        """
         return points * points - points + 2 if points else 1
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
-        """Return a new ERM that searches all lines through two points, without rows.
-
-        It is an `OnlineERM`, with the methods `learn` and `predict`. ties, horizon, dimensions: not used.
-        """
         return _PlaneERM(_find_halfplane, _in_halfplane)
 
 
