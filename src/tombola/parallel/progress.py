@@ -37,10 +37,7 @@ def in_notebook() -> bool:
 
 
 class NotebookLine:
-    """A line of text below a notebook cell; `update` shows it, `stop` removes it.
-
-    Needs IPython, and works only in a notebook kernel.
-    """
+    """A line of text below a notebook cell; needs the kernel of a notebook."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -73,11 +70,7 @@ def is_interactive() -> bool:
 def with_progress(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
     """Yield the results, with a progress bar on a terminal or in a notebook.
 
-    The bar appears after 0.8 seconds; without terminal and notebook there is none.
-
-    results: yielded as they are, in their order.
-    total: number of results.
-    label: text beside the bar.
+    The bar appears after 0.8 seconds; without terminal and notebook there is none. `total` is the number of results.
     """
     if in_notebook():
         yield from _with_notebook_line(results, total, label)
@@ -93,11 +86,6 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
 
 def with_status_label(compute: Callable[[], _Result], label: str) -> _Result:
     """Return `compute()`; after 0.8 seconds, show `label` on a terminal or notebook.
-
-    The label is removed when the result is there; exceptions of `compute` are raised unchanged.
-
-    compute: called once, without arguments.
-    label: text to show, on standard error of a terminal.
 
     >>> with_status_label(lambda: 2, "add")
     2

@@ -29,9 +29,8 @@ from tombola.errors import ParameterError
 from tombola.feedback import BanditFeedback, make_feedback_model
 from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels
 from tombola.learners import UCB1
-from tombola.order import as_order_model
 from tombola.policies.live import FeatureRows
-from tombola.policies.routed import as_features, short_repr_of
+from tombola.policies.routed import arrange, short_repr_of
 from tombola.pool import Pool
 from tombola.rng import RngStreams
 
@@ -122,9 +121,7 @@ class LinearIndex:
         delay: rounds until the loss of an action is seen; 0: before the next round.
         """
         streams = RngStreams(seed)
-        rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
-        table = as_features("LinearIndex", features, pool)[rows]
-        losses = np.asarray(pool.losses[rows], np.float64)
+        rows, losses, table = arrange("LinearIndex", pool, features, order, streams)
         index = LiveIndex(self, pool.k, pool.rows, table.shape[1], streams.learner(self))
         actions = np.zeros(pool.rows, np.int64)
         for t, arrived in enumerate(rounds_due(round_delays(delay, rows), pool.rows)):

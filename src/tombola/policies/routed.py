@@ -115,17 +115,15 @@ class Routed:
         delay: rounds until the losses of a row are seen. Delays that are not constant are played as in a session
             with `delays="any"`: the stake of every row in flight is reserved, and `risk` holds on every order.
         """
-        table = as_features("Routed", features, pool)
         streams = RngStreams(seed)
-        rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
+        rows, losses, table = arrange("Routed", pool, features, order, streams)
         delay = round_delays(delay, rows)
         if not isinstance(delay, int):
-            return self._play_late(rows, np.asarray(pool.losses[rows], np.float64), table[rows], delay, streams)
-        losses = np.asarray(pool.losses[rows], np.float64)
+            return self._play_late(rows, losses, table, delay, streams)
         safe_seed, guard_rng = split_rng(streams.learner(self))
         safe = play(self.safe, Pool(losses, pool.actions), order="given", seed=safe_seed)
         safe_actions = np.asarray(safe.actions, np.int64)
-        settled, played, blocks = self._route(losses, table[rows], safe_actions, delay)
+        settled, played, blocks = self._route(losses, table, safe_actions, delay)
         index = np.arange(pool.rows)
         late_safe = safe_actions[np.maximum(index - delay, 0)]
         safe_losses = losses[index, late_safe]
@@ -301,10 +299,10 @@ def _fill_uniform(draws: Floats, rng: RngState) -> None:
         draws[t] = uniform(rng)
 
 
-def as_features(owner: str, features: Any, pool: Pool) -> Floats:
-    """Return features as an array, shape (rows, features), NaN where missing.
+def arrange(owner: str, pool: Pool, features: Any, order: str, streams: RngStreams) -> tuple[Order, Floats, Floats]:
+    """Return the row of each round, and losses and features in that order.
 
-    Raises ParameterError if there are none, or not as many rows as in the pool; None takes those of the pool.
+    Raises ParameterError if there are no features, or not as many rows as in the pool; None takes those of the pool.
     """
     given, rows = pool.features if features is None else features, pool.rows
     if given is None:
@@ -315,4 +313,5 @@ def as_features(owner: str, features: Any, pool: Pool) -> Floats:
         raise ParameterError(
             f"{owner}: expected features of {rows} rows, got shape {table.shape}; give one row of numbers for each row."
         )
-    return table
+    arranged: Order = as_order_model(order).arrange(rows, streams.order())
+    return arranged, np.asarray(pool.losses[arranged], np.float64), table[arranged]

@@ -38,9 +38,8 @@ from tombola.budget.tracker import (
 )
 from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.errors import ParameterError
-from tombola.order import as_order_model
 from tombola.policies.models import Fitted, Model, Ridge, Trees, as_models, with_mean
-from tombola.policies.routed import FIRST_BLOCK, as_features
+from tombola.policies.routed import FIRST_BLOCK, arrange
 from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
 
@@ -106,11 +105,13 @@ class RoutedLP:
         if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
             raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")
         streams = RngStreams(seed)
-        rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
+        rows, losses, table = arrange("RoutedLP", pool, features, order, streams)
         resolved = budget.resolve(pool.k, 1, pool.costs, horizon=pool.rows)
         tracker, _ = new_tracker(BudgetRun(resolved, "fits", mixed=False), pool.rows)
-        losses, costs = _with_null(pool, rows, added=resolved.added)
-        run = _Run(losses, costs, as_features("RoutedLP", features, pool)[rows], tracker, streams.learner(self))
+        costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[rows]
+        if resolved.added:  # a null action, with loss 1 and cost 0
+            losses, costs = np.column_stack([losses, np.ones(rows.size)]), np.column_stack([costs, np.zeros(rows.size)])
+        run = _Run(losses, costs, table, tracker, streams.learner(self))
         self._play_blocks(run, resolved)
         return BudgetedRoutedTrace(rows, losses, costs, run.actions, balance_of(tracker, resolved.amounts))
 
@@ -323,15 +324,3 @@ class BudgetedRoutedTrace:
 
     def __repr__(self) -> str:
         return f"BudgetedRoutedTrace({len(self.losses)} rows, loss {self.loss:.4g}, spent {self.spent:.4g})"
-
-
-def _with_null(pool: Pool, rows: Order, *, added: bool) -> tuple[Floats, Floats]:
-    """Return losses and costs in the order of arrival.
-
-    An added null action has loss 1 and cost 0.
-    """
-    losses = np.asarray(pool.losses[rows], np.float64)
-    costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[rows]
-    if not added:
-        return losses, costs
-    return np.column_stack([losses, np.ones(pool.rows)]), np.column_stack([costs, np.zeros(pool.rows)])

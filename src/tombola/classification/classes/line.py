@@ -101,10 +101,8 @@ class LineClass(HypothesisClass):
     def _ranked(self, pool: LabelledPool, ties: Ties) -> tuple[Tree, SwitchDP, LabelledRows]:
         """Return an empty tree and minimiser for the ranks of a pool, and its rows."""
         keys, values = pool.ranks
-        tree, dp = (
-            ranked_tree(values, pool.dimensions, self.switches),
-            new_switch_dp(RULES[ties], self.entries, self.switches),
-        )
+        tree = ranked_tree(values, pool.dimensions, self.switches)
+        dp = new_switch_dp(RULES[ties], self.entries, self.switches)
         return tree, dp, LabelledRows(pool.features, keys, pool.labels, pool.weights)
 
 
