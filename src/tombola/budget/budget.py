@@ -169,19 +169,16 @@ class Budget:
                 f"Budget: prices must be a table of {actions} actions x {resources} resources, got shape "
                 f"{given.shape}; write None where a cost is known only after the call."
             )
-        if costs is not None:
-            self._check_prices(given, costs)
-        return given
-
-    def _check_prices(self, prices: Floats, costs: Rows) -> None:
-        """Reject a price that differs from the cost in some row."""
-        for action, resource in np.argwhere(~np.isnan(prices)).tolist():
-            price, column = float(prices[action, resource]), costs[:, action, resource].astype(np.float64)
+        if costs is None:
+            return given
+        for action, resource in np.argwhere(~np.isnan(given)).tolist():
+            price, column = float(given[action, resource]), costs[:, action, resource].astype(np.float64)
             if (others := column[column != price]).size:
                 raise ParameterError(
                     f"Budget: prices must equal the cost in every row, got {price!r} for action {action}, resource "
                     f"{resource}, which once costs {float(others[0])!r}; write None there."
                 )
+        return given
 
     def _worst(self, actions: int, resources: int, costs: Rows | None, prices: Floats) -> Floats:
         seen = np.zeros((actions, resources)) if costs is None else np.asarray(costs.max(axis=0), dtype=np.float64)

@@ -340,7 +340,11 @@ def _pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tupl
         values, gains = limits @ inverse, worth - table @ (inverse @ worth[basic])
         short, best = int(values.argmin()), int(gains.argmax())
         if values[short] >= -_TOLERANCE and gains[best] <= _TOLERANCE:
-            return _mix_of(basic, values, basis)
+            mix, codes = np.zeros(k), np.append(np.full(k, _LOWER), np.full(m + 1, _UPPER))
+            codes[basic] = _BASIC
+            inside = basic < k
+            mix[basic[inside]] = np.maximum(values[inside], 0.0)
+            return mix / mix.sum(), codes
         if values[short] >= -_TOLERANCE:
             share = table[best] @ inverse
             basic[_least_ratio(values, share)] = best
@@ -355,16 +359,6 @@ def _least_ratio(upper: Floats, lower: Floats) -> int:
     """Return the index of the smallest ratio upper / lower with positive lower."""
     places = np.flatnonzero(lower > _TOLERANCE)
     return int(places[(np.maximum(upper[places], 0.0) / lower[places]).argmin()]) if places.size else 0
-
-
-def _mix_of(basic: Any, values: Floats, basis: Floats) -> tuple[Floats, Floats]:
-    """Return the mix of a basis with these values, and the basis for HiGHS."""
-    k = basis.size - values.size
-    mix, codes = np.zeros(k), np.append(np.full(k, _LOWER), np.full(values.size, _UPPER))
-    codes[basic] = _BASIC
-    inside = basic < k
-    mix[basic[inside]] = np.maximum(values[inside], 0.0)
-    return mix / mix.sum(), codes
 
 
 class _Program:

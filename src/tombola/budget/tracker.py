@@ -23,12 +23,9 @@ from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
 from tombola.rng import choice
 
-# Index in `BudgetTracker.flags`: 1 once only the null action may be played, to the end.
-STOPPED = 0
-# Index in `BudgetTracker.flags`: 1 if only the null action may be played in this round.
-CLOSED = 1
-# Index in `BudgetTracker.flags`: 1 if every mix is affordable in this round.
-_AMPLE = 2
+# Indices in `BudgetTracker.flags`. 1 means: only the null action may be played, to the end; only the null action may be
+# played in this round; every mix is affordable in this round.
+STOPPED, CLOSED, _AMPLE = range(3)
 # Smallest positive float64. A product loses at most this much by underflow, so it is added once per product.
 _MIN_POSITIVE = 5e-324
 # Largest deviation of the sum of a mix from 1; a mix beyond it is replaced by the null action.

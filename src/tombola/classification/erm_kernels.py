@@ -31,12 +31,8 @@ from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
 # Array of 64-bit unsigned integers: keys of values (`segment_tree.bits_of`), and positions of their bits.
 Words: TypeAlias = NDArray[np.uint64]
 
-# Positions of the parameters of `new_vectors` in the vector of integers.
-_RULE, _ENTRIES, _SWITCHES, _VALUES = 0, 1, 2, 4
-# Position of the number of features in the vector of integers of `new_vectors`.
-FEATURES = 3
-# Start of the current minimiser in the vector of integers.
-_PLACE = 5
+# Positions of the parameters of `new_vectors` in the vector of integers; then starts the current minimiser.
+_RULE, _ENTRIES, _SWITCHES, FEATURES, _VALUES, _PLACE = range(6)
 # Start of the tree's counters in the vector of integers.
 _HEADS = _PLACE + INITIAL_PLACE.size
 

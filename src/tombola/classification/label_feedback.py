@@ -36,7 +36,8 @@ class LabelFeedback(FeedbackModel):
     features.
     """
 
-    default_actions: ClassVar[int] = 2
+    default_actions: ClassVar[int | None] = 2
+    names: ClassVar[tuple[str, ...] | None] = ("0", "1")
     features: int = 1
 
     @classmethod
@@ -52,10 +53,6 @@ class LabelFeedback(FeedbackModel):
     @property
     def outcome_width(self) -> int:
         return 2
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("0", "1")
 
     @property
     def n_features(self) -> int:
@@ -126,7 +123,10 @@ class LabelFeedback(FeedbackModel):
         observe_fast = type(label) is int and 0 <= label <= 1  # asking NumPy takes microseconds
         if not observe_fast and (isinstance(label, str) or np.ndim(label) != 0 or label not in (0, 1)):
             raise FeedbackError(f"Session.observe: label must be 0 or 1, got {label!r}; write label=0 or label=1.")
-        return float(label), 1.0 if weight is None or weight == 1.0 else _weight(weight)
+        if weight is None or weight == 1.0:
+            return float(label), 1.0
+        number = _validate.real("Session.observe", "weight", weight, above=0, most=1)
+        return float(label), float(round_weight(np.array([number]))[0])
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         return {"label": int(outcome[0]), "weight": outcome[1]}
@@ -164,8 +164,3 @@ def _record_label(
     cells[row, OUTCOME_START], cells[row, OUTCOME_START + 1] = label, weight
     mark_answered(cells, row)
     return True
-
-
-def _weight(weight: Any) -> float:
-    number = _validate.real("Session.observe", "weight", weight, above=0, most=1)
-    return float(round_weight(np.array([number]))[0])

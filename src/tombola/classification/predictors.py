@@ -6,8 +6,7 @@ import numpy as np
 
 from tombola._types import Floats, Integers, Order, RngState
 from tombola.classification.classes.line import LineClass
-from tombola.classification.erm import ERM
-from tombola.classification.learner import LabelLearner
+from tombola.classification.learner import ERM, LabelLearner
 from tombola.classification.pool import LabelledPool
 from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, Accumulators, new_accumulators

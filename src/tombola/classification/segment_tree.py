@@ -28,10 +28,8 @@ MAX_DEPTH = 66
 _LINE = 8  # numbers in a cache line
 # Index in place of the root of a tree without leaves.
 NO_NODE = -1
-# Column of `Tree.heads`: index of the root of the tree of a feature.
-ROOT = 0
-# Column of `Tree.heads`: number of distinct values in the tree of a feature.
-_VALUES = 1
+# Columns of `Tree.heads`: index of the root of the tree of a feature, and the number of its distinct values.
+ROOT, _VALUES = range(2)
 _ONE = np.uint64(1)
 _SIGN = np.uint64(1 << 63)
 
@@ -68,12 +66,14 @@ def ranked_tree(values: int, features: int, switches: int) -> Tree:
     """Return empty trees for values known in advance; keys are their ranks."""
     leaves = 1 << max(values - 1, 0).bit_length()
     nodes, stride = 2 * leaves, switches + 1
-    heads = np.zeros((features, 2), np.int64)
+    rows, heads = _aligned(features, nodes, 4 * stride), np.zeros((features, 2), np.int64)
+    rows[:, :, 1:stride] = rows[:, :, stride + 1 : 2 * stride] = np.inf  # as `reset_node` does
+    rows[:, :, 2 * stride :: stride] = 1.0
     heads[:, ROOT] = 1
     return Tree(
         switches=switches,
         leaves=leaves,
-        nodes=_filled(_aligned(features, nodes, 4 * stride), stride),
+        nodes=rows,
         tops=np.full((features, nodes), -np.inf),
         children=np.zeros((features, 0, 2), np.int64),
         bits=np.zeros((features, 0), np.uint64),
@@ -91,13 +91,6 @@ def _aligned(*shape: int) -> Floats:
     room = np.zeros(size + _LINE)
     start = -(room.ctypes.data // room.itemsize) % _LINE
     return room[start : start + size].reshape(shape)
-
-
-def _filled(nodes: Floats, stride: int) -> Floats:
-    """Make all nodes, which are zeros, nodes without leaves; the same as `reset_node`."""
-    nodes[:, :, 1:stride] = nodes[:, :, stride + 1 : 2 * stride] = np.inf
-    nodes[:, :, 2 * stride :: stride] = 1.0
-    return nodes
 
 
 def bits_of(values: Floats, place: int) -> np.uint64:

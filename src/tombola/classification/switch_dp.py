@@ -29,14 +29,9 @@ _FIRST, _LAST, _RANDOM = 0, 1, 3
 MIDDLE = 2
 # Name of a tie rule (which of several minimisers predicts) -> its integer code in kernels.
 RULES = {"first": _FIRST, "last": _LAST, "middle": MIDDLE, "random": _RANDOM}
-# Position in `SwitchDP.place`: index of the feature that has the cuts.
-FEATURE = 0
-# Position in `SwitchDP.place`: label below all cuts.
-LABEL = 1
-# Position in `SwitchDP.place`: number of cuts.
-COUNT = 2
-# Position in `SwitchDP.place`: 1 if the minimiser must be computed again, else 0.
-STALE = 3
+# Positions in `SwitchDP.place`: index of the feature that has the cuts; label below all cuts; number of cuts; 1 if the
+# minimiser must be computed again, else 0.
+FEATURE, LABEL, COUNT, STALE = range(4)
 # First value of `SwitchDP.place`: feature 0, first label 0, no cuts, so that all labels are 0; stale flag set, so that
 # the minimiser is computed before the first prediction.
 INITIAL_PLACE = np.array([0, 0, 0, 1])
@@ -49,7 +44,7 @@ class SwitchDP(NamedTuple):
 
     rule: code of the tie rule, a value of RULES.
     entries: number of possible first labels: 1 for label 0 only, 2 for both.
-    place: index of the feature, first label, number of cuts, and 1 if stale (to be recomputed), else 0; shape (4,).
+    place: shape (4,), indexed by FEATURE, LABEL, COUNT and STALE.
     cuts: values of the feature at which the label changes, ascending, shape (switches,).
     """
 

@@ -22,23 +22,12 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     pauses: Kernel
     turn: Kernel
 
-# Index in `Accumulators.cursor` of the next round to play, from 0.
-ROUND = 0
-# Index in `Accumulators.cursor` of: the number of rounds with feedback revealed; the next entry of `marks`; the last
-# action.
-_REVEALED, _MARK, _LAST = 1, 2, 3
-# Index in `Accumulators.cursor` of the round before which the loop returns to Python.
-UNTIL = 4
-# Index in `Accumulators.sums` of the total loss of the learner.
-LOSS = 0
-# Index in `Accumulators.sums` of the total expected loss, over the learner's own randomness.
-EXPECTED = 1
-# Index in `Accumulators.sums` of the total loss of the comparator.
-COMPARATOR = 2
-# Index in `Accumulators.sums` of the number of switches of the action.
-SWITCHES = 3
-# Index in `Accumulators.sums` of the total cost of resource 0; resource j is at SPENT + j.
-SPENT = 4
+# Indices in `Accumulators.cursor`: next round to play, from 0; number of rounds with feedback revealed; next entry of
+# `marks`; last action; round before which the loop returns to Python.
+ROUND, _REVEALED, _MARK, _LAST, UNTIL = range(5)
+# Indices in `Accumulators.sums`, which has totals: loss; expected loss, over the learner's own randomness; loss of the
+# comparator; number of switches of the action; cost of resource 0 (resource j is at SPENT + j).
+LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = range(5)
 
 
 class RowStream(NamedTuple):
@@ -61,9 +50,8 @@ class RowStream(NamedTuple):
 class Accumulators(NamedTuple):
     """Totals of a play so far, at the marked rounds, and optionally per round.
 
-    cursor: shape (5,): next round (ROUND), number of rounds with feedback revealed, index of the next mark, last
-        action, and round to stop at (UNTIL).
-    sums: totals, shape (4 + resources,), indexed by LOSS, EXPECTED, COMPARATOR, SWITCHES, and SPENT + resource.
+    cursor: position of the loop, shape (5,), indexed by ROUND to UNTIL.
+    sums: totals, shape (4 + resources,), indexed by LOSS to SPENT + resource.
     plays: number of plays per action, shape (actions,).
     marks: increasing rounds, from 1, at which totals are recorded.
     curve, shares: `sums` and `plays` at each mark, shapes (marks, 4 + resources) and (marks, actions).

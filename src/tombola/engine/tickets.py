@@ -23,18 +23,11 @@ import numpy as np
 from tombola._types import Floats, Integers
 from tombola.errors import FeedbackError
 
-# Column of row 0: the number of tickets issued.
-ROUNDS = 0
-# Column of row 0: the number of tickets with an outcome.
-_ANSWERED = 1
-# Column of the row of a round: its action, from 0.
-ACTION = 0
-# Column of the row of a round: the probability of the action, NaN if unknown.
-PROBABILITY = 1
-# Column of the row of a round: position of its outcome in the history of all events, from 1; 0 while pending.
-ANSWER_INDEX = 2
-# First column of the encoded outcome in the row of a round; features follow the outcome.
-OUTCOME_START = 3
+# Columns of row 0: number of tickets issued; number of tickets with an outcome.
+ROUNDS, _ANSWERED = range(2)
+# Columns of the row of a round: action, from 0; its probability, NaN if unknown; position of the outcome in the history
+# of all events, from 1, or 0 while pending; first number of the encoded outcome, which features follow.
+ACTION, PROBABILITY, ANSWER_INDEX, OUTCOME_START = range(4)
 # Rounds that a new table has space for; the capacity doubles when it is full.
 _INITIAL_ROUNDS = 64
 

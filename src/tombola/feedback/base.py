@@ -126,7 +126,8 @@ class FeedbackModel(ABC):
 
     actions, horizon: number of actions and of rounds.
     full_feedback: whether an outcome has the losses of all actions.
-    default_actions: number of actions, if the model prescribes it; else None.
+    default_actions, names: number and names of the actions, if the model prescribes them; else None.
+    n_decision: floats of the ticket table, before the features, that record the decision of a router.
     supports_amend: whether a session can correct an outcome later; not under a budget, whose costs are spent.
     """
 
@@ -135,6 +136,8 @@ class FeedbackModel(ABC):
 
     full_feedback: ClassVar[bool] = False
     default_actions: ClassVar[int | None] = None
+    names: ClassVar[tuple[str, ...] | None] = None
+    n_decision: ClassVar[int] = 0
     supports_amend: ClassVar[bool] = True
 
     @property
@@ -145,14 +148,6 @@ class FeedbackModel(ABC):
     @property
     def n_features(self) -> int:
         """The number of features of a row that `Session.act` takes; 0 if none."""
-        return 0
-
-    @property
-    def n_decision(self) -> int:
-        """The number of floats per ticket that record the decision of a router, else 0.
-
-        They are stored in the ticket table, before the features.
-        """
         return 0
 
     @classmethod
@@ -176,11 +171,6 @@ class FeedbackModel(ABC):
                 "Routed() or ERM(Thresholds()), or leave the features out."
             )
         return cls(actions, horizon)
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The names of the actions if the model prescribes them; else None."""
-        return None
 
     @property
     def n_listed_actions(self) -> int:

@@ -30,6 +30,7 @@ def parallel_map(
 
 
 def _results(work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Generator[_Result]:
+    backend: Any
     joblib = sys.modules.get("joblib")  # not imported here: a backend is configured only if it is loaded
     backend, jobs = (None, 1) if joblib is None else joblib.parallel.get_active_backend()
     if hasattr(backend, "client"):  # joblib's Dask backend

@@ -9,12 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from tombola._formatting import escape_control
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 _Result = TypeVar("_Result")
 
@@ -122,7 +119,11 @@ def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
     Until the first piece is done, the bar reads "compiling (once on this machine)": the first piece of a learner
     compiles it, and nothing else takes long before the first result.
     """
-    bar = _bar()
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(f"{label}: compiling (once on this machine)", total=total)
     done = 0
 
@@ -141,11 +142,3 @@ def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
         timer.cancel()
         timer.join()
         bar.stop()
-
-
-def _bar() -> "Progress":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -26,15 +26,10 @@ from tombola.engine.compiler import compile_loop, expected_rounds
 _PRIOR_GAIN, _PRIOR_SQUARES = 5.0, 10.0
 # Limits of Kelly's rate, the share of the capital that is staked: never stop, and never stake more than half.
 _MIN_RATE, _MAX_RATE = 0.02, 0.5
-# Position in the state of the guard: the capital, in rows that routing may still lose on average.
-CAPITAL = 0
-# Positions in the state of the guard: sums of the differences safe loss - router loss, and of their squares.
-_GAIN, _SQUARES = 1, 2
-# Position in the state of the guard: the second account, in rows that routing may still lose on every order; infinite
-# without the limit `worst`.
-ACCOUNT = 3
-# Position in the state of the guard: the sum of the stakes of rows without feedback.
-PENDING = 4
+# Positions in the state of the guard: the capital, in rows that routing may still lose on average; sums of the
+# differences safe loss - router loss, and of their squares; the second account, in rows that routing may still lose on
+# every order, infinite without the limit `worst`; the sum of the stakes of rows without feedback.
+CAPITAL, _GAIN, _SQUARES, ACCOUNT, PENDING = range(5)
 
 
 class Stakes(NamedTuple):

@@ -11,7 +11,7 @@ play the router, so that answers may come in batches.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -41,20 +41,11 @@ from tombola.rng import RngStreams, new_rng, uniform
 if TYPE_CHECKING:
     from tombola.policies.routed import Routed
 
-# Column of a decision in the ticket table: the stake, the probability of playing the router.
-STAKE = 0
-# Column of a decision in the ticket table: the action that the router chose, -1 without a router.
-ROUTER = 1
-# Column of a decision in the ticket table: the action that the safe learner chose.
-SAFE = 2
-# Column of a decision in the ticket table: the capital of the guard before the round.
-CAPITAL_BEFORE = 3
-# Column of a decision in the ticket table: the action of the present router, which settles the row; it differs from
-# `ROUTER` if models were trained while the row was in flight.
-_SETTLED = 4
-# Number of columns of a decision in the ticket table: the four above, and the choice of the router that is in use when
-# the outcome arrives. The features of the row follow.
-DECISION_WIDTH = 5
+# Columns of a decision in the ticket table: the stake, which is the probability of playing the router; the action that
+# the router chose, -1 without a router; that of the safe learner; the capital of the guard before the round; the action
+# of the present router, which settles the row. The last one differs from `ROUTER` if models were trained while the row
+# was in flight. The features of the row follow.
+STAKE, ROUTER, SAFE, CAPITAL_BEFORE, _SETTLED, DECISION_WIDTH = range(6)
 # Choice of the router, in a decision, while no model beats the best fixed action.
 _NO_ROUTER = -1
 # Leading numbers of a decision in a log: stake, choices of router and safe learner, capital. Further ones are the
@@ -127,9 +118,7 @@ class FeatureRows:
 class RoutedFeedback(FeatureRows, FullFeedback):
     """Feedback model of `Routed`: features before the decision, all losses after it."""
 
-    @property
-    def n_decision(self) -> int:
-        return DECISION_WIDTH
+    n_decision: ClassVar[int] = DECISION_WIDTH
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         router = LiveRouter(learner, self, rng)
@@ -200,9 +189,9 @@ class LiveRouter:
         self._advance()
         choices = decision[_LOGGED:]
         in_flight = len(self._in_flight(cells)) if choices else 0
-        if len(decision) < _LOGGED or len(choices) != in_flight or not all(map(self._is_choice, choices)):
+        if len(decision) < _LOGGED or len(choices) != in_flight or not 0 <= decision[STAKE] <= 1:
             raise ValueError("malformed decision")
-        if not (self._is_choice(decision[ROUTER]) and self._is_choice(decision[SAFE]) and 0 <= decision[STAKE] <= 1):
+        if not all(map(self._is_choice, (decision[ROUTER], decision[SAFE], *choices))):
             raise ValueError("malformed decision")
         return self._decide(cells, features, int(decision[ROUTER]), choices, decision if force else None)
 

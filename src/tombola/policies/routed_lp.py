@@ -120,13 +120,17 @@ class RoutedLP:
         amount, models = float(limits.amounts[0]), list[Fitted]()
         while seen < rounds:
             if seen >= trained:
-                models = _fit_with_costs(self.models, run.features[:seen], run.losses[:seen], run.costs[:seen], seen)
+                # Losses and costs side by side, not centred, because null has a known loss.
+                targets = np.concatenate([run.losses[:seen], run.costs[:seen]], axis=1)
+                models = with_mean([model.fit(run.features[:seen], targets, seen) for model in self.models])
                 trained = max(seen + 1, int(seen * _TRAINING_GROWTH))
             end = min(rounds, next_solve(seen, rounds, self.growth) if seen else 1)
-            rate = max(0.0, amount - run.spent()) / (rounds - seen)
-            enough = (limits.target * rounds - run.lost(seen)) / (rounds - seen)  # infinite without a target
-            fits = run.affordable()
-            usable = fits.copy()
+            spent = float(run.tracker.spent[0] / run.tracker.unit_ticks[0])
+            lost = float(run.losses[np.arange(seen), run.actions[:seen]].sum())
+            rate = max(0.0, amount - spent) / (rounds - seen)
+            enough = (limits.target * rounds - lost) / (rounds - seen)  # infinite without a target
+            update_affordable(run.tracker)
+            fits, usable = run.tracker.fits.copy(), run.tracker.fits.copy()
             if limits.added and limits.target < math.inf:
                 usable[limits.null] = 0.0  # an added null action has loss 1, and does not help to reach a target
             columns, mix = self._columns(run, models, seen, end, _Rates(rate, enough), usable)
@@ -160,16 +164,6 @@ class RoutedLP:
             )
             actions.append(_route(predictions, one.price, fits)[:, None])
         return np.concatenate(actions, axis=1), mix
-
-
-def _fit_with_costs(
-    models: Sequence[Model], features: Floats, losses: Floats, costs: Floats, seed: int
-) -> list[Fitted]:
-    """Fit each model, and their mean, to losses and costs side by side.
-
-    Predictions have shape (rows, 2k). They are not centred, because null has a known loss.
-    """
-    return with_mean([model.fit(features, np.concatenate([losses, costs], axis=1), seed) for model in models])
 
 
 def _route(predictions: Floats, price: float, fits: Floats) -> Integers:
@@ -245,17 +239,6 @@ class _Run:
     def __init__(self, losses: Floats, costs: Floats, features: Floats, tracker: BudgetTracker, rng: RngState) -> None:
         self.losses, self.costs, self.features, self.tracker, self.rng = losses, costs, features, tracker, rng
         self.actions = np.zeros(len(losses), np.int64)
-
-    def spent(self) -> float:
-        return float(self.tracker.spent[0] / self.tracker.unit_ticks[0])
-
-    def lost(self, seen: int) -> float:
-        return float(self.losses[np.arange(seen), self.actions[:seen]].sum())
-
-    def affordable(self) -> Floats:
-        """Return 1 for each action with a largest cost that fits now, else 0."""
-        update_affordable(self.tracker)
-        return np.array(self.tracker.fits)
 
     def play(self, start: int, end: int, fits: Floats, columns: Integers, mix: Floats) -> int:
         """Draw a column per round and play its action; return the last round."""

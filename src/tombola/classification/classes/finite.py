@@ -34,6 +34,7 @@ class FiniteClass(HypothesisClass):
 
     matrix: tuple[tuple[int, ...], ...] | Any
     ties: ClassVar[tuple[Ties, ...]] = ("first", "last", "middle", "random")
+    dimensions: ClassVar[int | None] = 1
 
     def __post_init__(self) -> None:
         rows = class_matrix("FiniteClass", self.matrix).tolist()
@@ -46,10 +47,6 @@ class FiniteClass(HypothesisClass):
     def array(self) -> NDArray[np.int64]:
         """The labels 0 and 1 of `matrix` as an array, shape (hypotheses, points)."""
         return np.array(self.matrix, np.int64)
-
-    @property
-    def dimensions(self) -> int | None:
-        return 1
 
     @property
     def size(self) -> int:

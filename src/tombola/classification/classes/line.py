@@ -132,9 +132,7 @@ class Thresholds(LineClass):
     (1, 11, 3, inf)
     """
 
-    @property
-    def switches(self) -> int:
-        return 1
+    switches: ClassVar[int] = 1
 
     def littlestone(self, points: int | None = None) -> float | None:
         return math.inf if points is None else (points + 1).bit_length() - 1
@@ -150,9 +148,7 @@ class Intervals(LineClass):
     (2, 56)
     """
 
-    @property
-    def switches(self) -> int:
-        return 2
+    switches: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
@@ -192,6 +188,7 @@ class Stumps(LineClass):
 
     features: int
     entries: ClassVar[int] = 2
+    switches: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         _validate.integer("Stumps", "features", self.features, least=1)
@@ -199,10 +196,6 @@ class Stumps(LineClass):
     @property
     def dimensions(self) -> int | None:
         return self.features
-
-    @property
-    def switches(self) -> int:
-        return 1
 
     @property
     def vc(self) -> int | None:

@@ -6,6 +6,7 @@ that labels a new row correctly is still one. It is meant for a few thousand row
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,9 +46,7 @@ class _PlaneERM:
 class _PlaneClass(HypothesisClass):
     """Base class of classes of rows with two features."""
 
-    @property
-    def dimensions(self) -> int | None:
-        return 2
+    dimensions: ClassVar[int | None] = 2
 
     def littlestone(self, points: int | None = None) -> float | None:
         return np.inf if points is None else None
@@ -63,9 +62,7 @@ class Rectangles(_PlaneClass):
     4
     """
 
-    @property
-    def vc(self) -> int | None:
-        return 4
+    vc: ClassVar[int | None] = 4
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
         return _PlaneERM(_find_rectangle, _in_rectangle)
@@ -126,9 +123,7 @@ class Halfplanes(_PlaneClass):
     (3, 14)
     """
 
-    @property
-    def vc(self) -> int | None:
-        return 3
+    vc: ClassVar[int | None] = 3
 
     def growth(self, points: int) -> int | None:
         return points * points - points + 2 if points else 1
