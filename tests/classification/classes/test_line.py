@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from label_cases import EXTREME_NUMBERS, TIES, predict_live
@@ -79,9 +79,8 @@ def test_whole_play_and_session_agree_with_twin(name: str, ties: Any) -> None:
             assert predict_live(learner, pool, trace.order, delay, trial) == expected, (kind, delay)
 
 
-@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("name", CLASSES)
-@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, derandomize=True, deadline=None)
 @given(data=st.data())
 def test_best_hypothesis_is_brute_force_minimum(name: str, data: st.DataObject) -> None:
     hypotheses, switches, entries = CLASSES[name]
