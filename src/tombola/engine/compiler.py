@@ -296,11 +296,7 @@ def _bind(function: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:
     """Clone `function` with its own globals, in which `bound` has precedence."""
     cells = tuple(types.CellType(cell.cell_contents) for cell in function.__closure__ or ())
     clone = types.FunctionType(
-        function.__code__,
-        {**function.__globals__, **bound},
-        function.__name__,
-        function.__defaults__,
-        cells or None,
+        function.__code__, {**function.__globals__, **bound}, function.__name__, function.__defaults__, cells or None
     )
     clone.__kwdefaults__ = function.__kwdefaults__
     clone.__module__ = function.__module__
