@@ -321,10 +321,9 @@ def _best_mix_many_resources(
 
 
 def _pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
-    """Return the best mix and its basis by simplex pivots; None if that fails.
+    """Return an optimal mix and its basis by simplex pivots; None if that fails.
 
-    Primal pivots while the basis is feasible, dual pivots while it is dual feasible. The result is optimal within
-    `_TOLERANCE`.
+    Primal pivots while the basis is feasible, dual pivots while it is dual feasible.
     """
     (k, m), basic = costs.shape, np.flatnonzero(basis == _BASIC)
     if basic.size != m + 1 or basis[k + m] == _BASIC or not np.isfinite(rates).all():

@@ -134,10 +134,7 @@ def _to_ticks(cost: float, unit_ticks: float) -> float:
 
 @no_inline
 def _cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
-    """Return an upper bound on the cost of a play, in ticks.
-
-    costs: shape (actions, resources), in cost units.
-    """
+    """Return an upper bound in ticks on the cost of a play; `costs` are in cost units."""
     total, share, paid = 0.0, 0.0, 0
     for action in range(played.size):
         if played[action] > 0.0 and costs[action, resource] > 0.0:
@@ -176,10 +173,7 @@ def update_affordable(tracker: BudgetTracker) -> None:
 
 @no_inline
 def _check_actions(tracker: BudgetTracker) -> None:
-    """Mark the affordable actions in `tracker.fits`.
-
-    In fluid play, these are all actions unless a resource they need is used up.
-    """
+    """Mark affordable actions; in fluid play all that need no resource that is used up."""
     for action in range(tracker.fits.size):
         tracker.fits[action] = 1.0
         for j in range(tracker.amounts.size):

@@ -153,10 +153,7 @@ def _write_ticket_and_features(cells: Floats, label: int, probability: float, ro
 def _record_label(
     cells: Floats, row: int, action: int, probability: float, label: int, weight: float, features: Floats
 ) -> bool:
-    """Record label and weight of a pending ticket; copy its features into `features`.
-
-    Return False, and change nothing, if the ticket is not pending.
-    """
+    """Record label and weight of a pending ticket, and copy its features; else False."""
     if not is_pending(cells, row, action, probability):
         return False
     for j in range(features.size):

@@ -29,12 +29,7 @@ class Predictor(Protocol):
 class LabelLearner(ABC):
     """Base class of learners of labels, compared with the best hypothesis.
 
-    Subclass it as a frozen dataclass with the method `start`.
-
-    hypotheses: hypothesis class; the comparator is its best hypothesis in hindsight.
-    feedback: model of the feedback.
-    plans, mixes: False: it has no method `plan` and plays no mix.
-    learns: False for a baseline that does not improve with feedback.
+    Subclass it as a frozen dataclass with the method `start`; `learns` is False for a baseline that ignores feedback.
     """
 
     feedback: ClassVar[type[LabelFeedback]] = LabelFeedback

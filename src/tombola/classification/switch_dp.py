@@ -193,10 +193,7 @@ def _sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
 
 
 def _count_switching_inside(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
-    """Count labellings with this error and the next switch inside the node.
-
-    row, context: errors, then counts, of the node and of everything right of it. label: on entry.
-    """
+    """Count labellings with this error and the next switch inside the node."""
     ways = 0.0
     for here in range(1, most + 1):
         then = (label + here) % 2

@@ -193,10 +193,7 @@ def _compile_or_interpret(
 def _compile(
     function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, arguments: tuple[Any, ...], *, hold_gil: bool
 ) -> Kernel:
-    """Compile without Numba's reference counting (NRT), or with it if needed.
-
-    Kernels that allocate arrays need it. Code without reference counting is many times faster.
-    """
+    """Compile without reference counting (NRT), which is faster, or with it if needed."""
     no_nrt = _dispatcher(function, kernels, digest, nrt=False, hold_gil=hold_gil)
     nrt = _dispatcher(function, kernels, digest, nrt=True, hold_gil=hold_gil)
     if is_cached(nrt):

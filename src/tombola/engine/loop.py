@@ -36,7 +36,6 @@ class RowStream(NamedTuple):
     losses: one column per action of the pool, shape (rows, columns).
     costs: shape (rows, columns * resources); empty without costs.
     labels: column of each action of the learner, shape (k,), -1 for an added null action. `compare` permutes them.
-    order: row index of each round, shape (rounds,).
     best: index of the action with the smallest total loss, the comparator.
     """
 

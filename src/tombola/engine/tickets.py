@@ -126,11 +126,8 @@ def unmark_answered(cells: Floats, round: int) -> None:
 class TicketTable:
     """Tickets of a session, their encoded outcomes and features, and event order.
 
-    `cells` is the float64 matrix that holds all of it; compiled kernels write into it too.
-
     horizon: largest number of tickets.
-    outcome_width: number of floats of an encoded outcome (`FeedbackModel.encode` lists them).
-    n_features: number of features of a row.
+    outcome_width, n_features: number of floats of an encoded outcome, and of features of a row.
 
     >>> table = TicketTable(horizon=10, outcome_width=1)
     >>> write_ticket(table.cells, 0, 1.0), table.pending
@@ -169,10 +166,8 @@ class TicketTable:
     def columns(self) -> dict[str, Floats | Integers]:
         """Return all tickets as flat arrays by name, to be saved.
 
-        actions, probabilities: of each round.
-        outcomes: `outcome_width` floats per round; NaN while pending.
-        features: `n_features` floats per round.
-        history: one entry per event in order: 0 if a ticket was issued, the round, from 1, if its outcome was written.
+        Outcomes are NaN while pending. "history" has one entry per event in order: 0 if a ticket was issued, the round,
+        from 1, if its outcome was written.
         """
         rows = self.cells[1 : len(self) + 1]
         answer_index = rows[:, ANSWER_INDEX].astype(np.int64)

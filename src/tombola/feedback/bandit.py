@@ -38,11 +38,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class _Workspace(NamedTuple):
-    """Scratch arrays: the current row, and a ring buffer of plays in flight.
-
-    row: losses of the current row, shape (k,).
-    actions, probabilities, losses: of each play in flight, shape (ring,).
-    """
+    """Scratch arrays: the current row, and a ring buffer of plays in flight."""
 
     row: Floats
     actions: Integers
@@ -143,10 +139,7 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
 
 
 def _live_observe(memory: Floats, cells: Floats, index: int, action: int, probability: float, loss: float) -> bool:
-    """Observe one loss and write it into the ticket table.
-
-    Return False, and change nothing, unless the loss is in [0, 1] and the ticket is pending.
-    """
+    """Observe one loss of a pending ticket; False, and no change, if it is not valid."""
     if not is_pending(cells, index, action, probability) or not 0.0 <= loss <= 1.0:
         return False
     observe(view(memory), action, probability, loss)

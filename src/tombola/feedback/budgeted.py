@@ -77,12 +77,9 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class _Workspace(NamedTuple):
     """Scratch arrays: the tracker, a ring buffer of plays in flight, the current row.
 
-    k is the number of actions, ring the largest number of plays in flight.
-
-    tracker: balance and limits of the budget.
     played: share of each action in each play in flight (a single 1, unless play is fluid), shape (ring, k).
     actions, probabilities: the drawn action of each play in flight, and its probability, shape (ring,).
-    reserved: costs reserved for each play in flight, in ticks (see `BudgetTracker`), shape (ring, resources).
+    reserved: costs reserved for each play in flight, in ticks, shape (ring, resources).
     row: losses of the current row, shape (k,).
     raw, scaled: its costs in cost units and in the common scale of `Budget`, shape (k, resources).
     affordable, played_copy: copies of `tracker.fits` and of one play for the learner, which may write into them.
@@ -243,10 +240,7 @@ class BudgetedFeedback(FeedbackModel):
         return LiveKernels(partial(act, *hand), observe_fast, observe, runner)
 
     def _outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
-        """Return views of an encoded outcome: its losses, and its costs.
-
-        Costs have shape (actions,) for one resource, else (actions, resources).
-        """
+        """Return views of an encoded outcome: losses and costs, in the user's shapes."""
         costs = outcome[self.n_listed_actions :]
         return outcome[: self.n_listed_actions], costs if self.resources == 1 else costs.reshape(
             self.n_listed_actions, -1
@@ -481,10 +475,7 @@ def _live_act(
     reserved: Floats,
     cells: Floats,
 ) -> tuple[int, int, float]:
-    """Update the tracker, choose one action and write its ticket.
-
-    Return round, action and probability; the round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
-    """
+    """Update the tracker, choose one action and write its ticket, as `live_act` does."""
     update_affordable(tracker)
     _copy_affordable(tracker, affordable)
     if tracker.flags[STOPPED] == 0.0 and needs_plan(view(memory), affordable):
@@ -506,10 +497,9 @@ def _live_observe(
     probability: float,
     round: int,
 ) -> bool:
-    """Observe an outcome, write it into the ticket table and charge its cost.
+    """Observe an outcome of a pending ticket; False, and no change, if not valid.
 
-    Return False, and change nothing, unless the outcome is valid and the ticket is pending. The learner comes first: if
-    it raises, the ticket is still pending and its worst cost still reserved.
+    The learner comes first: if it raises, the ticket is still pending and its worst cost still reserved.
     """
     if not is_pending(cells, index, action, probability) or not unpack_outcome(workspace, prices, action, outcome):
         return False
@@ -527,10 +517,7 @@ def _live_observe(
 
 
 def _unpack_row_outcome(workspace: _Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
-    """Copy losses and costs of all actions into the current row; return validity.
-
-    The outcome has the losses, then the costs, of the listed actions. An added null action has loss 1 and cost 0.
-    """
+    """Copy losses, then costs, of all listed actions into the row; return validity."""
     resources = prices.shape[1]
     last = workspace.row.size - 1
     workspace.row[last], workspace.raw[last, :], workspace.scaled[last, :] = 1.0, 0.0, 0.0
@@ -542,10 +529,7 @@ def _unpack_row_outcome(workspace: _Workspace, prices: Floats, action: int, outc
 
 
 def _unpack_action(workspace: _Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
-    """Copy loss and costs of one action into the current row; return validity.
-
-    Valid are a loss in [0, 1], and costs from 0 to the worst cost, equal to the price where one is known.
-    """
+    """Copy loss and costs of one action into the current row; return validity."""
     workspace.row[action] = loss
     valid = 0.0 <= loss <= 1.0
     for j in range(costs.size):

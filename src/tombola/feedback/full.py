@@ -134,10 +134,7 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
 def _live_observe(
     memory: Floats, losses: Floats, cells: Floats, index: int, action: int, probability: float, round: int
 ) -> bool:
-    """Observe the losses of all actions and write them into the ticket table.
-
-    Return False, and change nothing, unless the losses are valid and the ticket is pending.
-    """
+    """Observe the losses of a pending ticket; False, and no change, if not valid."""
     if not is_pending(cells, index, action, probability) or not are_losses(losses):
         return False
     for i in range(losses.size):

@@ -114,11 +114,7 @@ def _with_notebook_line(results: Iterable[_Result], total: int, label: str) -> G
 
 @contextmanager
 def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar after a short delay; yield the function that advances it.
-
-    Until the first piece is done, the bar reads "compiling (once on this machine)": the first piece of a learner
-    compiles it, and nothing else takes long before the first result.
-    """
+    """Show a bar after a short delay; yield the function that advances it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -138,10 +138,7 @@ def _paths(
 
 
 def _groups(names: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns of each feature.
-
-    Those of a category (name=level) or a text (name:number) belong together.
-    """
+    """Return the columns of each feature, category (name=level) or text (name:number)."""
     found: dict[str, list[int]] = {}
     for at, name in enumerate(names):
         found.setdefault(name.partition("=")[0].partition(":")[0], []).append(at)

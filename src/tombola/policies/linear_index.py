@@ -67,19 +67,16 @@ class _IndexFeedback(FeatureRows, BanditFeedback):
 class LinearIndex:
     """Play the action of the lowest optimistic prediction from the row's features.
 
-    For bandit feedback: each action has a ridge regression of its losses, and its index is the prediction minus `bonus`
-    standard errors. Play a list with `play`, or give it to `Session` as learner.
+    For bandit feedback: each action has a ridge regression of its losses, and its index is the prediction minus
+        `bonus` standard errors. Play a list with `play`, or give it to `Session` as learner.
 
     penalty: ridge penalty of the slopes, in rows: 100 is as strong as 100 rows of slope 0.
     bonus: standard errors by which an index is below the prediction.
     growth: factor of the number of losses seen, after which features are standardised again.
-    risk: largest loss of the rounds it plays itself (its turns) above that of the best fixed action on as many average
-        rows, in rows (one row is a loss of 1); None for no guard.
+    risk: largest loss of the rounds it plays itself (its turns) above that of the best fixed action on as many
+        average rows, in rows (one row is a loss of 1); None for no guard.
     safe: with `risk`, the learner over fixed actions that plays the other rounds.
     level: probability that the promise of `risk` fails.
-    feedback: model of the feedback: features before, the loss of the action played after the round.
-    plans: True: sessions always compile its kernels, and never interpret them.
-    learns, mixes: True, False: it uses its feedback, and returns one action, not a mix.
 
     >>> import numpy as np
     >>> side = np.arange(600) % 2
@@ -297,10 +294,7 @@ class LiveIndex:
         return _Ridges(inverse, np.zeros((self.k, size)), np.zeros((self.k, size)), np.zeros(self.k))
 
     def _standardise(self, features: Floats) -> None:
-        """Write 1 and the standardised features into `scores`.
-
-        A missing feature is its mean.
-        """
+        """Write 1 and the standardised features, 0 if missing, into `scores`."""
         self.scores[0] = 1.0
         scores = (features - self.shift) * self.scale
         self.scores[1:] = np.where(np.isfinite(scores), np.clip(scores, -_MAX_SCORE, _MAX_SCORE), 0.0)

@@ -54,10 +54,8 @@ _LOGGED = 4
 
 
 class RouterState(NamedTuple):
-    """Hold the capital of the guard and the model in use.
+    """Hold the capital of the guard (rows that it may still risk), and the model.
 
-    capital: loss that the guard may still risk, in rows: one row is a loss of 1.
-    answered: rows with an outcome.
     trained_on: rows of the last training, 0 before it.
     model: its name, None without a router.
     """
@@ -281,10 +279,7 @@ class LiveRouter:
         return round_, action, probability
 
     def _waits(self, n: int) -> bool:
-        """Return whether the router may not play now.
-
-        Theorem C3': no router before the first answer, and one round at most after each answer.
-        """
+        """Return whether Theorem C3' lets no router play: before or twice after an answer."""
         return not self.reserves and (n == 0 or n == self.used[0])
 
     def _learn(self, cells: Floats, round: int, action: int, probability: float) -> bool:

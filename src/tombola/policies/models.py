@@ -215,10 +215,7 @@ class _FittedMean:
 
 
 def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the singular value decomposition by the smaller Gram matrix.
-
-    It is four times as fast as that of LAPACK. Directions below `_RELATIVE_RANK` of the largest are dropped.
-    """
+    """Return the SVD by the smaller Gram matrix, four times as fast as LAPACK's."""
     wide = design.shape[1] > design.shape[0]
     squares, vectors = np.linalg.eigh(design @ design.T if wide else design.T @ design)
     kept = squares > _RELATIVE_RANK * max(float(squares[-1]), 1e-300)
@@ -280,12 +277,7 @@ def _fit_forest(forest: Any, features: Floats, centred: Floats) -> FittedTrees:
 
 
 def _out_of_bag(flat: FlatTrees, samples: Any, features: Rows, centred: Floats) -> Floats:
-    """Return predictions by the trees that did not draw a row.
-
-    Rows drawn by every tree get the mean of the others.
-
-    samples: the rows drawn by each tree.
-    """
+    """Return predictions by trees that did not draw a row, or the mean of others."""
     rows = len(centred)
     unseen = np.ones((len(samples), rows), bool)
     for tree, drawn in enumerate(samples):

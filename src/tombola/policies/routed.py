@@ -50,20 +50,17 @@ _DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(80), Ridge())
 class Routed:
     """Choose the action of each row by its features, guarded by a safe learner.
 
-    The losses of all actions are seen after each row. Models are trained at the starts of growing blocks, and the
-    best one is the router; a `Guard` limits its cost against the safe learner.
+    The losses of all actions are seen after each row. Models are trained at the starts of growing blocks, and the best
+    one is the router; a `Guard` limits its cost against the safe learner.
 
     safe: the learner over fixed actions that the guarantee compares with.
     models: of row-centred losses: those of this package, or regressors of scikit-learn such as `Lasso()`.
-    risk: largest loss of routing above that of the safe learner, in rows (one row is a loss of 1), on average over the
-        guard's draws; with delay, also over orders.
+    risk: largest loss of routing above that of the safe learner, in rows (one row is a loss of 1), on average over
+        the guard's draws; with delay, also over orders.
     worst: the same limit on every single order, which matters with delay; None for no such limit.
     growth: the length of a block as a multiple of the one before.
-    delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over orders,
-        and more rows in flight can be routed (`tombola.policies.live`).
-    feedback: model of the feedback: features before, the losses of all actions after the round.
-    plans: True: sessions always compile its kernels, and never interpret them.
-    learns, mixes: True, False: it uses its feedback, and returns one action, not a mix.
+    delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over
+        orders, and more rows in flight can be routed (`tombola.policies.live`).
 
     >>> import numpy as np
     >>> side = np.arange(400) % 2
@@ -71,7 +68,6 @@ class Routed:
     >>> trace = Routed(models=(Ridge(),)).play(Pool(losses), side[:, None], seed=1)
     >>> trace.expected_loss < 40 < trace.safe_loss
     True
-
     >>> from tombola import Session
     >>> session = Session(Routed(models=(Ridge(),)), ["left", "right"], horizon=400, features=1, seed=1)
     >>> for row, losses_of_row in zip(side[:, None], losses):

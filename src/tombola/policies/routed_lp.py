@@ -52,10 +52,7 @@ _DEFAULT_MODELS: tuple[Model, ...] = (Trees(10), Ridge())
 
 
 class _Router(NamedTuple):
-    """A model at one price, and the mean loss and cost of its out-of-bag choices.
-
-    It plays the action with the least predicted loss + price x predicted cost.
-    """
+    """A model at one price, and the mean loss and cost of its out-of-bag choices."""
 
     model: Fitted
     price: float  # of one unit of cost, in losses
@@ -167,10 +164,7 @@ class RoutedLP:
 
 
 def _route(predictions: Floats, price: float, fits: Floats) -> Integers:
-    """Return the action of each row: argmin of loss + price x cost over fitting ones.
-
-    predictions: losses first, then costs, shape (rows, 2k).
-    """
+    """Return the action of each row: argmin of loss + price x cost over fitting ones."""
     k = predictions.shape[1] // 2
     total = predictions[:, :k] + price * predictions[:, k:]
     return np.asarray(np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64)
@@ -199,28 +193,17 @@ def _routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "_Rates", f
 
 
 class _Rates(NamedTuple):
-    """The limits per row to come: budget left, and loss that still reaches the target.
-
-    cost: budget left / rows left.
-    loss: mean loss that reaches the target; infinite without one.
-    """
+    """The limits per row to come: budget left, and loss that still reaches the target."""
 
     cost: float
     loss: float
 
     def may_save(self, router: _Router) -> bool:
-        """Return whether a router may save: spend less by a higher price of cost.
-
-        It may with a target that it reaches, and without one if it exceeds the budget.
-        """
+        """Return whether a router reaches the target or, without one, exceeds the budget."""
         return router.loss < self.loss if self.loss < math.inf else router.cost > self.cost
 
     def best_mix(self, losses: Floats, costs: Floats) -> Floats:
-        """Return the best mix, the probability of each column.
-
-        It is the cheapest mix that reaches the target; without a target, or if none reaches it, the one with the least
-        loss within the budget.
-        """
+        """Return the cheapest mix that reaches the target, or the best within the budget."""
         if self.loss < math.inf:
             try:
                 return best_mix(*target_as_budget(losses, costs[:, None], np.array([self.cost]), self.loss)[0])[0]
@@ -253,10 +236,7 @@ def _play_columns(
     tracker: Any, rng: RngState, fits: Floats, columns: Integers, mix: Floats, costs: Floats, actions: Integers,
     one_hot: Floats, played: Floats, reserved: Floats,
 ) -> int:  # fmt: skip
-    """Play rounds of one block; return the number of rounds played.
-
-    A round draws a column, reserves the largest cost of its action, and charges the true one. The number is that of the
-    block, or of the rounds before an action stopped fitting.
+    """Play rounds of one block until an action stops fitting; return their number.
 
     columns, mix: action of each column, rounds x columns, and its probability.
     one_hot, played, reserved: scratch space.

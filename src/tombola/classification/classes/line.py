@@ -126,8 +126,6 @@ class _LineERM:
 class Thresholds(LineClass):
     """Label 1 from some number on: h(x) = 1 if x >= c.
 
-    Hypothesis class, without parameters: c is any number, or infinite. A row has one feature, x.
-
     >>> Thresholds().vc, Thresholds().growth(10), Thresholds().littlestone(10), Thresholds().littlestone()
     (1, 11, 3, inf)
     """
@@ -141,8 +139,6 @@ class Thresholds(LineClass):
 @dataclass(frozen=True)
 class Intervals(LineClass):
     """Label 1 from some number up to another: h(x) = 1 if a <= x < b.
-
-    Hypothesis class, without parameters: a <= b are any numbers. A row has one feature, x.
 
     >>> Intervals().vc, Intervals().growth(10)
     (2, 56)

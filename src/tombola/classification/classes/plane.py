@@ -16,11 +16,7 @@ from tombola.engine.compiler import compile_loop
 
 
 class _PlaneERM:
-    """Search a class in the plane again whenever its hypothesis was wrong.
-
-    search: returns a hypothesis of largest gain, for points and their gains of label 1 over label 0.
-    label: returns the label of a row, for a hypothesis and the row.
-    """
+    """Search a class in the plane again whenever its hypothesis was wrong."""
 
     def __init__(self, search: Callable[[Floats, Floats], Floats], label: Callable[[Floats, Floats], int]) -> None:
         self._search, self._label = search, label
@@ -69,10 +65,7 @@ class Rectangles(_PlaneClass):
 
 
 def _find_rectangle(points: Floats, gains: Floats) -> Floats:
-    """Return (left, right, bottom, top) of a rectangle of largest gain.
-
-    An empty rectangle has left > right. gains: of label 1 over label 0 at each point, shape (n,).
-    """
+    """Return (left, right, bottom, top) of a best rectangle; left > right if empty."""
     levels, ranks = np.unique(points[:, 1], return_inverse=True)
     found = np.array([1.0, 0.0, 1.0, 0.0])
     arguments = (points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
@@ -135,7 +128,7 @@ class Halfplanes(_PlaneClass):
 def _find_halfplane(points: Floats, gains: Floats) -> Floats:
     """Return a half-plane of largest gain: two points of its line, side, part.
 
-    A side of 0 stands for all of the plane or none of it. gains: of label 1 over label 0 at each point, shape (n,).
+    A side of 0 stands for all of the plane or none of it.
     """
     everything = float(gains.sum())
     found = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0 if everything > 0 else 0.0, 0.0])
