@@ -173,7 +173,7 @@ def update_affordable(tracker: BudgetTracker) -> None:
 
 @no_inline
 def _check_actions(tracker: BudgetTracker) -> None:
-    """Mark affordable actions; in fluid play all that need no resource that is used up."""
+    """Mark affordable actions; in fluid play, all that need no used-up resource."""
     for action in range(tracker.fits.size):
         tracker.fits[action] = 1.0
         for j in range(tracker.amounts.size):
