@@ -73,6 +73,15 @@ class Accumulators(NamedTuple):
     expects: bool
 
 
+class Play(NamedTuple):
+    """Arguments of the loop that a turn gets together; `workspace` is private to the feedback model."""
+
+    table: RowStream
+    arrivals: ArrivalSchedule
+    workspace: Any
+    accumulators: Accumulators
+
+
 def loop(
     memory: Floats,
     rng: RngState,
@@ -90,7 +99,7 @@ def loop(
     workspace: scratch arrays of the feedback model.
     """
     state, mix, cursor = view(memory), mix_slice(memory), accumulators.cursor
-    until = cursor[UNTIL]
+    until, play = cursor[UNTIL], Play(table, arrivals, workspace, accumulators)
     for t in range(cursor[ROUND], until + 1):
         look_ahead(table, t)
         while has_arrived(arrivals, cursor[_REVEALED], t):
@@ -99,17 +108,17 @@ def loop(
         cursor[ROUND] = t
         if t == until or pauses(state, workspace):
             return
-        turn(state, mix, rng, table, arrivals, workspace, accumulators, t)
+        turn(state, mix, rng, play, t)
 
 
-def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t: int) -> bool:
+def reveal_immediately(play: Play, t: int) -> bool:
     """Return whether there is no delay; if so, count round t as revealed. A kernel.
 
     If True, the caller must pass the feedback of round t to the learner at once; else the loop does so when it arrives.
     """
-    if arrivals.delay != 0:
+    if play.arrivals.delay != 0:
         return False
-    accumulators.cursor[_REVEALED] = t + 1
+    play.accumulators.cursor[_REVEALED] = t + 1
     return True
 
 

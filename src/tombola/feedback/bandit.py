@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola._types import Floats, Integers, RngState
-from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import (
-    Accumulators,
-    RowStream,
-    copy_row,
-    prefetch_row,
-    record_action,
-    record_loss,
-    reveal_immediately,
-)
+from tombola.engine.loop import Play, RowStream, copy_row, prefetch_row, record_action, record_loss, reveal_immediately
 from tombola.engine.runner import Runner
 from tombola.engine.tickets import OUTCOME_START, Ticket, is_pending, mark_answered, read_ticket
 from tombola.feedback.base import (
@@ -111,16 +102,8 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    def turn(
-        state: Any,
-        mix: Floats,
-        rng: RngState,
-        table: RowStream,
-        arrivals: ArrivalSchedule,
-        workspace: _Workspace,
-        accumulators: Accumulators,
-        t: int,
-    ) -> None:
+    def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
+        table, workspace, accumulators = play.table, play.workspace, play.accumulators
         action, probability = choose(state, mix, rng)
         loss = float(table.losses[table.order[t], table.labels[action]])
         expected = loss
@@ -129,7 +112,7 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
             expected = expect(workspace.row, action, mix)
         record_action(accumulators, t, action, probability)
         record_loss(accumulators, t, loss, expected, float(table.losses[table.order[t], table.labels[table.best]]))
-        if reveal_immediately(arrivals, accumulators, t):
+        if reveal_immediately(play, t):
             observe(state, action, probability, loss)
         else:
             slot = t % workspace.actions.size

@@ -29,11 +29,11 @@ from tombola.budget.tracker import (
     set_null_mix,
     update_affordable,
 )
-from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
 from tombola.engine.loop import (
     SPENT,
     Accumulators,
+    Play,
     RowStream,
     prefetch_row,
     record_action,
@@ -406,16 +406,8 @@ def _make_reveal(observe_round: Kernel) -> Kernel:
 
 
 def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
-    def turn(
-        state: Any,
-        mix: Floats,
-        rng: RngState,
-        table: RowStream,
-        arrivals: ArrivalSchedule,
-        workspace: _Workspace,
-        accumulators: Accumulators,
-        t: int,
-    ) -> None:
+    def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
+        table, workspace, accumulators = play.table, play.workspace, play.accumulators
         slot = t % workspace.played.shape[0]
         action, probability = decide(
             state, mix, rng, workspace.tracker, workspace.played[slot], workspace.reserved[slot]
@@ -423,7 +415,7 @@ def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
         workspace.actions[slot], workspace.probabilities[slot] = action, probability
         _copy_row(table, workspace, t)
         _record_play(accumulators, t, action, probability, workspace, slot)
-        if reveal_immediately(arrivals, accumulators, t):
+        if reveal_immediately(play, t):
             charge(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
             observe_round(state, t + 1, workspace, slot)
 

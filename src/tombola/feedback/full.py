@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from tombola._types import Floats, RngState
-from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import (
-    Accumulators,
-    RowStream,
-    copy_row,
-    prefetch_row,
-    record_action,
-    record_loss,
-    reveal_immediately,
-)
+from tombola.engine.loop import Play, RowStream, copy_row, prefetch_row, record_action, record_loss, reveal_immediately
 from tombola.engine.runner import Runner
 from tombola.engine.tickets import OUTCOME_START, Ticket, has_native_types, is_pending, mark_answered, read_ticket
 from tombola.feedback.base import (
@@ -109,23 +100,15 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    def turn(
-        state: Any,
-        mix: Floats,
-        rng: RngState,
-        table: RowStream,
-        arrivals: ArrivalSchedule,
-        workspace: _Workspace,
-        accumulators: Accumulators,
-        t: int,
-    ) -> None:
+    def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
+        table, workspace, accumulators = play.table, play.workspace, play.accumulators
         action, probability = choose(state, mix, rng)
         copy_row(table, t, workspace.row)
         record_action(accumulators, t, action, probability)
         record_loss(
             accumulators, t, workspace.row[action], expect(workspace.row, action, mix), workspace.row[table.best]
         )
-        if reveal_immediately(arrivals, accumulators, t):
+        if reveal_immediately(play, t):
             observe(state, t + 1, workspace.row)
 
     return turn
