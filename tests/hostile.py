@@ -175,24 +175,18 @@ def ask_now_and_then(state: State, fits: Floats) -> bool:
 def ugly_costs(rng: np.random.Generator, shape: tuple[int, int, int], far: int = 290) -> Floats:
     """Return costs of some ugly kind: tiny, huge (10^far), decimal, whole, rare, almost 1, changing, or of 32 bits."""
     costs = rng.random(shape)
-    kind = rng.integers(9)
-    if kind == 1:
-        costs = np.round(costs)
-    elif kind == 2:
-        costs = np.ceil(costs * 3) / 10
-    elif kind == 3:
-        costs = costs**-3.0
-    elif kind == 4:
-        costs *= 10.0 ** rng.integers(-far, far, size=shape[2])
-    elif kind == 5:
-        costs[rng.random(shape) < 0.7] = 0.0
-    elif kind == 6:
-        costs = 1.0 - costs * 2.0**-50
-    elif kind == 7:
-        costs[: shape[0] // 2] *= 1e-9
-    elif kind == 8:
-        costs = costs.astype(np.float32).astype(np.float64)
-    return costs
+    kinds: tuple[Callable[[], Floats], ...] = (
+        lambda: costs,
+        lambda: np.round(costs),
+        lambda: np.ceil(costs * 3) / 10,
+        lambda: costs**-3.0,
+        lambda: costs * 10.0 ** rng.integers(-far, far, size=shape[2]),
+        lambda: np.where(rng.random(shape) < 0.7, 0.0, costs),
+        lambda: 1.0 - costs * 2.0**-50,
+        lambda: np.concatenate([costs[: shape[0] // 2] * 1e-9, costs[shape[0] // 2 :]]),
+        lambda: costs.astype(np.float32).astype(np.float64),
+    )
+    return kinds[rng.integers(9)]()
 
 
 def extreme_costs(rng: np.random.Generator, shape: tuple[int, int, int]) -> Floats:

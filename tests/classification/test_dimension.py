@@ -89,7 +89,7 @@ def test_bad_classes_are_rejected(one_sentence: Callable[[object], str]) -> None
         "used up": lambda: attack_thresholds(ERM(Thresholds(), "middle"), 100, seed=0),
         r"0\.\.1": lambda: play(ERM(FiniteClass([[0, 1]])), LabelledPool([2.0], [0]), seed=0),
     }
-    for words, call in wrong.items():
-        with pytest.raises((ParameterError, PoolError), match=words) as error:
-            call()
-        one_sentence(error.value)
+    for words, reject in wrong.items():
+        with pytest.raises((ParameterError, PoolError), match=words) as refused:
+            reject()
+        one_sentence(refused.value)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -23,41 +23,26 @@ from tombola import (
     play,
 )
 from tombola._types import Floats, RngState
-from tombola.budget.budget import BudgetTerms
 from tombola.classification import ERM, Experts, FiniteClass, LabelLearner, LabelledPool, Thresholds
 from tombola.confidence import ActionMonitor, certify_trace
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, LearnerError, ParameterError
-from tombola.learners import BudgetedLearner, DualDescent, EmpiricalLP, PrimalDual, ThriftyLP
+from tombola.learners import DualDescent, EmpiricalLP, PrimalDual, ThriftyLP
 from tombola.paper import exact
 from tombola.rng import uniform
 
 BUDGET = Budget(10.0, worst=[0.5, 3.0], null="add")
 
 
-class Nothing(NamedTuple):
-    empty: Floats
-
-
-@dataclass(frozen=True)
-class AlwaysDue(BudgetedLearner):
+class AlwaysDue(EmpiricalLP):
     """Wants to plan, and plans nothing."""
 
-    def init(self, terms: BudgetTerms) -> Nothing:
-        return Nothing(np.zeros(1))
-
     @staticmethod
-    def mix(state: Nothing, mix: Floats) -> None:
-        for action in range(mix.size):
-            mix[action] = 1.0 / mix.size
-
-    @staticmethod
-    def observe(state: Nothing, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        pass
-
-    @staticmethod
-    def needs_plan(state: Nothing, fits: Floats) -> bool:
+    def needs_plan(state: Any, fits: Floats) -> bool:
         return True
+
+    def plan(self, *shown: Any, **named: Any) -> None:
+        pass
 
 
 @pytest.mark.usefixtures("plainly")

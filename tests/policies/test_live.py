@@ -2,14 +2,13 @@
 
 import itertools
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
-from tombola import Learner, Pool, Session, SessionFile
+from tombola import Pool, Session, SessionFile
 from tombola.delay import RowDelays, rounds_due
 from tombola.engine.tickets import OUTCOME_START
 from tombola.errors import FeedbackError, ParameterError, SessionError
@@ -273,22 +272,12 @@ def test_error_of_a_model_is_not_replaced(rows: Table) -> None:
         live(session, *rows, range(1, ROWS + 1))
 
 
-@dataclass(frozen=True)
-class Stubborn(Learner):
+class Stubborn(FollowTheLeader):
     """A safe learner that always plays action 0."""
-
-    feedback: ClassVar = "full"
-
-    def init(self, actions: int, horizon: int) -> Any:
-        return FollowTheLeader().init(actions, horizon)
 
     @staticmethod
     def act(state: Any, rng: Any) -> tuple[int, float]:
         return 0, 1.0
-
-    @staticmethod
-    def observe(state: Any, losses: Any) -> None:
-        pass
 
 
 class Enumerated(Routed):
