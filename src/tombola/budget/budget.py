@@ -132,9 +132,6 @@ class Budget:
         actions: number of actions, without an added null action.
         costs: all costs, shape (rows, actions, resources); None if they are not known in advance.
         horizon: number of rounds; used only to bound the spending if there are neither amounts nor `costs`.
-
-        >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).null
-        0
         """
         amounts = self.per_resource
         if self.target is not None and resources != 1:
@@ -274,13 +271,11 @@ class BudgetRun(NamedTuple):
 class BudgetTerms(NamedTuple):
     """Hold the part of a budget that a learner knows in advance, in common scale.
 
-    In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`.
+    In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`. An added null action is the
+    last one and has loss 1.
 
-    actions: number of actions, with an added null action.
     rate: budget per round, the same for every resource.
-    null: index of the null action, which costs nothing.
     prices: known costs, shape (actions, resources), NaN where not known; None if none is.
-    added: whether the null action was added to the actions of the user; then it is the last one and has loss 1.
     target: mean loss to reach; infinite without a target.
     """
 

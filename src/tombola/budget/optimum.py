@@ -178,11 +178,6 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
 
     losses, costs: means of each action, shapes (k,) and (k, resources).
     rates: budget per round of each resource, shape (resources,).
-
-    >>> losses, costs = np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]])
-    >>> program, unit = target_as_budget(losses, costs, np.array([9.0]), 0.25)
-    >>> best_mix(*program)[0].tolist(), unit
-    ([0.0, 0.5, 0.5], 4.0)
     """
     unit = float(costs[:, 0].max()) or 1.0
     binding = costs.max(axis=0) > rates
@@ -196,11 +191,6 @@ def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
 
     Mean cost, mean loss and action of each corner, from the cheapest to the one of least loss. Between corners the
     function is linear: a mix of the two actions attains it. Raises ParameterError unless there is exactly one resource.
-
-    >>> pool = Pool.from_rewards([[0.0, 0.4, 0.9]] * 4, costs=[[0.0, 0.2, 0.9]] * 4)
-    >>> cost, loss, actions = frontier(pool)
-    >>> cost.round(9).tolist(), loss.round(9).tolist(), actions
-    ([0.0, 0.2, 0.9], [1.0, 0.6, 0.1], [0, 1, 2])
     """
     if n_resources(pool) != 1:
         raise ParameterError(
@@ -227,9 +217,6 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
     A price is the mean reward that one more unit of the rate adds. Together they are the p >= 0 that minimises rates .
     p + max_a (rewards[a] - costs[a] . p); infinite for a resource of rate 0 that would add reward. Raises
     UnreachableError if no mix keeps within the rates.
-
-    >>> dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
-    [0.714285714]
     """
     from scipy.optimize import linprog
 
@@ -264,9 +251,6 @@ def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
 
     The basis is opaque: pass it to the next call, for example when the means have changed by one more row; None
         starts anew. Raises UnreachableError if no mix keeps within the rates.
-
-    >>> best_mix(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5]))[0].round(3).tolist()
-    [0.0, 0.571, 0.429]
     """
     if costs.shape[1] == 1:
         return best_mix_one_resource(rewards, costs[:, 0], float(rates[0])), np.zeros(0)

@@ -34,9 +34,6 @@ class TargetRegret(NamedTuple):
 
         rounds: numbers of rounds, shape (n,).
         losses, spent: total loss and total cost after so many rounds, shape (..., n).
-
-        >>> TargetRegret(0.25, 0.75, 1.0).regret(np.array([4]), np.array([2.0]), np.array([2.0])).tolist()
-        [1.0]
         """
         above = np.maximum(0.0, losses - self.target * rounds)
         return np.asarray(spent - self.cost * rounds + _TARGET_PENALTY * self.price * above)

@@ -20,10 +20,8 @@ from tombola.learners.base import Learner
 class Halving(LabelLearner):
     """Predict by the majority of the consistent hypotheses; a tie is a 0.
 
-    A hypothesis is consistent if it has made no mistake so far. If some hypothesis is always right, it makes at most
-    log2 |H| mistakes in every order. When none is left it starts again with all.
-
-    hypotheses: a finite class H.
+    A hypothesis is consistent if it has made no mistake so far. If some hypothesis of H is always right, it makes at
+    most log2 |H| mistakes in every order. When none is left it starts again with all.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool
@@ -57,15 +55,11 @@ class _HalvingPredictor:
 
 @dataclass(frozen=True)
 class StandardOptimal(LabelLearner):
-    """Predict the label with the larger remaining Littlestone dimension.
+    """Predict the label with the larger remaining Littlestone dimension; a tie is a 0.
 
-    Only hypotheses without a mistake count; a tie is a 0.
-
-    If some hypothesis is always right, it makes at most d mistakes in every order, where d is the Littlestone dimension
-    of H, and no learner can do better. When no hypothesis is left it starts again with all. Dimensions are found by
-    search.
-
-    hypotheses: a finite class H.
+    Only hypotheses without a mistake count. If some hypothesis is always right, it makes at most d mistakes in every
+    order, where d is the Littlestone dimension of H, and no learner can do better. When none is left it starts again
+    with all. Dimensions are found by search.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool
@@ -108,11 +102,8 @@ class _OptimalPredictor:
 class Experts(LabelLearner):
     """Predict by the hypothesis that `base`, a full-information learner, chooses.
 
-    hypotheses: a finite class; each hypothesis is an action of `base`.
-    base: full-information learner that chooses a hypothesis in every round.
-
-    Its regret over T rounds is that of `base` over |H| actions, one for each hypothesis: at most sqrt(T ln |H| / 2) in
-    every order for Hedge.
+    Each hypothesis is an action of `base`. The regret over T rounds is that of `base` over |H| actions: at most sqrt(T
+    ln |H| / 2) in every order for Hedge.
 
     >>> from tombola import Hedge, play
     >>> from tombola.classification import LabelledPool

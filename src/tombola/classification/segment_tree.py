@@ -109,9 +109,6 @@ def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
 
     Ranks count from 0, shape (rows, d); equal features have equal ranks. The number is that of the different values in
     a column, in the column that has the most.
-
-    >>> ranks_of(np.array([[2.0], [7.0], [2.0], [1.0]]))[0].ravel().tolist()
-    [1, 2, 1, 0]
     """
     ranks = np.empty(features.shape, np.uint64)
     most = 0

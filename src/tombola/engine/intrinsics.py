@@ -85,10 +85,6 @@ def no_inline(function: _Kernel) -> _Kernel:
     """Mark a kernel to be compiled as a separate function; return it unchanged.
 
     Large kernels compile faster that way.
-
-    >>> @no_inline
-    ... def many_lines(state):
-    ...     return 0
     """
     NOT_INLINED.add(function)
     return function

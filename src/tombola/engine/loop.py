@@ -74,7 +74,7 @@ class Accumulators(NamedTuple):
 
 
 class Play(NamedTuple):
-    """Arguments of the loop that a turn gets together; `workspace` is private to the feedback model."""
+    """Arguments of the loop that a turn gets together."""
 
     table: RowStream
     arrivals: ArrivalSchedule

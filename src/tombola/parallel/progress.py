@@ -22,11 +22,7 @@ _NOTEBOOK_INTERVAL = 0.2
 
 
 def in_notebook() -> bool:
-    """Return whether this process is a notebook kernel; does not import IPython.
-
-    >>> in_notebook()
-    False
-    """
+    """Return whether this process is a notebook kernel; does not import IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
     # A terminal IPython has no kernel; its stderr is a terminal, where rich draws.
@@ -82,11 +78,7 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
 
 
 def with_status_label(compute: Callable[[], _Result], label: str) -> _Result:
-    """Return `compute()`; after 0.8 seconds, show `label` on a terminal or notebook.
-
-    >>> with_status_label(lambda: 2, "add")
-    2
-    """
+    """Return `compute()`; after 0.8 seconds, show `label` on a terminal or notebook."""
     (result,) = with_progress((compute() for _ in range(1)), 1, label)
     return result
 

@@ -32,9 +32,8 @@ class RouterCertificate:
     A gain is the mean over rows of loss(action) - loss(router), of the action for which it is least.
 
     block: number of the block, from 1; a block is the rounds between two trainings.
-    rows: answered rows of the block; `left`: rows to come.
-    gain: bound over all rows from the start of the block on.
-    gain_left: bound over the rows to come; NaN without any.
+    rows, left: answered rows of the block, and rows to come.
+    gain, gain_left: bound over all rows from the start of the block on, and over the rows to come (NaN without any).
     level: probability that a statement of any block fails.
     """
 

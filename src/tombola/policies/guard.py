@@ -35,8 +35,6 @@ CAPITAL, _GAIN, _SQUARES, ACCOUNT, PENDING = range(5)
 class Stakes(NamedTuple):
     """Hold the accounts of the guard, round by round; each field has shape (T,).
 
-    probabilities: stake of the round, which is the probability of playing the router.
-    capital: first account, for the limit `risk`, before the round.
     reserve: second account, for the limit `worst`, less the stakes of rows without feedback; infinite without `worst`.
     """
 

@@ -62,11 +62,9 @@ class Model(Protocol):
 class Trees:
     """Model family: extremely randomised trees of scikit-learn, with bootstrap.
 
-    Geurts, Ernst and Wehenkel 2006. Fitted trees are flattened into arrays and walked by one compiled kernel, because
-    scikit-learn takes milliseconds for one row.
+    Geurts, Ernst and Wehenkel 2006. Fitted trees are flattened into arrays and walked by one compiled kernel.
 
     min_leaf: smallest number of rows in a leaf.
-    trees: number of trees.
     max_features: share of the features that are tried at each split.
     """
 

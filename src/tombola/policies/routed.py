@@ -205,14 +205,12 @@ class Block:
 class RoutedTrace:
     """Trace of one pass of `Routed` over a list: safe learner, router and guard.
 
-    The router chooses actions by features, the safe learner without them. The guard draws which of the two plays, to
-    limit the loss above that of the safe learner; the unguarded router is the router as if it played every round.
+    The guard draws which of the two plays; the unguarded router is the router as if it played every round.
     `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
 
     order: row number of each round, from 0.
     losses: of all actions, in the order of play, rounds x actions.
     safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
-    stakes: probability of playing the router in each round, and the rows that the guard could still risk.
     routed: True in the rounds in which the router was played, shape (rounds,).
     blocks: the trainings; empty if the delay is not constant.
     """
