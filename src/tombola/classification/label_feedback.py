@@ -12,7 +12,7 @@ from tombola._formatting import plural
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetRun
 from tombola.classification.pool import round_weight
-from tombola.engine.compiler import Kernel, compile_step
+from tombola.engine.compiler import compile_step
 from tombola.engine.tickets import (
     OUTCOME_START,
     ROUNDS,
@@ -57,12 +57,6 @@ class LabelFeedback(FeedbackModel):
     @property
     def n_features(self) -> int:
         return self.features
-
-    def workspace(self, ring: int) -> Any:
-        raise AssertionError("learners of labels have predictors, not players")
-
-    def kernels(self, learner: Any) -> dict[str, Kernel]:
-        raise AssertionError("learners of labels have predictors, not players")
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         predictor = learner.start(self.horizon, self.features, rng)

@@ -122,7 +122,7 @@ class FeedbackModel(ABC):
 
     An outcome is the feedback of one round. It has three forms: the keyword arguments of `Session.observe`, the encoded
     outcome (a tuple of floats), and the entry of `Session.outcomes`. A workspace is the named tuple of scratch arrays
-    that the kernels share. There is one subclass per kind of feedback.
+    that the kernels share. There is one subclass per kind of feedback. Labels have no kernels of the loop.
 
     actions, horizon: number of actions and of rounds.
     full_feedback: whether an outcome has the losses of all actions.
@@ -202,7 +202,6 @@ class FeedbackModel(ABC):
         """
         return learner.init(actions=self.actions, horizon=self.horizon)
 
-    @abstractmethod
     def workspace(self, ring: int) -> Any:
         """Return new scratch arrays of the kernels, a named tuple private to the model.
 
@@ -210,14 +209,15 @@ class FeedbackModel(ABC):
 
         ring: largest number of plays without feedback at any time, the size of ring buffers.
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         """Return the functions that the loop and live kernels call, by global name.
 
         The loop calls `look_ahead` (prefetch a row), `reveal` (pass feedback to the learner), `pauses` (return whether
         it must plan) and `turn` (play a round); the others are for live kernels.
         """
+        raise NotImplementedError
 
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
         """Call the learner's `plan`, in plain Python; it changes state and rng in place.

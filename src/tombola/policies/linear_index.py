@@ -24,7 +24,7 @@ from tombola._types import Floats, Integers, Order, RngState, Seed
 from tombola.confidence import Betting
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import Workload, compile_step
-from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, is_pending, mark_answered, read_ticket, write_ticket
+from tombola.engine.tickets import OUTCOME_START, ROUNDS, is_pending, mark_answered, read_ticket, write_ticket
 from tombola.errors import ParameterError
 from tombola.feedback import BanditFeedback, make_feedback_model
 from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels
@@ -60,7 +60,7 @@ class _IndexFeedback(FeatureRows, BanditFeedback):
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         index = LiveIndex(learner, self.actions, self.horizon, self.features, rng)
-        return LiveKernels(index.act, index.observe_fast, index.observe, index)
+        return LiveKernels(index.act, lambda *_: False, index.observe, index)  # there is no fast path
 
 
 @dataclass(frozen=True, repr=False)
@@ -252,10 +252,6 @@ class LiveIndex:
         round_ = write_ticket(cells, action, probability)
         cells[round_, OUTCOME_START + 1 :] = features
         return round_, action, probability
-
-    def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-        """Return False: there is no fast path."""
-        return False
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
         action, probability = read_ticket(cells, index)
