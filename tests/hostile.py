@@ -60,7 +60,6 @@ class Hostile(BudgetedLearner):
     mood: int
 
     def init(self, terms: BudgetTerms) -> State:
-        """Return the state before the first round."""
         if terms.prices is not None:
             terms.prices[:] = 0.0
         log = np.zeros((terms.horizon, terms.actions))
@@ -68,12 +67,10 @@ class Hostile(BudgetedLearner):
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Write anything but a mix, mostly."""
         write_nonsense(state, mix)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Write down what was played, then write into everything."""
         fall_over(state)
         state.seen[0] += 1.0
         for action in range(played.size):
@@ -85,11 +82,9 @@ class Hostile(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: State, fits: Floats) -> bool:
-        """Say that everything fits, and ask to plan now and then."""
         return ask_now_and_then(state, fits)
 
     def plan(self, state: State, left: Floats, fits: Floats, rng: RngState) -> None:
-        """Write into all that is shown."""
         left[:], fits[:] = np.inf, 1.0
         state.seen[0] += 1.0
 
@@ -109,7 +104,6 @@ class HostileBandit(BudgetedBanditLearner):
 
     @staticmethod
     def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Write down what was played, then write into everything."""
         fall_over(state)
         state.seen[0] += 1.0
         state.log[round - 1, action] = 1.0
@@ -125,20 +119,17 @@ class Grasping(Hostile):
     """The same in plain Python only, where it keeps what it is shown, and goes on writing into it."""
 
     def init(self, terms: BudgetTerms) -> State:
-        """Return the state before the first round."""
         KEPT.clear()
         return super().init(terms)
 
     @staticmethod
     def mix(state: State, mix: Floats) -> None:
-        """Wipe out all that was ever shown."""
         for shown in KEPT:
             shown[...] = 0.0
         write_nonsense(state, mix)
 
     @staticmethod
     def observe(state: State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
-        """Keep all that is shown, and what it is a part of."""
         for shown in (played, losses, costs):
             KEPT.extend(part for part in (shown, shown.base) if part is not None)
         del KEPT[:-40]
@@ -146,7 +137,6 @@ class Grasping(Hostile):
 
     @staticmethod
     def needs_plan(state: State, fits: Floats) -> bool:
-        """Keep what fits."""
         KEPT.append(fits)
         return ask_now_and_then(state, fits)
 
@@ -166,29 +156,12 @@ def write_nonsense(state: State, mix: Floats) -> None:
     if mood > 12:
         mood = 6
     for action in range(mix.size):
-        mix[action] = 0.0
-        if mood == 1:
-            mix[action] = math.nan
-        elif mood == 2:
-            mix[action] = math.inf
-        elif mood == 3:
-            mix[action] = -1.0
-        elif mood == 4:
-            mix[action] = 1e300
-        elif mood == 5:
-            mix[action] = 1.0 / k + 1e-7
-        elif mood == 6:
-            mix[action] = 1.0 / k
-        elif mood == 7:
-            mix[action] = 2.0 if action == 0 else -1.0 / max(k - 1.0, 1.0)
-        elif mood == 8:
-            mix[action] = 1.0 if action == 0 else 1e-17
-        elif mood == 9:
-            mix[action] = 1.0 if action == int(state.seen[0]) % mix.size else 0.0
-        elif mood == 10:
-            mix[action] = 1e-320 if action < last else 1.0
-        elif mood == 11:
-            mix[action] = math.nan if action == int(state.null) else 1.0
+        first, mine = action == 0, action == int(state.seen[0]) % mix.size
+        mix[action] = (
+            0.0, math.nan, math.inf, -1.0, 1e300, 1.0 / k + 1e-7, 1.0 / k, 2.0 if first else -1.0 / max(k - 1.0, 1.0),
+            1.0 if first else 1e-17, 1.0 if mine else 0.0, 1e-320 if action < last else 1.0,
+            math.nan if action == int(state.null) else 1.0,
+        )[mood]  # fmt: skip
 
 
 def ask_now_and_then(state: State, fits: Floats) -> bool:
@@ -202,24 +175,18 @@ def ask_now_and_then(state: State, fits: Floats) -> bool:
 def ugly_costs(rng: np.random.Generator, shape: tuple[int, int, int], far: int = 290) -> Floats:
     """Return costs of some ugly kind: tiny, huge (10^far), decimal, whole, rare, almost 1, changing, or of 32 bits."""
     costs = rng.random(shape)
-    kind = rng.integers(9)
-    if kind == 1:
-        costs = np.round(costs)
-    elif kind == 2:
-        costs = np.ceil(costs * 3) / 10
-    elif kind == 3:
-        costs = costs**-3.0
-    elif kind == 4:
-        costs *= 10.0 ** rng.integers(-far, far, size=shape[2])
-    elif kind == 5:
-        costs[rng.random(shape) < 0.7] = 0.0
-    elif kind == 6:
-        costs = 1.0 - costs * 2.0**-50
-    elif kind == 7:
-        costs[: shape[0] // 2] *= 1e-9
-    elif kind == 8:
-        costs = costs.astype(np.float32).astype(np.float64)
-    return costs
+    kinds: tuple[Callable[[], Floats], ...] = (
+        lambda: costs,
+        lambda: np.round(costs),
+        lambda: np.ceil(costs * 3) / 10,
+        lambda: costs**-3.0,
+        lambda: costs * 10.0 ** rng.integers(-far, far, size=shape[2]),
+        lambda: np.where(rng.random(shape) < 0.7, 0.0, costs),
+        lambda: 1.0 - costs * 2.0**-50,
+        lambda: np.concatenate([costs[: shape[0] // 2] * 1e-9, costs[shape[0] // 2 :]]),
+        lambda: costs.astype(np.float32).astype(np.float64),
+    )
+    return kinds[rng.integers(9)]()
 
 
 def extreme_costs(rng: np.random.Generator, shape: tuple[int, int, int]) -> Floats:
@@ -295,8 +262,6 @@ def overspent(number: int) -> bool:
 
 
 class CompareRequest(NamedTuple):
-    """What all moods are asked."""
-
     pool: Pool
     budget: Budget
     stop: Any

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naive.live import answer, issue
 from tombola import UCB1, Exp3, FollowTheLeader, Hedge, Learner, Session, Ticket
 from tombola._types import Floats, RngState
 from tombola.budget.budget import Budget
@@ -408,11 +409,13 @@ def test_book_is_what_list_of_events_would_be(events: list[int], width: int, con
     for event in [0] * 70 + events:
         if event < 4:
             plays.append((event, event / 4 or math.nan))
-            assert book.issue(*plays[-1]).round == len(plays)
+            assert issue(book, *plays[-1]) == len(plays)
         elif (waiting := [t for t in range(1, len(plays) + 1) if t not in observed]) and event < 9:
             round_ = waiting[event * 7 % len(waiting)]
             observed[round_] = (event / 9,) * width
-            assert book.answer(book.round_of(book.ticket(round_)), observed[round_])
+            assert book.is_new(book.round_of(book.ticket(round_)), observed[round_])
+            answer(book, round_, observed[round_])
+            assert not book.is_new(round_, observed[round_])
     history = book.columns()["history"].tolist()
     assert [book.outcome(t) for t in range(1, len(plays) + 1)] == [observed.get(t) for t in range(1, len(plays) + 1)]
     assert [ticket.action for ticket in book.tickets] == book.actions.tolist() == [action for action, _ in plays]

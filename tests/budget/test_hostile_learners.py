@@ -93,9 +93,7 @@ def test_stage_plays_what_play_plays() -> None:
         stage = Stage(question_of(group))
         pool, budget, stop, delay, mixed = stage.question
         for mood in (6, 12, 9, 13):
-            trace = play(
-                Hostile(mood), pool, "given", delay, budget=budget, stop=stop, mixed=mixed, seed=group
-            )  # fmt: skip
+            trace = play(Hostile(mood), pool, "given", delay, budget=budget, stop=stop, mixed=mixed, seed=group)
             _, actions, costs = stage.play(mood, RngStreams(group).learner(Hostile(mood)))
             assert actions.tolist() == trace.actions.tolist()
             assert costs.tobytes() == trace.costs.tobytes()
@@ -315,8 +313,6 @@ def test_mix_of_one_and_dust_costs_more_than_one() -> None:
 
 
 class Kept(NamedTuple):
-    """What a stubborn learner counts."""
-
     calls: Floats
 
 
@@ -325,18 +321,16 @@ class Stubborn(BudgetedBanditLearner):
     """Always the first action."""
 
     def init(self, terms: BudgetTerms) -> Kept:
-        """Return the state before the first round."""
         return Kept(np.zeros(1))
 
     @staticmethod
     def mix(state: Kept, mix: Floats) -> None:
-        """Put everything on the first action."""
         for action in range(mix.size):
             mix[action] = 1.0 if action == 0 else 0.0
 
     @staticmethod
     def observe(state: Kept, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Learn nothing."""
+        pass
 
 
 @dataclass(frozen=True)
@@ -345,7 +339,6 @@ class Fickle(Stubborn):
 
     @staticmethod
     def needs_plan(state: Kept, fits: Floats) -> bool:
-        """Change with every question."""
         state.calls[0] += 1.0
         return bool(state.calls[0] % 2.0 == 0.0)
 
@@ -369,7 +362,6 @@ class Fragile(Stubborn):
 
     @staticmethod
     def observe(state: Kept, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
-        """Raise, mostly."""
         state.calls[0] += 1.0
         if state.calls[0] % 3.0 != 0.0:
             raise ZeroDivisionError

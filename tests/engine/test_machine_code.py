@@ -36,15 +36,7 @@ from tombola.engine.compiler import compiled, interpreted
 from tombola.engine.runner import Runner
 from tombola.feedback import make_feedback_model
 from tombola.feedback.base import make_choose
-from tombola.learners import (
-    UCB1,
-    Exp3,
-    FollowTheLeader,
-    Hedge,
-    PrimalDual,
-    Simulation,
-    ThriftyLP,
-)
+from tombola.learners import UCB1, Exp3, FollowTheLeader, Hedge, PrimalDual, Simulation, ThriftyLP
 from tombola.learners.budgeted.base import BudgetedBase
 from tombola.learners.reductions.optimistic import _compile_simulation
 from tombola.order import draw_order
@@ -218,14 +210,7 @@ PLANNING = [one for one in LEARNERS.values() if one.plans and not isinstance(one
 # Loops differ by feedback model, and by whether the learner mixes or plans.
 PLAYED = [FollowTheLeader(), Hedge(), UCB1(), Exp3(), Simulation(FollowTheLeader()), PrimalDual(), ThriftyLP()]
 LABELS = [ERM(Stumps(2), "random"), ERM(Rectangles()), ERM(Halfplanes())]
-STATISTICS: list[Any] = [
-    HoeffdingSequence,
-    BernsteinSequence,
-    Betting,
-    Hoeffding,
-    Serfling,
-    EmpiricalBernsteinSerfling,
-]
+STATISTICS: list[Any] = [HoeffdingSequence, BernsteinSequence, Betting, Hoeffding, Serfling, EmpiricalBernsteinSerfling]
 QUESTIONS: dict[str, dict[str, Any]] = {
     "best": {}, "within": {"within": 0.1}, "top": {"top": 2}, "gate": {"baseline": "a"},
     "ranks": {"question": "ranks"}, "place": {"question": "ranks", "candidate": "a"},

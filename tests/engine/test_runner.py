@@ -19,8 +19,6 @@ from tombola.learners.base import Learner
 
 
 class Always(NamedTuple):
-    """How often it planned."""
-
     plans: Floats
 
 
@@ -78,8 +76,6 @@ def test_observe_gets_round_of_row(delay: int) -> None:
 
 
 class Chosen(NamedTuple):
-    """The action of every round."""
-
     action: Floats
 
 
@@ -127,9 +123,7 @@ def test_invalid_action_is_rejected_in_every_driver(
     """The loop, a session and a simulation name the learner, the actions it has, and the action it returned."""
     with mode():
         for action in (1.5, 2.0, -1.0, math.nan):
-            text = (
-                rf"^{make.__name__}\.act: expected an action that is a whole number from 0 to 1, got {action:g}; return"
-            )
+            text = rf"^{make.__name__}\.act: expected an action that is a whole number from 0 to 1, got {action:g}; ret"
             simulation: Any = Simulation if make is Constant else OptimisticSimulation
             for learner in (make(action), simulation(make(action))):
                 with pytest.raises(LearnerError, match=text):
@@ -140,12 +134,8 @@ def test_invalid_action_is_rejected_in_every_driver(
 
 
 @dataclass(frozen=True)
-class Careless(NeverReady):
+class Careless(Dated):
     """A learner with an error of its own, which keeps its type and its traceback."""
-
-    @staticmethod
-    def needs_plan(state: Always) -> bool:
-        return False
 
     @staticmethod
     def act(state: Always, rng: object) -> tuple[int, float]:

@@ -42,11 +42,9 @@ def test_session_equals_play_also_saved_midway(learner: BudgetedLearner, stop: A
         session = Session(learner, K, horizon=T, budget=BUDGET, stop=stop, seed=11)
         tickets: list[Ticket] = []
         for t in range(T):
-            if t - delay - 1 >= 0 and delay:
+            if t > delay:
                 answer(session, tickets[t - delay - 1])
             tickets.append(session.act())
-            if delay == 0:
-                answer(session, tickets[-1])
             if t == 33:
                 session.save(tmp_path / "session.json")
                 before = session
@@ -54,8 +52,7 @@ def test_session_equals_play_also_saved_midway(learner: BudgetedLearner, stop: A
                 assert session.balance == before.balance
                 assert session.pending == before.pending
                 assert (session.learner, session.names) == (learner, before.names)
-        if delay:
-            answer(session, tickets[T - delay - 1])
+        answer(session, tickets[T - delay - 1])
         assert [ticket.action for ticket in tickets] == trace.actions.tolist()
         assert [ticket.probability for ticket in tickets] == trace.probabilities.tolist()
         assert session.balance == trace.balance
@@ -87,14 +84,8 @@ def test_invalid_feedback_changes_nothing(one_sentence: Any) -> None:
     row, costs = POOL.losses[0], COSTS[0]
     memory, balance = session._live.runner.memory.copy(), session.balance
     wrong: list[dict[str, Any]] = [
-        {"loss": row[:2], "cost": costs},
-        {"loss": row, "cost": costs[:, 0]},
-        {"loss": row, "cost": costs - 100},
-        {"loss": row, "cost": costs + 100},
-        {"loss": row, "cost": costs * np.nan},
-        {"loss": row, "cost": "free"},
-        {"loss": row + 1, "cost": costs},
-        {"cost": costs},
+        *({"loss": losses, "cost": costs} for losses in (row[:2], row + 1, None)),
+        *({"loss": row, "cost": cost} for cost in (costs[:, 0], costs - 100, costs + 100, costs * np.nan, "free")),
         {"loss": row, "reward": row, "cost": costs},
     ]
     for feedback in wrong:

@@ -6,10 +6,23 @@ from types import SimpleNamespace
 from typing import Any
 
 from tombola.confidence import ActionMonitor
-from tombola.engine.tickets import TicketTable
+from tombola.engine.tickets import OUTCOME_START, TicketTable, has_capacity, mark_answered, write_ticket
 from tombola.persistence import ActionStatus, Assignment, SessionFile, Status
 from tombola.persistence.session_csv import cost_columns
 from tombola.persistence.session_status import _reported_shares
+
+
+def issue(table: TicketTable, action: int, probability: float) -> int:
+    """Issue a ticket and return its round."""
+    if not has_capacity(table.cells):
+        table.reserve()
+    return write_ticket(table.cells, action, probability)
+
+
+def answer(table: TicketTable, round_: int, outcome: tuple[float, ...]) -> None:
+    """Write an encoded outcome."""
+    table.cells[round_, OUTCOME_START : OUTCOME_START + table.outcome_width] = outcome
+    mark_answered(table.cells, round_)
 
 
 class Run:
@@ -59,9 +72,9 @@ class Run:
         """Return the certificate of an `ActionMonitor` that has followed every ticket."""
         setting, table = self.run.feedback_model, TicketTable(self.run.horizon, self.run.feedback_model.outcome_width)
         for ticket in self.tickets:
-            table.issue(*ticket)
+            issue(table, *ticket)
         for round_, outcome in self.outcomes.items():
-            table.answer(round_, outcome)
+            answer(table, round_, outcome)
         facts = {"names": self.run.names, "actions": setting.n_listed_actions, "horizon": setting.horizon}
         session: Any = SimpleNamespace(feedback_model=setting, ticket_table=table, learner=self.run.learner, **facts)
         return ActionMonitor(session, level=level).certificate()

@@ -20,7 +20,7 @@ from tombola import FollowTheLeader, Pool, compare
 from tombola.cli.app import app
 from tombola.engine.provenance import environment
 from tombola.errors import ParameterError
-from tombola.parallel.cluster import _file_hash, _SharedWork, cluster_map, connect
+from tombola.parallel.cluster import cluster_map, connect
 from tombola.readers import read_table
 from tombola.runs import Runs
 
@@ -49,11 +49,14 @@ def runs(pool: Pool, **others: Any) -> Runs:
     return compare(pool, [FollowTheLeader()], ["random", "iid"], repetitions=6, delay=2, seed=1, **others)
 
 
-def test_joblib_configuration_changes_no_bit(client: Client) -> None:
-    pool = Pool(LOSSES)
+def test_joblib_configuration_changes_no_bit(client: Client, tmp_path: Path) -> None:
+    """Also for a table that is mapped from disk."""
+    np.save(tmp_path / "t.npy", LOSSES)
+    pool = read_table(tmp_path / "t.npy", kind="losses").pool
+    assert isinstance(pool.losses, np.memmap)
     with joblib.parallel_config("dask", client=client):
         far = runs(pool)
-    assert same(far, runs(pool))
+    assert same(far, runs(Pool(LOSSES)))
     assert same(far, runs(pool, workers=2))
 
 
@@ -87,19 +90,6 @@ def test_shared_work_travels_once_to_each_worker(client: Client, tmp_path: Path)
     assert len(unpacked) <= 2, "one worker may be fast enough for all pieces"
 
 
-def test_killed_workers_cost_time_only(client: Client, tmp_path: Path) -> None:
-    pieces = [(n, 0.02) for n in range(60)]
-    numbers, killed = [], 0
-    for number, who in cluster_map(client, CountedWork(tmp_path / "log"), pieces):
-        numbers.append(number)
-        if number in (5, 20) and who != killed:
-            os.kill(who, signal.SIGKILL)
-            killed = who
-    assert killed
-    assert numbers == list(range(60))
-    assert len((tmp_path / "log").read_text().split()) >= 3, "the worker in its place got the shared work"
-
-
 def test_worker_with_other_code_is_rejected(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tombola.parallel.cluster.environment", lambda: {**environment(), "tombola": "0123"})
     with pytest.raises(
@@ -111,28 +101,6 @@ def test_worker_with_other_code_is_rejected(client: Client, monkeypatch: pytest.
 def test_error_on_worker_is_raised_here(client: Client) -> None:
     with pytest.raises(ZeroDivisionError):
         list(cluster_map(client, divmod, [(1, 1), (1, 0)]))
-
-
-def test_mapped_table_travels_as_its_path(client: Client, tmp_path: Path) -> None:
-    np.save(tmp_path / "t.npy", LOSSES)
-    pool = read_table(tmp_path / "t.npy", kind="losses").pool
-    assert isinstance(pool.losses, np.memmap)
-    with joblib.parallel_config("dask", client=client):
-        far = runs(pool)
-    assert same(far, runs(Pool(LOSSES)))
-
-
-def test_other_mapped_table_on_worker_is_rejected(tmp_path: Path) -> None:
-    np.save(tmp_path / "t.npy", LOSSES)
-    shared = _SharedWork(read_table(tmp_path / "t.npy", kind="losses").pool.losses.sum)
-    assert len(shared.packed) < 900 < LOSSES.nbytes
-    np.save(tmp_path / "t.npy", LOSSES / 2)
-    _file_hash.cache_clear()
-    with pytest.raises(ParameterError, match="a mapped table is not sent, got another file"):
-        shared()
-    (tmp_path / "t.npy").unlink()
-    with pytest.raises(ParameterError, match="a mapped table is not sent, got none"):
-        shared()
 
 
 OWN = """
@@ -199,3 +167,17 @@ def test_cluster_option_without_dask_names_extra(tmp_path: Path, monkeypatch: py
         CliRunner().invoke(
             app, ["compare", str(tmp_path / "t.csv"), "--losses", "--cluster", "x"], catch_exceptions=False
         )
+
+
+def test_killed_workers_cost_time_only(client: Client, tmp_path: Path) -> None:
+    # The last test: the workers in place of the killed ones import everything again.
+    pieces = [(n, 0.02) for n in range(60)]
+    numbers, killed = [], 0
+    for number, who in cluster_map(client, CountedWork(tmp_path / "log"), pieces):
+        numbers.append(number)
+        if number in (5, 20) and who != killed:
+            os.kill(who, signal.SIGKILL)
+            killed = who
+    assert killed
+    assert numbers == list(range(60))
+    assert len((tmp_path / "log").read_text().split()) >= 3, "the worker in its place got the shared work"

@@ -1,19 +1,20 @@
 """Routed in live use: the same bits as `play`, and as a session that was never closed."""
 
 import itertools
-from dataclasses import dataclass
+import json
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
-from tombola import Learner, Pool, Session, SessionFile
+from tombola import Pool, Session, SessionFile
 from tombola.delay import RowDelays, rounds_due
 from tombola.engine.tickets import OUTCOME_START
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.learners import FollowTheLeader
 from tombola.paper.source_faults import SourceFault, injected
+from tombola.persistence.session_json import _digest
 from tombola.policies import Ridge, Routed, Trees
 from tombola.policies import live as live_module
 from tombola.policies.guard import CAPITAL, stake_of
@@ -21,10 +22,11 @@ from tombola.policies.live import DECISION_WIDTH, LiveRouter, RoutedFeedback
 
 MODELS = (Trees(3, trees=4), Ridge())
 ROWS, FEATURES, ACTIONS = 130, 3, 3
+Table: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 @pytest.fixture(scope="module")
-def rows() -> tuple[np.ndarray, np.ndarray]:
+def rows() -> Table:
     generator = np.random.default_rng(0)
     features = generator.normal(size=(ROWS, FEATURES))
     losses = (generator.random((ROWS, ACTIONS)) < 0.25 + 0.5 * (features > 0)).astype(float)
@@ -36,53 +38,56 @@ def routed(**parameters: Any) -> Routed:
     return Routed(models=MODELS, **parameters)
 
 
+def started(seed: int = 2, **parameters: Any) -> Session:
+    return Session(routed(**parameters), ACTIONS, ROWS, features=FEATURES, seed=seed)
+
+
+def decisions_of(session: Session) -> list[list[float]]:
+    return [session.decision_of(t) or [] for t in range(1, ROWS + 1)]
+
+
 def answer(session: Session, losses: np.ndarray, round_: int) -> None:
     session.observe(session.ticket_table.ticket(round_), loss=losses[round_ - 1])
 
 
-def live(session: Session, losses: np.ndarray, features: np.ndarray, delay: int, rounds: range) -> None:
-    """Play these rounds; row t is answered before round t + delay + 1."""
+def live(session: Session, losses: np.ndarray, features: np.ndarray, rounds: range) -> None:
     for t in rounds:
-        if t > delay + 1:
-            answer(session, losses, t - delay - 1)
+        if t > 1:
+            answer(session, losses, t - 1)
         session.act(features[t - 1])
+
+
+DELAYS = np.random.default_rng(3).integers(0, 25, ROWS)
 
 
 @pytest.mark.parametrize(
     ("delay", "parameters"),
-    [(0, {}), (0, {"worst": 2.0}), (5, {"delays": "independent"}), (30, {"delays": "independent", "worst": 9.0})],
-)
-def test_session_equals_play(rows: tuple[np.ndarray, np.ndarray], delay: int, parameters: Any) -> None:
+    [
+        (0, {}), (0, {"worst": 2.0}), (5, {"delays": "independent"}), (30, {"delays": "independent", "worst": 9.0}),
+        (RowDelays(DELAYS), {}), (RowDelays(DELAYS), {"worst": 4.0}),
+    ],
+)  # fmt: skip
+def test_session_equals_play(rows: Table, delay: Any, parameters: Any) -> None:
+    """With a delay per row the stakes in flight are reserved, so `risk` holds on this order."""
     losses, features = rows
     trace = routed(**parameters).play(Pool(losses), features, order="given", delay=delay, seed=4)
-    session = Session(routed(**parameters), ACTIONS, ROWS, features=FEATURES, seed=4)
-    live(session, losses, features, delay, range(1, ROWS + 1))
-    decisions = np.array([(session.decision_of(t) or [])[:4] for t in range(1, ROWS + 1)])
-    assert [ticket.action for ticket in session.tickets] == trace.actions.tolist()
-    assert decisions[:, 0].tolist() == trace.stakes.probabilities.tolist()
-    assert decisions[:, 3].tolist() == trace.stakes.capital.tolist()
-    assert trace.stakes.probabilities.max() > 0.9
-
-
-@pytest.mark.parametrize("worst", [None, 4.0])
-def test_play_with_delays_per_row_equals_session(rows: tuple[np.ndarray, np.ndarray], worst: float | None) -> None:
-    """Each row has a delay of its own; the stakes in flight are reserved, so `risk` holds on this order."""
-    losses, features = rows
-    delays = np.random.default_rng(3).integers(0, 25, ROWS)
-    trace = routed(worst=worst).play(Pool(losses), features, order="given", delay=RowDelays(delays), seed=4)
-    session = Session(routed(worst=worst), ACTIONS, ROWS, features=FEATURES, seed=4)
-    for t, arrived in enumerate(rounds_due(delays, ROWS)):
+    session = started(4, **parameters)
+    for t, arrived in enumerate(rounds_due(delay if isinstance(delay, int) else DELAYS, ROWS)):
         for past in arrived:
             answer(session, losses, past + 1)
         session.act(features[t])
-    decisions = np.array([(session.decision_of(t) or [])[:4] for t in range(1, ROWS + 1)])
+    decisions = np.array([decision[:4] for decision in decisions_of(session)])
     assert [ticket.action for ticket in session.tickets] == trace.actions.tolist()
     assert decisions[:, 0].tolist() == trace.stakes.probabilities.tolist()
-    assert trace.expected_loss <= trace.safe_loss + 3.0 + 1e-9
-    assert trace.stakes.probabilities.max() > 0.5
+    assert decisions[:, 3].tolist() == trace.stakes.capital.tolist()
+    if isinstance(delay, int):
+        assert trace.stakes.probabilities.max() > 0.9
+    else:
+        assert trace.expected_loss <= trace.safe_loss + 3.0 + 1e-9
+        assert trace.stakes.probabilities.max() > 0.5
 
 
-def test_delays_of_zero_per_row_equal_no_delay(rows: tuple[np.ndarray, np.ndarray]) -> None:
+def test_delays_of_zero_per_row_equal_no_delay(rows: Table) -> None:
     losses, features = rows
     listed, constant = (routed().play(Pool(losses), features, delay=d, seed=1) for d in ([0] * ROWS, 0))
     assert listed.actions.tolist() == constant.actions.tolist()
@@ -105,25 +110,24 @@ def arrivals(seed: int) -> list[int]:
     return events
 
 
+def run(session: Session, losses: np.ndarray, features: np.ndarray, events: list[int]) -> Session:
+    for event in events:
+        if event:
+            answer(session, losses, event)
+        else:
+            session.act(features[session.round])
+    return session
+
+
 @pytest.mark.parametrize("delays", ["any", "independent"])
 @pytest.mark.parametrize("cut", [3, 90, 200])
 def test_reopened_session_continues_as_if_never_closed(
-    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delays: str, cut: int
+    rows: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delays: str, cut: int
 ) -> None:
     """S1, with answers in random order; opening again fits the models of the last block only."""
-    losses, features = rows
     events = arrivals(cut)
-
-    def run(session: Session, some: list[int]) -> Session:
-        for event in some:
-            if event:
-                answer(session, losses, event)
-            else:
-                session.act(features[session.round])
-        return session
-
-    whole = run(Session(routed(delays=delays), ACTIONS, ROWS, features=FEATURES, seed=2), events)
-    part = run(Session(routed(delays=delays), ACTIONS, ROWS, features=FEATURES, seed=2), events[:cut])
+    whole = run(started(delays=delays), *rows, events)
+    part = run(started(delays=delays), *rows, events[:cut])
     part.save(tmp_path / "s.json")
     fits: list[int] = []
     fit = Ridge.fit
@@ -135,11 +139,11 @@ def test_reopened_session_continues_as_if_never_closed(
     monkeypatch.setattr(Ridge, "fit", counted)
     again = Session.load(tmp_path / "s.json")
     assert not fits
-    run(again, events[cut : cut + 1])
+    run(again, *rows, events[cut : cut + 1])
     assert len(fits) <= 1
-    run(again, events[cut + 1 :])
+    run(again, *rows, events[cut + 1 :])
     assert again.tickets == whole.tickets
-    assert [again.decision_of(t) for t in range(1, ROWS + 1)] == [whole.decision_of(t) for t in range(1, ROWS + 1)]
+    assert decisions_of(again) == decisions_of(whole)
     assert again.state == whole.state
 
 
@@ -153,7 +157,7 @@ def test_reopened_session_continues_as_if_never_closed(
     ids=["block", "router", "rows in flight"],
 )
 def test_reopening_that_loses_state_is_caught(
-    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str
+    rows: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str
 ) -> None:
     """S1: a replay without the block, the router's choices, or their renewal for rows in flight."""
     fault = SourceFault("policies.live:LiveRouter.repeat", old, new)
@@ -161,36 +165,28 @@ def test_reopening_that_loses_state_is_caught(
         test_reopened_session_continues_as_if_never_closed(rows, tmp_path, monkeypatch, "independent", 200)
 
 
-def test_session_opens_after_a_change_of_models(
-    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_session_opens_after_a_change_of_models(rows: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another version of scikit-learn fits other trees: recorded choices stand, and the session goes on."""
     losses, features = rows
-    session = Session(routed(), ACTIONS, ROWS, features=FEATURES, seed=2)
-    live(session, losses, features, 0, range(1, 81))
+    session = started()
+    live(session, losses, features, range(1, 81))
     session.save(tmp_path / "s.json")
     fit = Trees.fit
     monkeypatch.setattr(Trees, "fit", lambda self, x, y, seed: fit(self, x, y, seed + 1))
     again = Session.load(tmp_path / "s.json")
     assert again.tickets == session.tickets
     assert again.state.capital == session.state.capital
-    live(again, losses, features, 0, range(81, ROWS + 1))
+    live(again, losses, features, range(81, ROWS + 1))
 
 
 @pytest.mark.parametrize(
     ("number", "change"), [(0, 0.125), (1, 1.0), (2, 1.0), (3, 0.5)], ids=["stake", "router", "safe", "capital"]
 )
-def test_forged_decision_is_refused(
-    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, number: int, change: float
-) -> None:
+def test_forged_decision_is_refused(rows: Table, tmp_path: Path, number: int, change: float) -> None:
     """Stake, safe choice and capital are recomputed; the choice of a router is checked by its consequences."""
-    import json
-
-    from tombola.persistence.session_json import _digest
-
     losses, features = rows
-    session = Session(routed(), ACTIONS, ROWS, features=FEATURES, seed=2)
-    live(session, losses, features, 0, range(1, 81))
+    session = started()
+    live(session, losses, features, range(1, 81))
     path = tmp_path / "s.json"
     session.save(path)
     data = json.loads(path.read_text())
@@ -208,9 +204,7 @@ def test_forged_decision_is_refused(
 
 
 @pytest.mark.parametrize("delays", ["any", "independent"])
-def test_session_file_is_the_same_after_each_opening(
-    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, delays: str
-) -> None:
+def test_session_file_is_the_same_after_each_opening(rows: Table, tmp_path: Path, delays: str) -> None:
     losses, features = rows
     ids, names = [f"row {i}" for i in range(ROWS)], ["a", "b", "c"]
     tickets = {}
@@ -232,7 +226,7 @@ def test_session_file_is_the_same_after_each_opening(
     assert tickets[True] == tickets[False]
 
 
-def test_amended_outcome_keeps_the_decisions(rows: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
+def test_amended_outcome_keeps_the_decisions(rows: Table, tmp_path: Path) -> None:
     losses, features = rows
     path = tmp_path / "amended.run"
     with SessionFile.start(
@@ -250,10 +244,10 @@ def test_amended_outcome_keeps_the_decisions(rows: tuple[np.ndarray, np.ndarray]
         assert again.pending == after
 
 
-def test_features_are_checked(rows: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
+def test_features_are_checked(rows: Table, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="features must be a whole number"):
         Session(routed(), ACTIONS, ROWS, seed=1)
-    session = Session(routed(), ACTIONS, ROWS, features=FEATURES, seed=1)
+    session = started()
     for wrong in (None, [1.0], [1.0, 2.0, np.inf], "abc"):
         with pytest.raises(FeedbackError, match="features must be 3 numbers"):
             session.act(wrong)
@@ -272,28 +266,18 @@ class Failing:
         raise IndexError("no such tree")
 
 
-def test_error_of_a_model_is_not_replaced(rows: tuple[np.ndarray, np.ndarray]) -> None:
+def test_error_of_a_model_is_not_replaced(rows: Table) -> None:
     session = Session(Routed(models=(Failing(),)), ACTIONS, ROWS, features=FEATURES, seed=1)
     with pytest.raises(IndexError, match="no such tree"):
-        live(session, *rows, 0, range(1, ROWS + 1))
+        live(session, *rows, range(1, ROWS + 1))
 
 
-@dataclass(frozen=True)
-class Stubborn(Learner):
+class Stubborn(FollowTheLeader):
     """A safe learner that always plays action 0."""
-
-    feedback: ClassVar = "full"
-
-    def init(self, actions: int, horizon: int) -> Any:
-        return FollowTheLeader().init(actions, horizon)
 
     @staticmethod
     def act(state: Any, rng: Any) -> tuple[int, float]:
         return 0, 1.0
-
-    @staticmethod
-    def observe(state: Any, losses: Any) -> None:
-        pass
 
 
 class Enumerated(Routed):
@@ -415,12 +399,8 @@ def test_reserve_holds_for_every_delay(monkeypatch: pytest.MonkeyPatch, kind: st
         session = Session(
             Routed(models=(Policy(kind, losses),), safe=Stubborn()), ACTIONS, ROWS, features=1, seed=seed
         )  # fmt: skip
-        for event in arrivals(seed):
-            if event:
-                answer(session, losses, event)
-            else:
-                session.act([float(session.round)])
-        records = np.array([(session.decision_of(t) or [])[:3] for t in range(1, ROWS + 1)])
+        run(session, losses, np.arange(float(ROWS))[:, None], arrivals(seed))
+        records = np.array([decision[:3] for decision in decisions_of(session)])
         rounds, stakes, choices = np.arange(ROWS), records[:, 0], records[:, 1].astype(int)
         worse = np.where(choices < 0, 0.0, losses[rounds, choices] - losses[:, 0])
         largest = max(largest, float(np.cumsum(stakes * worse).max()))

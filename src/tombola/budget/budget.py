@@ -43,19 +43,19 @@ class Budget:
     Raises ParameterError for invalid values, and if both amounts and target are None.
 
     amounts: total for all rounds: one number, or one per resource, in the units of the costs; None if unlimited.
-    worst: largest cost of a play: a number, one per resource, or a table of actions x resources. A play is made only
-        if its worst cost fits. None in `play`: the largest costs in the pool; a `Session` needs it, unless all
+    worst: largest cost of a play: a number, one per resource, or a table of actions x resources. A play is made
+        only if its worst cost fits. None in `play`: the largest costs in the pool; a `Session` needs it, unless all
         prices are known.
     null: the action that costs nothing: an index, "add" for an additional last action with loss 1, or None for the
         first action with worst cost 0.
-    prices: costs known in advance, per action (and resource); None or NaN where a cost is known only after the call.
-        Learners know the prices, and exactly the price is reserved.
+    prices: costs known in advance, per action (and resource); None or NaN where a cost is known only after the
+        call. Learners know the prices, and exactly the price is reserved.
     target: mean loss to reach at the smallest cost. Unlike an amount it may be missed. It requires costs of one
-        resource; amounts may be None. An added null action does not help to reach it. None: no target.
+        resource; an added null action does not help to reach it.
 
-    Learners see a common scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (largest worst
-    cost of j), at most the number of rounds T. So costs are in [0, 1], and every resource has the budget B and the rate
-    B / T. A resource of amount 0 has scaled costs of 0; actions that may use it are never played.
+    Learners see a common scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (largest
+        worst cost of j), at most the number of rounds T. So costs are in [0, 1], and every resource has the budget B
+        and the rate B / T. A resource of amount 0 has scaled costs of 0; actions that may use it are never played.
 
     >>> Budget(90.0, null="add").per_resource.tolist()
     [90.0]
@@ -105,10 +105,7 @@ class Budget:
 
     @property
     def _price_list(self) -> Floats:
-        """The prices as an array, NaN where a cost is not known in advance.
-
-        It has the shape of `prices`; use it only if `prices` is not None. Values that are not numbers give [inf].
-        """
+        """The prices as an array, NaN where unknown; [inf] if they are not numbers."""
         try:
             return np.array(self.prices, dtype=np.float64)
         except (OverflowError, TypeError, ValueError):
@@ -116,9 +113,6 @@ class Budget:
 
     def to_json(self) -> list[Any]:
         """Return the parameters as a list of JSON values, to be read by `Budget(*values)`.
-
-        The entries are amounts (a list, one number per resource, or None), worst (number, nested list or None), null
-        (index, "add" or None), prices (nested list with None for unknown costs, or None) and, if there is one, target.
 
         >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).to_json()
         [[90.0], 3.0, None, [0.0, None, 0.25]]
@@ -135,12 +129,9 @@ class Budget:
         Raises ParameterError if the number of amounts is not `resources`, if the shape of worst or prices does not fit,
         if a cost exceeds its worst cost or differs from its price, or if no action costs nothing.
 
-        actions, resources: number of actions, without an added null action, and of resources.
+        actions: number of actions, without an added null action.
         costs: all costs, shape (rows, actions, resources); None if they are not known in advance.
         horizon: number of rounds; used only to bound the spending if there are neither amounts nor `costs`.
-
-        >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).null
-        0
         """
         amounts = self.per_resource
         if self.target is not None and resources != 1:
@@ -175,19 +166,16 @@ class Budget:
                 f"Budget: prices must be a table of {actions} actions x {resources} resources, got shape "
                 f"{given.shape}; write None where a cost is known only after the call."
             )
-        if costs is not None:
-            self._check_prices(given, costs)
-        return given
-
-    def _check_prices(self, prices: Floats, costs: Rows) -> None:
-        """Reject a price that differs from the cost in some row."""
-        for action, resource in np.argwhere(~np.isnan(prices)).tolist():
-            price, column = float(prices[action, resource]), costs[:, action, resource].astype(np.float64)
+        if costs is None:
+            return given
+        for action, resource in np.argwhere(~np.isnan(given)).tolist():
+            price, column = float(given[action, resource]), costs[:, action, resource].astype(np.float64)
             if (others := column[column != price]).size:
                 raise ParameterError(
                     f"Budget: prices must equal the cost in every row, got {price!r} for action {action}, resource "
                     f"{resource}, which once costs {float(others[0])!r}; write None there."
                 )
+        return given
 
     def _worst(self, actions: int, resources: int, costs: Rows | None, prices: Floats) -> Floats:
         seen = np.zeros((actions, resources)) if costs is None else np.asarray(costs.max(axis=0), dtype=np.float64)
@@ -236,16 +224,13 @@ class Budget:
 
 
 class ResolvedBudget(NamedTuple):
-    """Hold a budget with all defaults filled in.
+    """Hold a budget with all defaults filled in, in cost units.
 
-    It is the result of `Budget.resolve`. The null action costs nothing. If it was added to the actions of the user, it
-    is the last action, and the tables have one more row.
+    A null action that was added to the actions of the user is the last action, and the tables have a row for it.
 
-    amounts: total budget of each resource, in cost units, shape (resources,).
-    worst: largest cost of each action, in cost units, shape (actions, resources).
-    null: index of the null action, from 0.
-    added: whether the null action was added.
-    prices: known costs in cost units, shape (actions, resources), NaN where not known; 0 where the worst cost is 0.
+    amounts: shape (resources,).
+    worst: largest cost of each action, shape (actions, resources).
+    prices: known costs, shape (actions, resources), NaN where not known; 0 where the worst cost is 0.
     target: mean loss to reach; infinite without a target.
     """
 
@@ -259,8 +244,7 @@ class ResolvedBudget(NamedTuple):
     def relabelled(self, columns: Integers) -> "ResolvedBudget":
         """Return a copy of the budget with the actions in another order.
 
-        columns: entry i is the old index of the new action i, shape (actions,); an added null action is not listed and
-            stays last.
+        columns: old index of each new action; an added null action is not listed and stays last.
 
         >>> Budget(5.0, worst=[0.0, 2.0]).resolve(actions=2, resources=1).relabelled(np.array([1, 0])).null
         1
@@ -273,9 +257,7 @@ class ResolvedBudget(NamedTuple):
 class BudgetRun(NamedTuple):
     """Resolved budget and options of one play.
 
-    limits: the budget, as returned by `Budget.resolve`.
-    stop: stop rule. "fits" allows every action with a worst cost that still fits; "strict" (the paper) allows only the
-        null action, which costs nothing, once less than the largest worst cost of any action is left of a resource.
+    stop: stop rule, see `Stop`.
     mixed: whether play is fluid: instead of drawing one action, a round charges all of them by their probabilities.
     comparator: mean loss per round of the best fixed mix within the budget, NaN if unknown.
     """
@@ -289,13 +271,11 @@ class BudgetRun(NamedTuple):
 class BudgetTerms(NamedTuple):
     """Hold the part of a budget that a learner knows in advance, in common scale.
 
-    In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`.
+    In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`. An added null action is the
+    last one and has loss 1.
 
-    actions, resources, horizon: number of actions (with an added null action), of resources and of rounds.
     rate: budget per round, the same for every resource.
-    null: index of the null action, which costs nothing.
     prices: known costs, shape (actions, resources), NaN where not known; None if none is.
-    added: whether the null action was added to the actions of the user; then it is the last one and has loss 1.
     target: mean loss to reach; infinite without a target.
     """
 
@@ -311,12 +291,7 @@ class BudgetTerms(NamedTuple):
 
 @dataclass(frozen=True)
 class Balance:
-    """Amounts, spending, and reservations for plays in flight, in cost units.
-
-    amounts: total budget of each resource.
-    spent: cost of each resource so far, of the plays with feedback.
-    reserved: worst costs of the plays without feedback yet, summed for each resource.
-    """
+    """Amounts, spending, and reservations for plays in flight, in cost units."""
 
     amounts: tuple[float, ...]
     spent: tuple[float, ...]
@@ -335,10 +310,7 @@ NO_BALANCE = Balance((), (), ())
 def ticks_per_unit(amounts: Floats) -> Floats:
     """Return the ticks per cost unit of each resource, shape (resources,).
 
-    Costs are counted in ticks, integers that add without rounding error. The result is the power of two for which the
-    amount in ticks is an integer of 52 bits; 1 for an amount of 0.
-
-    amounts: in cost units, shape (resources,).
+    It is the power of two for which the amount in ticks is an integer of 52 bits; 1 for an amount of 0.
 
     >>> ticks_per_unit(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
     True
@@ -349,12 +321,7 @@ def ticks_per_unit(amounts: Floats) -> Floats:
 
 
 def n_resources(pool: Pool) -> int:
-    """Return the number of resources of a pool: the last dimension of `pool.costs`.
-
-    Raises ParameterError for a pool without costs.
-
-    pool: with costs, shape (rows, actions, resources).
-    """
+    """Return the number of resources of a pool; ParameterError for one without costs."""
     if pool.costs is None:
         raise ParameterError("Budget: the pool must have costs, got none; write Pool(losses, costs=...).")
     return int(pool.costs.shape[2])

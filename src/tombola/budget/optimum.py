@@ -38,24 +38,19 @@ _PRICE_RANGE, _PRICE_HALVINGS = 1e6, 60
 
 
 class UnreachableError(ParameterError):
-    """Raised if no mix keeps within the budget, or none reaches the target.
-
-    A mix is a probability for each action. `optimum`, `best_mix` and `dual_prices` raise it. It is a ParameterError.
-    """
+    """Raised if no mix keeps within the budget, or none reaches the target."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
     """Hold the best fixed mix and the linear program that it solves.
 
-    It is the result of the function `optimum`. The attribute `prices` has the dual prices, shape (resources,): the
-    reward that one more cost unit of each resource adds; with a target, the cost that one loss less adds.
+    It is the result of the function `optimum`.
 
     value: mean reward per round of the mix, which is 1 - its mean loss; with a target too.
     mix: probability of each action, shape (k,); an added null action is the last one.
     cost: mean cost per round of the mix, in cost units, shape (resources,).
-    program: the linear program (rewards, costs, rates): mean rewards, shape (k,), mean costs, shape (k, resources), and
-        budget per round, shape (resources,); for a target, as returned by `target_as_budget`.
+    program: the linear program; for a target, as returned by `target_as_budget`.
     unit: factor from dual prices of the program to `prices`; 1 without a target.
     """
 
@@ -79,12 +74,9 @@ def optimum(pool: Pool, budget: Budget) -> Optimum:
     """Return the best fixed mix of a pool within the budget (the paper's OPT_LP).
 
     A mix is a probability for each action, the same in all rows; the best one has the largest mean reward, 1 - loss.
-    With a target, it is the cheapest mix whose mean loss is at most the target. Regret is measured against
-    `pool.rows * value`, the reward of the mix over all rows. Raises UnreachableError if no mix keeps within the budget
-    or reaches the target, and ParameterError for a pool without costs.
-
-    pool: with costs.
-    budget: amounts or target; the amounts are for one pass over all rows.
+    With a target, it is the cheapest mix whose mean loss is at most the target. Regret is measured against `pool.rows *
+    value`. Raises UnreachableError if no mix keeps within the budget or reaches the target, and ParameterError for a
+    pool without costs. The amounts are for one pass over all rows.
 
     >>> pool = Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4)
     >>> optimum(pool, Budget(1.0)).value
@@ -113,12 +105,9 @@ def best_per_row(pool: Pool, budget: Budget) -> float:
     With a target, the least mean cost of any such choice with a mean loss of at most the target. NaN if there is no
     such choice. Raises ParameterError unless the costs have exactly one resource.
 
-    It is the optimum of a linear program in which a row may be shared between actions: no rule that chooses an action
-    for each row has less loss within the budget. By duality it is the largest value, over prices p >= 0, of (mean over
-    rows of min_a (loss + p cost)) - p rate, where rate is the budget per row.
-
-    pool: with costs of one resource.
-    budget: amount for one pass over all rows, or target.
+    It is the optimum of a linear program in which a row may be shared between actions: no rule that chooses an
+        action for each row has less loss within the budget. By duality it is the largest value, over prices p >= 0, of
+        (mean over rows of min_a (loss + p cost)) - p rate, where rate is the budget per row.
 
     >>> pool = Pool([[1.0, 0.0], [0.0, 0.0]], costs=[[0.0, 1.0], [0.0, 1.0]])
     >>> best_per_row(pool, Budget(1.0)), optimum(pool, Budget(1.0)).value
@@ -183,20 +172,12 @@ def _reaching(program: Program, pool: Pool, target: float) -> Floats:
 def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float) -> tuple[Program, float]:
     """Return the program that minimises cost under a loss target, and its unit.
 
-    The program is (rewards, costs, rates), the arguments of `best_mix`, with the roles exchanged: the reward of an
-    action is minus its cost of resource 0, divided by the unit; its first cost is its loss; the first rate is the
-    target. The costs and rates of the resources follow, without those whose rate no cost exceeds. The unit is the
-    largest cost of resource 0, or 1 if that is 0.
+    The roles are exchanged: the reward of an action is minus its cost of resource 0, divided by the unit; its first
+        cost is its loss; the first rate is the target. The costs and rates of the resources follow, without those whose
+        rate no cost exceeds. The unit is the largest cost of resource 0, or 1 if that is 0.
 
-    losses: mean loss of each action, shape (k,).
-    costs: mean costs, shape (k, resources).
+    losses, costs: means of each action, shapes (k,) and (k, resources).
     rates: budget per round of each resource, shape (resources,).
-    target: largest mean loss that is allowed.
-
-    >>> losses, costs = np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]])
-    >>> program, unit = target_as_budget(losses, costs, np.array([9.0]), 0.25)
-    >>> best_mix(*program)[0].tolist(), unit
-    ([0.0, 0.5, 0.5], 4.0)
     """
     unit = float(costs[:, 0].max()) or 1.0
     binding = costs.max(axis=0) > rates
@@ -208,16 +189,8 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
 def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
     """Return the corners of the smallest mean loss as a function of the mean cost.
 
-    The function is the smallest mean loss of any mix of actions with at most this mean cost. Returns mean cost, mean
-    loss and action (index) of each corner, from the cheapest to the one of least loss. Between corners the function is
-    linear: a mix of the two actions attains it. Raises ParameterError unless there is exactly one resource.
-
-    pool: with costs of one resource.
-
-    >>> pool = Pool.from_rewards([[0.0, 0.4, 0.9]] * 4, costs=[[0.0, 0.2, 0.9]] * 4)
-    >>> cost, loss, actions = frontier(pool)
-    >>> cost.round(9).tolist(), loss.round(9).tolist(), actions
-    ([0.0, 0.2, 0.9], [1.0, 0.6, 0.1], [0, 1, 2])
+    Mean cost, mean loss and action of each corner, from the cheapest to the one of least loss. Between corners the
+    function is linear: a mix of the two actions attains it. Raises ParameterError unless there is exactly one resource.
     """
     if n_resources(pool) != 1:
         raise ParameterError(
@@ -239,18 +212,11 @@ def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -
 
 
 def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
-    """Return the dual prices of the linear program of a budget, shape (resources,).
+    """Return the dual prices of a `Program`, shape (resources,).
 
-    A price is the mean reward that one more unit of the rate adds. Together they are the p >= 0 that minimises
-    rates . p + max_a (rewards[a] - costs[a] . p); infinite for a resource of rate 0 that would add reward. Raises
+    A price is the mean reward that one more unit of the rate adds. Together they are the p >= 0 that minimises rates .
+    p + max_a (rewards[a] - costs[a] . p); infinite for a resource of rate 0 that would add reward. Raises
     UnreachableError if no mix keeps within the rates.
-
-    rewards: mean reward of each action, shape (k,).
-    costs: mean costs, shape (k, resources).
-    rates: budget per round of each resource, shape (resources,).
-
-    >>> dual_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
-    [0.714285714]
     """
     from scipy.optimize import linprog
 
@@ -272,10 +238,7 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
 
 
 def mean_costs(pool: Pool) -> Floats:
-    """Return the mean cost of each action over all rows, shape (actions, resources).
-
-    pool: with costs; it is read in chunks, so a memory-mapped table is not loaded at once.
-    """
+    """Return the mean cost of each action over all rows, shape (actions, resources)."""
     table: Any = pool.costs
     totals = np.zeros(table.shape[1:])
     for start in range(0, pool.rows, _CHUNK):
@@ -284,19 +247,10 @@ def mean_costs(pool: Pool) -> Floats:
 
 
 def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return a best mix within the rates, and a basis that warm-starts a similar LP.
+    """Return a best mix of a `Program`, and a basis that warm-starts a similar one.
 
-    The mix is the probability of each action, shape (k,): the largest mean reward with mean costs of at most the rates.
-    The basis is opaque: pass it to the next call, for example when the means have changed by one more row. Raises
-    UnreachableError if no mix keeps within the rates.
-
-    rewards: mean reward of each action, shape (k,).
-    costs: mean costs, shape (k, resources).
-    rates: budget per round of each resource, shape (resources,).
-    basis: as returned for a program of the same shape; None to start anew.
-
-    >>> best_mix(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5]))[0].round(3).tolist()
-    [0.0, 0.571, 0.429]
+    The basis is opaque: pass it to the next call, for example when the means have changed by one more row; None
+        starts anew. Raises UnreachableError if no mix keeps within the rates.
     """
     if costs.shape[1] == 1:
         return best_mix_one_resource(rewards, costs[:, 0], float(rates[0])), np.zeros(0)
@@ -306,12 +260,8 @@ def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
 def best_mix_one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
     """Return the best mix for one resource, the probability of each action, (k,).
 
-    It has the largest mean reward with a mean cost of at most `rate`: one action that costs at most the rate, or a mix
-    of one such action and one dearer action that costs exactly the rate. Raises UnreachableError if every action costs
-    more than the rate.
-
-    rewards, costs: mean reward and mean cost of each action, shape (k,).
-    rate: budget per round.
+    It is one action that costs at most the rate, or a mix of one such action and one dearer action that costs exactly
+    the rate. Raises UnreachableError if every action costs more than the rate.
     """
     mix = np.zeros(rewards.size)
     within = np.flatnonzero(costs <= rate)
@@ -355,10 +305,9 @@ def _best_mix_many_resources(
 
 
 def _pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
-    """Return the best mix and its basis by simplex pivots; None if that fails.
+    """Return an optimal mix and its basis by simplex pivots; None if that fails.
 
-    Primal pivots while the basis is feasible, dual pivots while it is dual feasible. The result is optimal within
-    `_TOLERANCE`.
+    Primal pivots while the basis is feasible, dual pivots while it is dual feasible.
     """
     (k, m), basic = costs.shape, np.flatnonzero(basis == _BASIC)
     if basic.size != m + 1 or basis[k + m] == _BASIC or not np.isfinite(rates).all():
@@ -374,7 +323,11 @@ def _pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tupl
         values, gains = limits @ inverse, worth - table @ (inverse @ worth[basic])
         short, best = int(values.argmin()), int(gains.argmax())
         if values[short] >= -_TOLERANCE and gains[best] <= _TOLERANCE:
-            return _mix_of(basic, values, basis)
+            mix, codes = np.zeros(k), np.append(np.full(k, _LOWER), np.full(m + 1, _UPPER))
+            codes[basic] = _BASIC
+            inside = basic < k
+            mix[basic[inside]] = np.maximum(values[inside], 0.0)
+            return mix / mix.sum(), codes
         if values[short] >= -_TOLERANCE:
             share = table[best] @ inverse
             basic[_least_ratio(values, share)] = best
@@ -389,16 +342,6 @@ def _least_ratio(upper: Floats, lower: Floats) -> int:
     """Return the index of the smallest ratio upper / lower with positive lower."""
     places = np.flatnonzero(lower > _TOLERANCE)
     return int(places[(np.maximum(upper[places], 0.0) / lower[places]).argmin()]) if places.size else 0
-
-
-def _mix_of(basic: Any, values: Floats, basis: Floats) -> tuple[Floats, Floats]:
-    """Return the mix of a basis with these values, and the basis for HiGHS."""
-    k = basis.size - values.size
-    mix, codes = np.zeros(k), np.append(np.full(k, _LOWER), np.full(values.size, _UPPER))
-    codes[basic] = _BASIC
-    inside = basic < k
-    mix[basic[inside]] = np.maximum(values[inside], 0.0)
-    return mix / mix.sum(), codes
 
 
 class _Program:

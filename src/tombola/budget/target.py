@@ -17,9 +17,6 @@ _TARGET_PENALTY = 2.0
 class TargetRegret(NamedTuple):
     """Regret of a play that must reach a mean loss at the least cost.
 
-    The method `regret` computes it: the cost above that of the cheapest mix that reaches the target, plus 2 price for
-    each loss above the target.
-
     target: mean loss to reach.
     cost: mean cost per round of the cheapest mix that reaches it, in cost units.
     price: the cost that this mix saves per loss that the target allows more (dual price), in cost units.
@@ -32,14 +29,11 @@ class TargetRegret(NamedTuple):
     def regret(self, rounds: Integers, losses: Floats, spent: Floats) -> Floats:
         """Return the regret after some numbers of rounds, in cost units, shape (..., n).
 
-        After t rounds it is spent - t cost + 2 price max(0, losses - t target), with the fields `cost`, `price` and
-        `target`. It is negative for a play that spent less than the cheapest mix and reached the target.
+        After t rounds it is spent - t cost + 2 price max(0, losses - t target). It is negative for a play that spent
+        less than the cheapest mix and reached the target.
 
         rounds: numbers of rounds, shape (n,).
         losses, spent: total loss and total cost after so many rounds, shape (..., n).
-
-        >>> TargetRegret(0.25, 0.75, 1.0).regret(np.array([4]), np.array([2.0]), np.array([2.0])).tolist()
-        [1.0]
         """
         above = np.maximum(0.0, losses - self.target * rounds)
         return np.asarray(spent - self.cost * rounds + _TARGET_PENALTY * self.price * above)
@@ -48,10 +42,7 @@ class TargetRegret(NamedTuple):
 def target_regret(pool: Any, budget: Budget | None) -> TargetRegret | None:
     """Return the `TargetRegret` of a budget with a target; None without a target.
 
-    Its method `regret` computes the regret of a play. Raises UnreachableError if no mix of actions reaches the target.
-
-    pool: with costs of one resource; not used without a target.
-    budget: None is a budget without a target.
+    Raises UnreachableError if no mix of actions reaches the target.
 
     >>> from tombola.pool import Pool
     >>> target_regret(Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4), Budget(target=0.25))

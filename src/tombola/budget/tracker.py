@@ -23,12 +23,9 @@ from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
 from tombola.rng import choice
 
-# Index in `BudgetTracker.flags`: 1 once only the null action may be played, to the end.
-STOPPED = 0
-# Index in `BudgetTracker.flags`: 1 if only the null action may be played in this round.
-CLOSED = 1
-# Index in `BudgetTracker.flags`: 1 if every mix is affordable in this round.
-_AMPLE = 2
+# Indices in `BudgetTracker.flags`. 1 means: only the null action may be played, to the end; only the null action may be
+# played in this round; every mix is affordable in this round.
+STOPPED, CLOSED, _AMPLE = range(3)
 # Smallest positive float64. A product loses at most this much by underflow, so it is added once per product.
 _MIN_POSITIVE = 5e-324
 # Largest deviation of the sum of a mix from 1; a mix beyond it is replaced by the null action.
@@ -38,8 +35,8 @@ _MIX_TOLERANCE = 1e-6
 class BudgetTracker(NamedTuple):
     """Balance and limits of a budget in play, in ticks.
 
-    Kernels change its arrays in place. A tick is a cost unit over a power of two, so that sums of ticks are exact. In
-    the common scale, costs are in [0, 1] and every resource has the same budget per round.
+    Kernels change its arrays in place. In the common scale, costs are in [0, 1] and every resource has the same budget
+    per round.
 
     amounts, spent: total budget, and costs of the rounds with feedback so far, in ticks, shape (resources,).
     reserved: worst costs of the plays whose feedback is still to come, in ticks, shape (resources,).
@@ -48,8 +45,7 @@ class BudgetTracker(NamedTuple):
     worst_costs: as `worst`, in cost units, shape (actions, resources).
     unit_ticks, scale: factors from cost units to ticks and to the common scale, shape (resources,).
     fits: 1 for each action that is affordable now, else 0, shape (actions,).
-    flags: shape (3,). Entry STOPPED (0) is 1 once only the null action may be played, to the end; CLOSED (1) is 1 if
-        only the null action may be played in this round; entry 2 is 1 if every mix is affordable in this round.
+    flags: shape (3,), indexed by STOPPED, CLOSED and _AMPLE.
     null: index of the null action, which costs nothing.
     slack: relative rounding error of fluid costs.
     strict: whether the stop rule is "strict".
@@ -75,11 +71,8 @@ class BudgetTracker(NamedTuple):
 def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, float]:
     """Return a tracker with nothing spent, and the rate of the common scale.
 
-    The rate is the budget per round when costs are scaled to [0, 1], the same for every resource. Raises
-    ParameterError for an unknown stop rule.
-
-    budget_run: resolved budget, stop rule, and whether play is fluid.
-    horizon: number of rounds.
+    The rate is the budget per round when costs are scaled to [0, 1], the same for every resource. Raises ParameterError
+    for an unknown stop rule.
     """
     limits, stop, mixed, _ = budget_run
     if stop not in ("strict", "fits"):
@@ -117,10 +110,7 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
 def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
     """Return amounts, spending and reservations of a tracker in cost units.
 
-    Spent and reserved amounts are rounded up by less than a tick (the smallest unit of a cost) per play.
-
-    tracker: not changed.
-    amounts: total budget of each resource as the user gave it, in cost units, shape (resources,).
+    Spent and reserved amounts are rounded up by less than a tick per play. `amounts` are those of the user.
     """
     spent, reserved = tracker.spent / tracker.unit_ticks, tracker.reserved / tracker.unit_ticks
     return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
@@ -129,10 +119,7 @@ def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
 def remaining(tracker: BudgetTracker) -> Floats:
     """Return the unspent amounts of a tracker in common scale, shape (resources,).
 
-    In common scale costs are in [0, 1]. Infinite for a resource of amount 0, or that no action uses. Reservations for
-    plays without feedback are not deducted.
-
-    tracker: not changed.
+    Infinite for a resource of amount 0, or that no action uses. Reservations are not deducted.
     """
     left = (tracker.amounts - tracker.spent) / tracker.unit_ticks * tracker.scale
     return np.where(tracker.scale > 0, left, np.inf)
@@ -147,10 +134,7 @@ def _to_ticks(cost: float, unit_ticks: float) -> float:
 
 @no_inline
 def _cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
-    """Return an upper bound on the cost of a play, in ticks.
-
-    costs: shape (actions, resources), in cost units.
-    """
+    """Return an upper bound in ticks on the cost of a play; `costs` are in cost units."""
     total, share, paid = 0.0, 0.0, 0
     for action in range(played.size):
         if played[action] > 0.0 and costs[action, resource] > 0.0:
@@ -163,14 +147,12 @@ def _cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resour
 
 
 def update_affordable(tracker: BudgetTracker) -> None:
-    """Update `tracker.fits` and `tracker.flags`: the actions that are affordable.
+    """Update `fits` and `flags`: the actions that are affordable; a kernel.
 
-    A kernel. Rule "strict" (the paper) sets flags only. Once less than the largest worst cost of any action is unspent,
-    STOPPED is 1: only the null action may be played, to the end. While reservations leave less than that, CLOSED is 1:
-    only the null action may be played for now. Rule "fits" sets `fits[a]` to 1 if the worst cost of action a is at most
-    the amount neither spent nor reserved, else to 0; in fluid play, to 0 only if a resource that it needs is used up.
-
-    tracker: balance and limits of the budget, changed in place.
+    Rule "strict" (the paper) sets flags only. Once less than the largest worst cost of any action is unspent, STOPPED
+    is 1: only the null action may be played, to the end. While reservations leave less than that, CLOSED is 1: only the
+    null action may be played for now. Rule "fits" sets `fits[a]` to 1 if the worst cost of action a is at most the
+    amount neither spent nor reserved, else to 0; in fluid play, to 0 only if a resource that it needs is used up.
     """
     if tracker.flags[STOPPED] == 1.0:
         return
@@ -191,10 +173,7 @@ def update_affordable(tracker: BudgetTracker) -> None:
 
 @no_inline
 def _check_actions(tracker: BudgetTracker) -> None:
-    """Mark the affordable actions in `tracker.fits`.
-
-    In fluid play, these are all actions unless a resource they need is used up.
-    """
+    """Mark affordable actions; in fluid play, all that need no used-up resource."""
     for action in range(tracker.fits.size):
         tracker.fits[action] = 1.0
         for j in range(tracker.amounts.size):
@@ -206,11 +185,7 @@ def _check_actions(tracker: BudgetTracker) -> None:
 def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
     """Move the shares of unaffordable actions to the null action, in place; a kernel.
 
-    The null action costs nothing. In fluid play, where all actions are charged by their shares, all other shares are
-    then scaled down in its favour, until the worst cost of the mix fits.
-
-    tracker: balance and limits, not changed; `tracker.fits` is 1 for each affordable action.
-    mix: probability of each action, shape (actions,); changed.
+    In fluid play all other shares are then scaled down in its favour, until the worst cost of the mix fits.
     """
     if tracker.flags[_AMPLE] == 1.0:
         return
@@ -243,11 +218,7 @@ def _scale_to_fit(tracker: BudgetTracker, mix: Floats) -> None:
 
 @no_inline
 def set_null_mix(tracker: BudgetTracker, mix: Floats) -> None:
-    """Set a mix to 1 at the null action of the tracker and 0 elsewhere, in place.
-
-    tracker: its `null` is the index of the action that costs nothing.
-    mix: output, shape (actions,).
-    """
+    """Set a mix to 1 at the null action of the tracker and 0 elsewhere, in place."""
     for action in range(mix.size):
         mix[action] = 0.0
     mix[tracker.null] = 1.0
@@ -258,15 +229,12 @@ def draw_and_reserve(
 ) -> tuple[int, float]:
     """Draw an action and reserve its worst cost; return action and probability.
 
-    A kernel. In fluid play, where all actions are charged by their probabilities, nothing is drawn, the whole mix is
-    played, and (null action, NaN) is returned. If the mix is not a distribution, or the worst cost of the play exceeds
-    the budget left, the null action, which costs nothing, is played and (null action, NaN) is returned.
+    A kernel. In fluid play nothing is drawn, the whole mix is played, and (null action, NaN) is returned. If the mix is
+    not a distribution, or the worst cost of the play exceeds the budget left, the null action is played and (null
+    action, NaN) is returned.
 
-    tracker: balance of every resource; the reservation is added to it.
-    mix: probability of each action, shape (actions,).
-    rng: random generator of the learner, changed by the draw.
     played: output, share of each action in this play, shape (actions,): the mix in fluid play, else a single 1.
-    reserved: output, ticks (smallest units of cost) reserved per resource, shape (resources,).
+    reserved: output, ticks reserved per resource, shape (resources,).
     """
     action, probability = tracker.null, math.nan
     if not tracker.fluid:
@@ -302,9 +270,7 @@ def _is_distribution(mix: Floats) -> bool:
 def charge(tracker: BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
     """Charge the cost of a play to the tracker, and release its reservation; a kernel.
 
-    tracker: balance of every resource, changed in place.
-    played: share of each action in the play, shape (actions,): a single 1, or in fluid play the mix.
-    reserved: ticks (smallest units of cost) that `draw_and_reserve` reserved for the play, shape (resources,).
+    played, reserved: as written by `draw_and_reserve`.
     costs: of the row, in cost units, shape (actions, resources).
     """
     for j in range(reserved.size):

@@ -7,9 +7,8 @@ from tombola.classification.classes.finite import AllLabellings, FiniteClass
 from tombola.classification.classes.line import Intervals, Stumps, Thresholds, Unions
 from tombola.classification.classes.plane import Halfplanes, Rectangles
 from tombola.classification.dimension import littlestone_dimension, vc_dimension
-from tombola.classification.erm import ERM
 from tombola.classification.finite_learners import Experts, Halving, StandardOptimal
-from tombola.classification.learner import LabelLearner
+from tombola.classification.learner import ERM, LabelLearner
 from tombola.classification.pool import LabelledPool
 
 __all__ = [

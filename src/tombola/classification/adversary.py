@@ -37,11 +37,8 @@ class Attack:
 def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Attack:
     """Play the Littlestone adversary: force a mistake in every round.
 
-    The number of rounds is the Littlestone dimension of the class.
-
-    learner: deterministic learner of labels, given its seed.
-    hypotheses: finite class; the labels of all rounds agree with one hypothesis of it.
-    seed: of the learner.
+    The number of rounds is the Littlestone dimension of the class, and the labels of all rounds agree with one of its
+    hypotheses. The learner must be deterministic, given its seed.
 
     >>> from tombola.classification import ERM
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
@@ -69,10 +66,6 @@ def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Atta
     and answers the opposite of the prediction. A number next to one of these ends is chosen if the learner is wrong
     there (`ERM` with ties="first" or "last"), which uses up one number per round. Else it is the middle, which uses up
     half of the numbers left: 2^53 of them last 52 rounds, and ParameterError is raised after them.
-
-    learner: deterministic, given its seed.
-    rounds: number of rounds.
-    seed: of the learner.
 
     >>> from tombola.classification import ERM, Thresholds
     >>> attack_thresholds(ERM(Thresholds()), 100, seed=0).mistakes

@@ -21,9 +21,6 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
     """Return a hypothesis class as an array of labels, shape (hypotheses, points).
 
     Raises ParameterError if it is not a matrix of 0 and 1 with at least one row and column.
-
-    owner: function that the user called, named in the error message.
-    matrix: array or nested lists of labels.
     """
     try:
         array = np.array(matrix)
@@ -41,11 +38,8 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
 def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
     """Return a class as bit sets: all hypotheses, and those with label 1 by point.
 
-    The second entry has one bit set per point. Bit i stands for hypothesis i. Equal hypotheses and equal points count
-    once. Raises ParameterError if there are more than 4096 hypotheses.
-
-    owner: function that the user called, named in the error message.
-    matrix: labels, shape (hypotheses, points).
+    Bit i stands for hypothesis i. Equal hypotheses and equal points count once. Raises ParameterError if there are more
+    than 4096 hypotheses.
     """
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
     if distinct.shape[0] > _MAX_HYPOTHESES:
@@ -60,9 +54,7 @@ def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
 def vc_dimension(matrix: Any) -> int:
     """Return the size of the largest set of points that the class labels in all ways.
 
-    Raises ParameterError if the search takes too long.
-
-    matrix: labels 0 and 1, shape (hypotheses, points).
+    matrix: labels 0 and 1, shape (hypotheses, points). Raises ParameterError if the search takes too long.
 
     >>> vc_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     1
@@ -88,10 +80,8 @@ def vc_dimension(matrix: Any) -> int:
 def littlestone_dimension(matrix: Any) -> int:
     """Return the depth of the largest mistake tree of the class (Littlestone 1988).
 
-    It is the number of mistakes that an adversary can force on every learner, with labels by one of the hypotheses.
-    Raises ParameterError if the search takes too long.
-
-    matrix: labels 0 and 1, shape (hypotheses, points).
+    It is the number of mistakes that an adversary can force on every learner, with labels by one of the hypotheses. The
+    parameter and the error are those of `vc_dimension`.
 
     >>> littlestone_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     2
@@ -103,10 +93,7 @@ def littlestone_dimension(matrix: Any) -> int:
 class MistakeTrees:
     """Compute Littlestone dimensions of subsets of a finite class, memoised.
 
-    The Littlestone dimension is the depth of the largest mistake tree. In a bit set of hypotheses bit i stands for
-    hypothesis i.
-
-    columns: for each point, the bit set of the hypotheses with label 1.
+    Subsets are bit sets: bit i stands for hypothesis i. `columns` has, for each point, the hypotheses with label 1.
     """
 
     def __init__(self, columns: tuple[int, ...]) -> None:
@@ -114,12 +101,7 @@ class MistakeTrees:
         self._known: dict[int, int] = {}
 
     def depth(self, alive: int) -> int:
-        """Return the Littlestone dimension of a set of hypotheses; -1 if empty.
-
-        Raises ParameterError if the search takes too long.
-
-        alive: bit set of the hypotheses: bit i stands for hypothesis i.
-        """
+        """Return the Littlestone dimension of a set of hypotheses; -1 if empty."""
         if alive & (alive - 1) == 0:
             return 0 if alive else -1
         if alive not in self._known:
@@ -131,19 +113,12 @@ class MistakeTrees:
     def question(self, alive: int) -> int:
         """Return the index of the point at which an adversary should ask for the label.
 
-        For each point take the smaller Littlestone dimension of the hypotheses with label 0 and of those with label 1
-        there; the returned point, from 0, has the largest such number.
-
-        alive: bit set of the hypotheses that are left: bit i stands for hypothesis i.
+        The smaller of the Littlestone dimensions of both parts of `split` is largest there.
         """
         return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.split(alive, x)))
 
     def split(self, alive: int, point: int) -> tuple[int, int]:
-        """Return the hypotheses with label 0 and with label 1 at a point, as bit sets.
-
-        alive: bit set of the hypotheses to split: bit i stands for hypothesis i.
-        point: index of the point, from 0.
-        """
+        """Return the hypotheses with label 0 and with label 1 at a point, as bit sets."""
         return alive & ~self.columns[point], alive & self.columns[point]
 
     def _search(self, alive: int) -> int:

@@ -31,12 +31,8 @@ from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
 # Array of 64-bit unsigned integers: keys of values (`segment_tree.bits_of`), and positions of their bits.
 Words: TypeAlias = NDArray[np.uint64]
 
-# Positions of the parameters of `new_vectors` in the vector of integers.
-_RULE, _ENTRIES, _SWITCHES, _VALUES = 0, 1, 2, 4
-# Position of the number of features in the vector of integers of `new_vectors`.
-FEATURES = 3
-# Start of the current minimiser in the vector of integers.
-_PLACE = 5
+# Positions of the parameters of `new_vectors` in the vector of integers; then starts the current minimiser.
+_RULE, _ENTRIES, _SWITCHES, FEATURES, _VALUES, _PLACE = range(6)
 # Start of the tree's counters in the vector of integers.
 _HEADS = _PLACE + INITIAL_PLACE.size
 
@@ -47,8 +43,7 @@ _LEVELS = 10
 class LabelledRows(NamedTuple):
     """Hold the rows of a labelled pool as arrays, for kernels.
 
-    features, keys: shape (rows, d); a key is the rank of a feature within its column.
-    labels, weights: 0 or 1, and the loss of an error, shape (rows,).
+    keys: rank of each feature within its column, shape (rows, d).
     """
 
     features: Floats
@@ -69,10 +64,7 @@ def predict_all(
     """Predict the label of every round by ERM; learn labels when they arrive.
 
     tree, dp: a new tree, and a new minimiser; changed in place.
-    rng: random generator for random ties.
-    rows: the pool.
     order: row of each round.
-    arrivals: arrival schedule of the labels.
     labels: output, predicted label of each round, shape (rounds,).
     """
     revealed = 0
@@ -113,12 +105,7 @@ def _learn(tree: Tree, dp: SwitchDP, rows: LabelledRows, row: int) -> None:
 
 
 def learn_all(tree: Tree, dp: SwitchDP, rows: LabelledRows, rng: RngState) -> None:
-    """Add all rows to the tree, and compute the best hypothesis in hindsight.
-
-    tree, dp: changed in place; `dp` is then the best hypothesis.
-    rows: the pool.
-    rng: random generator for random ties.
-    """
+    """Add all rows to the tree, and compute in `dp` the best hypothesis in hindsight."""
     for feature in range(rows.features.shape[1]):
         for row in range(rows.labels.size):
             if row + PREFETCH_ROUNDS < rows.labels.size:
@@ -132,8 +119,6 @@ def learn_all(tree: Tree, dp: SwitchDP, rows: LabelledRows, rng: RngState) -> No
 
 def new_vectors(rule: int, entries: int, switches: int, features: int, values: int) -> tuple[Integers, Floats, Words]:
     """Return empty trees and their minimiser as flat vectors: integers, floats, words.
-
-    They are the arguments of `learn_one` and `predict_one`.
 
     rule: code of a tie rule, a value of `switch_dp.RULES`.
     entries, switches: number of possible first labels, and largest number of switches.
@@ -186,13 +171,7 @@ def _switch_dp_view(integers: Integers, floats: Floats, words: Words) -> SwitchD
 
 
 def learn_one(integers: Integers, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
-    """Learn the true label of one row, in a tree that grows; for sessions.
-
-    integers, floats, words: trees of the rows seen and their minimiser, vectors from `new_vectors`;
-        changed in place.
-    row: features, shape (d,).
-    label, weight: 0 or 1, and the loss of a wrong prediction.
-    """
+    """Learn the true label of one row in the vectors of `new_vectors`; for sessions."""
     tree, dp = _tree_view(integers, floats, words), _switch_dp_view(integers, floats, words)
     if dp.rule >= MIDDLE or label_of(dp, row) != label:
         dp.place[STALE] = 1
@@ -201,12 +180,9 @@ def learn_one(integers: Integers, floats: Floats, words: Words, row: Floats, lab
 
 
 def predict_one(integers: Integers, floats: Floats, words: Words, rng: RngState, row: Floats) -> int:
-    """Return the predicted label, 0 or 1, of one row; for sessions.
+    """Predict the label of one row from the vectors of `new_vectors`; for sessions.
 
-    integers, floats, words: trees of the rows seen and their minimiser, vectors from `new_vectors`; the
-        minimiser is recomputed in place if it is stale.
-    rng: random generator for random ties.
-    row: features, shape (d,).
+    The minimiser is recomputed in place if it is stale.
     """
     dp = _switch_dp_view(integers, floats, words)
     update_minimiser(_tree_view(integers, floats, words), dp, rng)

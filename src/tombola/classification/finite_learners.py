@@ -20,10 +20,8 @@ from tombola.learners.base import Learner
 class Halving(LabelLearner):
     """Predict by the majority of the consistent hypotheses; a tie is a 0.
 
-    A hypothesis is consistent if it has made no mistake so far. If some hypothesis is always right, it makes at most
-    log2 |H| mistakes in every order. When none is left it starts again with all.
-
-    hypotheses: a finite class H.
+    A hypothesis is consistent if it has made no mistake so far. If some hypothesis of H is always right, it makes at
+    most log2 |H| mistakes in every order. When none is left it starts again with all.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool
@@ -35,10 +33,6 @@ class Halving(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_HalvingPredictor":
-        """Return a new `Predictor` before the first row: no hypothesis is excluded yet.
-
-        horizon, dimensions, rng: not used.
-        """
         return _HalvingPredictor(self.hypotheses)
 
 
@@ -50,12 +44,10 @@ class _HalvingPredictor:
         self._alive = np.ones(hypotheses.size, bool)
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the majority label of the consistent hypotheses, with probability 1."""
         votes = self._class.array[self._alive, self._class.point_of(row)]
         return int(2 * votes.sum() > votes.size), 1.0
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Remove the hypotheses that do not give `label` to `row`; ignore `weight`."""
         self._alive &= self._class.array[:, self._class.point_of(row)] == label
         if not self._alive.any():
             self._alive[:] = True
@@ -63,15 +55,11 @@ class _HalvingPredictor:
 
 @dataclass(frozen=True)
 class StandardOptimal(LabelLearner):
-    """Predict the label with the larger remaining Littlestone dimension.
+    """Predict the label with the larger remaining Littlestone dimension; a tie is a 0.
 
-    Only hypotheses without a mistake count; a tie is a 0.
-
-    If some hypothesis is always right, it makes at most d mistakes in every order, where d is the Littlestone dimension
-    of H, and no learner can do better. When no hypothesis is left it starts again with all. Dimensions are found by
-    search.
-
-    hypotheses: a finite class H.
+    Only hypotheses without a mistake count. If some hypothesis is always right, it makes at most d mistakes in every
+    order, where d is the Littlestone dimension of H, and no learner can do better. When none is left it starts again
+    with all. Dimensions are found by search.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool
@@ -84,10 +72,6 @@ class StandardOptimal(LabelLearner):
     hypotheses: FiniteClass
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_OptimalPredictor":
-        """Return a new `Predictor` before the first row: no hypothesis is excluded yet.
-
-        horizon, dimensions, rng: not used.
-        """
         return _OptimalPredictor(self.hypotheses)
 
 
@@ -102,12 +86,10 @@ class _OptimalPredictor:
         self._alive = self._everyone
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the label whose consistent hypotheses have the deeper mistake tree."""
         ones = self._ones(row)
         return int(self._trees.depth(self._alive & ones) > self._trees.depth(self._alive & ~ones)), 1.0
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Remove the hypotheses that do not give `label` to `row`; ignore `weight`."""
         ones = self._ones(row)
         self._alive &= ones if label == 1 else ~ones
         self._alive = self._alive or self._everyone
@@ -120,11 +102,8 @@ class _OptimalPredictor:
 class Experts(LabelLearner):
     """Predict by the hypothesis that `base`, a full-information learner, chooses.
 
-    hypotheses: a finite class; each hypothesis is an action of `base`.
-    base: full-information learner that chooses a hypothesis in every round.
-
-    Its regret over T rounds is that of `base` over |H| actions, one for each hypothesis: at most sqrt(T ln |H| / 2) in
-    every order for Hedge.
+    Each hypothesis is an action of `base`. The regret over T rounds is that of `base` over |H| actions: at most sqrt(T
+    ln |H| / 2) in every order for Hedge.
 
     >>> from tombola import Hedge, play
     >>> from tombola.classification import LabelledPool
@@ -144,19 +123,11 @@ class Experts(LabelLearner):
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ExpertsPredictor":
-        """Return a new predictor: `base` with one action per hypothesis.
-
-        horizon: number of rounds. dimensions: number of features of a row, not used. rng: random generator of `base`.
-        """
         return _ExpertsPredictor(
             self.hypotheses, FullFeedback(self.hypotheses.size, horizon).step_runner(self.base, rng)
         )
 
     def bound(self, horizon: int) -> float | None:
-        """Return a bound on the expected regret over `horizon` rounds, or None.
-
-        It is that of `base` with one action per hypothesis, in mistakes; None if `base` has none.
-        """
         return self.base.bound(self.hypotheses.size, horizon)
 
 
@@ -169,10 +140,7 @@ class _ExpertsPredictor:
         self._played = 0
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the prediction of the chosen hypothesis, and its probability.
-
-        The probabilities of hypotheses with the same prediction are added up.
-        """
+        """Return the label of the chosen hypothesis; probabilities of equal labels add up."""
         column = self._columns[self._class.point_of(row)]
         action, probability = self._live.act(self._played)
         self._played += 1
@@ -181,6 +149,5 @@ class _ExpertsPredictor:
         return label, probability if mix is None else float(mix[column == label].sum())
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Pass the errors of all hypotheses, times `weight`, to the base."""
         errors = weight * (self._columns[self._class.point_of(row)] != label)
         self._live.learn(self._played, 0, 1.0, tuple(errors))

@@ -12,7 +12,7 @@ from tombola._formatting import plural
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetRun
 from tombola.classification.pool import round_weight
-from tombola.engine.compiler import Kernel, compile_step
+from tombola.engine.compiler import compile_step
 from tombola.engine.tickets import (
     OUTCOME_START,
     ROUNDS,
@@ -32,28 +32,18 @@ from tombola.feedback.base import EMPTY_CELLS, TABLE_FULL, EncodedOutcome, Feedb
 class LabelFeedback(FeedbackModel):
     """Feedback model of label learners: the true label and the weight of a mistake.
 
-    An encoded outcome is (label, weight).
-
-    actions, horizon: 2, and the number of rounds.
-    features: number of features of a row.
-    default_actions: 2, the labels 0 and 1.
+    An encoded outcome is (label, weight). There are two actions, the labels 0 and 1; `features` is the number of
+    features.
     """
 
-    default_actions: ClassVar[int] = 2
+    default_actions: ClassVar[int | None] = 2
+    names: ClassVar[tuple[str, ...] | None] = ("0", "1")
     features: int = 1
 
     @classmethod
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model for a learner of labels; ParameterError for a budget.
-
-        learner: a learner of labels; its class must accept the number of features.
-        horizon: number of rounds.
-        actions: unused, there are two labels.
-        budget_run: must be None.
-        features: number of features of a row; None is 1.
-        """
         if budget_run is not None:
             raise ParameterError(f"budget: labels cost nothing, got one for {learner!r}; leave the budget out.")
         count = _validate.integer("Session", "features", 1 if features is None else features, least=1)
@@ -62,34 +52,13 @@ class LabelFeedback(FeedbackModel):
 
     @property
     def outcome_width(self) -> int:
-        """The number of floats of an encoded outcome: 2, label and weight."""
         return 2
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the actions: the labels "0" and "1"."""
-        return ("0", "1")
-
-    @property
     def n_features(self) -> int:
-        """The number of features of a row, which `act` takes."""
         return self.features
 
-    def workspace(self, ring: int) -> Any:
-        """Raise AssertionError on every call: learners of labels act by `live_kernels`."""
-        raise AssertionError("learners of labels have predictors, not players")
-
-    def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Raise AssertionError on every call: learners of labels act by `live_kernels`."""
-        raise AssertionError("learners of labels have predictors, not players")
-
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return functions that predict and learn one row at a time.
-
-        They are `act`, `observe_fast` and `observe`, which read and write a ticket table; a `Session` calls them.
-
-        learner, rng: a learner of labels, and its random generator.
-        """
         predictor = learner.start(self.horizon, self.features, rng)
         features = np.zeros(self.features)
         write = compile_step(_write_ticket_and_features, (EMPTY_CELLS, 0, 1.0, features))
@@ -122,10 +91,7 @@ class LabelFeedback(FeedbackModel):
         return LiveKernels(act, observe_fast, observe, None)
 
     def encode_features(self, given: Any) -> float | Floats:
-        """Return validated features of a row, shape (features,); a float stays a float.
-
-        given: argument of `Session.act`: finite numbers, as many as there are features; FeedbackError otherwise.
-        """
+        """Return validated features of a row, shape (features,); a float stays a float."""
         if type(given) is float and self.features == 1 and math.isfinite(given):
             return given + 0.0  # the common case, several times quicker than what follows
         try:
@@ -140,11 +106,6 @@ class LabelFeedback(FeedbackModel):
         return row
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the outcome (label, weight) of a round; FeedbackError if not valid.
-
-        round, action: of the ticket; the round is named in errors.
-        given: keyword arguments of `Session.observe`: label 0 or 1, and weight in (0, 1], by default 1.
-        """
         label: Any = given.get("label")
         weight: Any = given.get("weight")
         for name, value in given.items():
@@ -156,35 +117,22 @@ class LabelFeedback(FeedbackModel):
         observe_fast = type(label) is int and 0 <= label <= 1  # asking NumPy takes microseconds
         if not observe_fast and (isinstance(label, str) or np.ndim(label) != 0 or label not in (0, 1)):
             raise FeedbackError(f"Session.observe: label must be 0 or 1, got {label!r}; write label=0 or label=1.")
-        return float(label), 1.0 if weight is None or weight == 1.0 else _weight(weight)
+        if weight is None or weight == 1.0:
+            return float(label), 1.0
+        number = _validate.real("Session.observe", "weight", weight, above=0, most=1)
+        return float(label), float(round_weight(np.array([number]))[0])
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return the keyword arguments of `Session.observe`: label (0 or 1) and weight.
-
-        outcome: the encoded outcome, (label, weight).
-        """
         return {"label": int(outcome[0]), "weight": outcome[1]}
 
     def decode(self, outcome: EncodedOutcome) -> tuple[int, float]:
-        """Return label (0 or 1) and weight (in (0, 1]) of an encoded outcome.
-
-        The weight is the loss of a wrong prediction.
-        """
         return int(outcome[0]), outcome[1]
 
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss of a prediction: the weight if it was wrong, else 0.
-
-        action: predicted label, 0 or 1.
-        outcome: true label and weight, as `encode` returns them.
-        """
         return outcome[1] if action != outcome[0] else 0.0
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return the label of smaller loss, as keyword arguments of `Session.observe`.
-
-        losses: of the labels 0 and 1, shape (2,); equal losses are label 0. action, costs: not used.
-        """
+        """Return the label of smaller loss, 0 if they are equal, as keyword arguments."""
         return {"label": int(losses[1] < losses[0])}
 
 
@@ -199,10 +147,7 @@ def _write_ticket_and_features(cells: Floats, label: int, probability: float, ro
 def _record_label(
     cells: Floats, row: int, action: int, probability: float, label: int, weight: float, features: Floats
 ) -> bool:
-    """Record label and weight of a pending ticket; copy its features into `features`.
-
-    Return False, and change nothing, if the ticket is not pending.
-    """
+    """Record label and weight of a pending ticket, and copy its features; else False."""
     if not is_pending(cells, row, action, probability):
         return False
     for j in range(features.size):
@@ -210,8 +155,3 @@ def _record_label(
     cells[row, OUTCOME_START], cells[row, OUTCOME_START + 1] = label, weight
     mark_answered(cells, row)
     return True
-
-
-def _weight(weight: Any) -> float:
-    number = _validate.real("Session.observe", "weight", weight, above=0, most=1)
-    return float(round_weight(np.array([number]))[0])

@@ -50,11 +50,7 @@ class LabelledPool:
 
     @cached_property
     def ranks(self) -> tuple[NDArray[np.uint64], int]:
-        """Ranks of the features within their columns, and the number of ranks.
-
-        Ranks count from 0, shape (rows, d); equal features have equal ranks. The number is that of the different values
-        in a column, in the column that has the most.
-        """
+        """Ranks of the features within their columns, and their number; see `ranks_of`."""
         return ranks_of(self.features)
 
 
@@ -123,10 +119,7 @@ def _weights(values: Any, rows: int) -> Floats:
 
 
 def round_weight(weight: NDArray[np.float64]) -> Floats:
-    """Return `weight`, an array of any shape, in positive multiples of 2^-20.
-
-    They are rounded to the nearest one. Sums of weights are then exact.
-    """
+    """Return the nearest positive multiples of 2^-20, so that sums are exact."""
     return np.maximum(np.round(weight / _GRID), 1.0) * _GRID
 
 

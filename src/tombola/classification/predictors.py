@@ -6,8 +6,7 @@ import numpy as np
 
 from tombola._types import Floats, Integers, Order, RngState
 from tombola.classification.classes.line import LineClass
-from tombola.classification.erm import ERM
-from tombola.classification.learner import LabelLearner
+from tombola.classification.learner import ERM, LabelLearner
 from tombola.classification.pool import LabelledPool
 from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.loop import COMPARATOR, EXPECTED, LOSS, Accumulators, new_accumulators
@@ -26,13 +25,10 @@ def predict_all(
 ) -> Accumulators:
     """Predict every row of an order with delayed labels; return totals of the play.
 
-    The accumulators hold losses of learner and best hypothesis, and counts of both labels.
+    The accumulators hold losses of learner and best hypothesis, and counts of both labels. LearnerError for anything
+    but a learner of labels.
 
-    learner: a learner of labels; anything else raises LearnerError.
-    pool: rows with their labels.
     rows: row of each round.
-    arrivals: arrival schedule of the labels.
-    rng: random generator of the learner.
     marks: rounds, from 1, at which totals are recorded.
     per_round: whether to record prediction, probability and loss of every round too.
     """
@@ -62,11 +58,7 @@ def predict_all(
 def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Floats:
     """Return the loss in every round of the best hypothesis, shape (rounds,).
 
-    The best hypothesis of the learner's class has the smallest loss on the whole pool.
-
-    learner: gives the hypothesis class.
-    pool: rows with labels and weights; a wrong label costs the weight of its row.
-    rows: row of each round, from 0.
+    It is the hypothesis of the learner's class with the smallest loss on the whole pool.
     """
     best: Floats = (learner.hypotheses.best_labels(pool) != pool.labels) * pool.weights
     return best[rows]

@@ -28,18 +28,14 @@ MAX_DEPTH = 66
 _LINE = 8  # numbers in a cache line
 # Index in place of the root of a tree without leaves.
 NO_NODE = -1
-# Column of `Tree.heads`: index of the root of the tree of a feature.
-ROOT = 0
-# Column of `Tree.heads`: number of distinct values in the tree of a feature.
-_VALUES = 1
+# Columns of `Tree.heads`: index of the root of the tree of a feature, and the number of its distinct values.
+ROOT, _VALUES = range(2)
 _ONE = np.uint64(1)
 _SIGN = np.uint64(1 << 63)
 
 
 class Tree(NamedTuple):
     """Segment trees of the rows seen, one per feature; leaves are distinct values.
-
-    In a ranked tree all values are known in advance; a growing tree adds a leaf for each new value.
 
     switches: largest number of switches of a labelling.
     leaves: number of leaves of a ranked tree; 0 in a growing tree.
@@ -67,20 +63,17 @@ class Tree(NamedTuple):
 
 
 def ranked_tree(values: int, features: int, switches: int) -> Tree:
-    """Return empty trees for values known in advance; keys are their ranks.
-
-    values: number of ranks, which count from 0.
-    features: number of features, one tree each.
-    switches: largest number of switches of a labelling.
-    """
+    """Return empty trees for values known in advance; keys are their ranks."""
     leaves = 1 << max(values - 1, 0).bit_length()
     nodes, stride = 2 * leaves, switches + 1
-    heads = np.zeros((features, 2), np.int64)
+    rows, heads = _aligned(features, nodes, 4 * stride), np.zeros((features, 2), np.int64)
+    rows[:, :, 1:stride] = rows[:, :, stride + 1 : 2 * stride] = np.inf  # as `reset_node` does
+    rows[:, :, 2 * stride :: stride] = 1.0
     heads[:, ROOT] = 1
     return Tree(
         switches=switches,
         leaves=leaves,
-        nodes=_filled(_aligned(features, nodes, 4 * stride), stride),
+        nodes=rows,
         tops=np.full((features, nodes), -np.inf),
         children=np.zeros((features, 0, 2), np.int64),
         bits=np.zeros((features, 0), np.uint64),
@@ -100,17 +93,8 @@ def _aligned(*shape: int) -> Floats:
     return room[start : start + size].reshape(shape)
 
 
-def _filled(nodes: Floats, stride: int) -> Floats:
-    """Make all nodes, which are zeros, nodes without leaves; the same as `reset_node`."""
-    nodes[:, :, 1:stride] = nodes[:, :, stride + 1 : 2 * stride] = np.inf
-    nodes[:, :, 2 * stride :: stride] = 1.0
-    return nodes
-
-
 def bits_of(values: Floats, place: int) -> np.uint64:
     """Return a 64-bit key of values[place] that preserves the order of numbers.
-
-    values, place: float64 array, and an index of it.
 
     >>> numbers = np.array([-2.0, -0.0, 0.0, 1e-300, 3.0])
     >>> [int(bits_of(numbers, place)) >> 48 for place in range(5)]
@@ -125,11 +109,6 @@ def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
 
     Ranks count from 0, shape (rows, d); equal features have equal ranks. The number is that of the different values in
     a column, in the column that has the most.
-
-    features: shape (rows, d).
-
-    >>> ranks_of(np.array([[2.0], [7.0], [2.0], [1.0]]))[0].ravel().tolist()
-    [1, 2, 1, 0]
     """
     ranks = np.empty(features.shape, np.uint64)
     most = 0
@@ -143,9 +122,7 @@ def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
 def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, weight: float) -> None:
     """Add one row: an error of `weight` for labellings that differ at the value.
 
-    tree: changed in place.
-    feature, key, value: index of the feature, key of the value (rank or `bits_of`), and the value.
-    label, weight: true label 0 or 1, and the loss of an error.
+    key: of the value, its rank or `bits_of`.
     """
     nodes, ranked = tree.nodes[feature], tree.leaves > 0
     depth = 0
@@ -169,13 +146,7 @@ def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, 
 
 
 def combine_all(tree: Tree, feature: int) -> None:
-    """Recompute all inner nodes of a ranked tree, after its leaves were changed.
-
-    In a ranked tree (`ranked_tree`) all values are known in advance.
-
-    tree: changed in place.
-    feature: index of the feature, from 0.
-    """
+    """Recompute all inner nodes of a ranked tree, after its leaves were changed."""
     nodes, tops = tree.nodes[feature], tree.tops[feature]
     for node in range(tree.leaves - 1, 0, -1):
         combine(nodes[2 * node], nodes[2 * node + 1], nodes[node], tree.switches + 1)
@@ -186,10 +157,6 @@ def charge_leaf(tree: Tree, feature: int, leaf: int, value: float, label: int, w
     """Add the error of one row to a leaf, and mark the leaf as seen.
 
     The nodes above the leaf are not updated; see `combine_all`.
-
-    tree: changed in place.
-    feature, leaf: index of the feature, and of the node of the leaf.
-    value, label, weight: feature of the row, its true label 0 or 1, and the loss of an error.
     """
     row, stride = tree.nodes[feature, leaf], tree.switches + 1
     if tree.tops[feature, leaf] == -np.inf:
@@ -258,25 +225,17 @@ def _highest_bit(bits: np.uint64) -> np.uint64:
 
 
 def is_leaf(tree: Tree, node: int) -> bool:
-    """Return whether a node of the tree, given by its index, is a leaf."""
+    """Return whether a node is a leaf."""
     return bool(node >= tree.leaves) if tree.leaves > 0 else bool(node % 2 == 0)
 
 
 def child(tree: Tree, feature: int, node: int, side: int) -> int:
-    """Return the index of the left (0) or the right (1) child of a node.
-
-    tree: the nodes of all features.
-    feature, node, side: index of the feature and of the node, and 0 or 1.
-    """
+    """Return the index of the left (0) or the right (1) child of a node."""
     return 2 * node + side if tree.leaves > 0 else int(tree.children[feature, node, side])
 
 
 def reset_node(row: Floats, stride: int) -> None:
-    """Reset a node to no leaves: error 0, one labelling without a switch.
-
-    row: array of the node, `Tree.nodes[feature, node]`, shape (4 stride,); changed in place.
-    stride: largest number of switches, plus 1.
-    """
+    """Reset a row of `Tree.nodes` to no leaves: one labelling without an error."""
     for index in range(2 * stride):
         row[index] = np.inf
         row[2 * stride + index] = 0.0
@@ -287,10 +246,7 @@ def reset_node(row: Floats, stride: int) -> None:
 def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
     """Compute the errors and counts of a node from those of its children.
 
-    left, right: arrays of the two children, `Tree.nodes[feature, node]`: smallest errors by first label and number of
-        switches, then the numbers of labellings that attain them; shape (4 stride,).
-    out: the same array of the node; overwritten.
-    stride: largest number of switches, plus 1.
+    left, right, out: rows of `Tree.nodes`, shape (4 stride,), where stride is the largest number of switches plus 1.
     """
     if stride == 2:
         _combine_two(left, right, out)
@@ -311,20 +267,14 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
 
 
 def _combine_two(left: Floats, right: Floats, out: Floats) -> None:
-    """Combine two nodes for at most one switch (thresholds), unrolled."""
-    early, late = left[1] + right[2], left[0] + right[1]
-    ways = 0.0
-    if early <= late:
-        ways += left[5]
-    if late <= early:
-        ways += right[5]
-    out[1], out[5] = min(early, late), ways
-    early, late = left[3] + right[0], left[2] + right[3]
-    ways = 0.0
-    if early <= late:
-        ways += left[7]
-    if late <= early:
-        ways += right[7]
-    out[3], out[7] = min(early, late), ways
+    """Combine two nodes for at most one switch (thresholds), with one inner loop less."""
+    for entry in range(0, 4, 2):
+        early, late = left[entry + 1] + right[2 - entry], left[entry] + right[entry + 1]
+        ways = 0.0
+        if early <= late:
+            ways += left[entry + 5]
+        if late <= early:
+            ways += right[entry + 5]
+        out[entry + 1], out[entry + 5] = min(early, late), ways
     out[0], out[2] = left[0] + right[0], left[2] + right[2]
     out[4] = out[6] = 1.0

@@ -29,14 +29,9 @@ _FIRST, _LAST, _RANDOM = 0, 1, 3
 MIDDLE = 2
 # Name of a tie rule (which of several minimisers predicts) -> its integer code in kernels.
 RULES = {"first": _FIRST, "last": _LAST, "middle": MIDDLE, "random": _RANDOM}
-# Position in `SwitchDP.place`: index of the feature that has the cuts.
-FEATURE = 0
-# Position in `SwitchDP.place`: label below all cuts.
-LABEL = 1
-# Position in `SwitchDP.place`: number of cuts.
-COUNT = 2
-# Position in `SwitchDP.place`: 1 if the minimiser must be computed again, else 0.
-STALE = 3
+# Positions in `SwitchDP.place`: index of the feature that has the cuts; label below all cuts; number of cuts; 1 if the
+# minimiser must be computed again, else 0.
+FEATURE, LABEL, COUNT, STALE = range(4)
 # First value of `SwitchDP.place`: feature 0, first label 0, no cuts, so that all labels are 0; stale flag set, so that
 # the minimiser is computed before the first prediction.
 INITIAL_PLACE = np.array([0, 0, 0, 1])
@@ -49,7 +44,7 @@ class SwitchDP(NamedTuple):
 
     rule: code of the tie rule, a value of RULES.
     entries: number of possible first labels: 1 for label 0 only, 2 for both.
-    place: index of the feature, first label, number of cuts, and 1 if stale (to be recomputed), else 0; shape (4,).
+    place: shape (4,), indexed by FEATURE, LABEL, COUNT and STALE.
     cuts: values of the feature at which the label changes, ascending, shape (switches,).
     """
 
@@ -60,23 +55,12 @@ class SwitchDP(NamedTuple):
 
 
 def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
-    """Return the minimiser (labelling of smallest error) before the first row.
-
-    It labels everything 0.
-
-    rule: code of a tie rule, a value of RULES.
-    entries, switches: number of possible first labels, and largest number of switches.
-    """
+    """Return the minimiser before the first row, which labels everything 0."""
     return SwitchDP(rule=rule, entries=entries, place=INITIAL_PLACE.copy(), cuts=np.zeros(switches))
 
 
 def label_of(dp: SwitchDP, row: Floats) -> int:
-    """Return the label, 0 or 1, that the current hypothesis gives to a row; a kernel.
-
-    dp: the dynamic program, with its hypothesis of smallest error: a feature, a first label, and the cuts at which the
-        label changes.
-    row: features, shape (d,).
-    """
+    """Return the label, 0 or 1, that the current hypothesis gives to a row; a kernel."""
     label, value = dp.place[LABEL], row[dp.place[FEATURE]]
     for cut in range(dp.place[COUNT]):
         if value >= dp.cuts[cut]:
@@ -87,12 +71,8 @@ def label_of(dp: SwitchDP, row: Floats) -> int:
 def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
     """Recompute the minimiser from the rows seen, if it is stale or ties are random.
 
-    The minimiser is the labelling of smallest error that the tie rule selects; it is stale after a mistake, or after
-    every row with the rule "middle".
-
-    tree: segment trees of the rows seen.
-    dp: the minimiser, changed in place.
-    rng: random generator, drawn from only with the rule "random".
+    It is the labelling of smallest error that the tie rule selects; it is stale after a mistake, or after every row
+    with the rule "middle". Only the rule "random" draws from `rng`.
     """
     if tree.heads[0, ROOT] == NO_NODE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
         return
@@ -213,10 +193,7 @@ def _sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
 
 
 def _count_switching_inside(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
-    """Count labellings with this error and the next switch inside the node.
-
-    row, context: errors, then counts, of the node and of everything right of it. label: on entry.
-    """
+    """Count labellings with this error and the next switch inside the node."""
     ways = 0.0
     for here in range(1, most + 1):
         then = (label + here) % 2

@@ -25,9 +25,7 @@ class ArrivalSchedule(NamedTuple):
 def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
     """Return whether the next feedback has arrived at the start of round t; a kernel.
 
-    arrivals: the schedule.
     revealed: number of rounds with feedback revealed so far.
-    t: round, from 0.
     """
     if arrivals.delay >= 0:
         return bool(revealed + arrivals.delay + 1 <= t)
@@ -35,11 +33,7 @@ def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
 
 
 def next_round(arrivals: ArrivalSchedule, revealed: int) -> int:
-    """Return the round, from 0, of the next feedback to reveal; a kernel.
-
-    arrivals: the schedule.
-    revealed: number of rounds with feedback revealed so far.
-    """
+    """Return the round, from 0, of the next feedback to reveal; a kernel."""
     return int(revealed) if arrivals.delay >= 0 else int(arrivals.rounds[revealed])
 
 
@@ -61,12 +55,7 @@ def from_delays(delay: int | Integers) -> ArrivalSchedule:
 
 
 def max_in_flight(arrivals: ArrivalSchedule) -> int:
-    """Return the largest number of plays that wait for feedback at once.
-
-    The current play counts.
-
-    arrivals: the schedule.
-    """
+    """Return the largest number of plays that wait for feedback, the current one too."""
     if arrivals.delay >= 0:
         return arrivals.delay + 1
     return int((arrivals.arrivals - arrivals.rounds).max(initial=1))

@@ -29,7 +29,6 @@ class _KeyedFile:
         return getattr(self._file, name)
 
     def save(self, key: Any, data: Any) -> None:
-        """Write the data together with its key."""
         self._file.save(key, (key, data))
 
     def load(self, key: Any) -> Any:
@@ -59,7 +58,6 @@ class _TolerantCache:
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the code for these types, if the disk allows it."""
         self._try(self._cache.save_overload, sig, data)
 
     def _try(self, write: Any, *arguments: Any) -> None:
@@ -70,12 +68,7 @@ class _TolerantCache:
 
 
 def enable_cache(dispatcher: Any) -> None:
-    """Let a dispatcher store its machine code on disk, if a folder is writable.
-
-    If none is, a TombolaWarning is issued once per process, and the code is compiled in each process.
-
-    dispatcher: a function compiled by Numba, changed in place.
-    """
+    """Let a Numba dispatcher store its machine code on disk, if a folder is writable."""
     try:
         dispatcher.enable_caching()
     except (RuntimeError, OSError):
@@ -86,22 +79,18 @@ def enable_cache(dispatcher: Any) -> None:
 
 
 def is_cached(dispatcher: Any) -> bool:
-    """Return whether machine code of this dispatcher is on disk, for any types.
-
-    dispatcher: a function compiled by Numba.
-    """
+    """Return whether machine code of this dispatcher is on disk, for any types."""
     file = getattr(dispatcher._cache, "_cache_file", None)
     return file is not None and os.path.exists(file._index_path)
 
 
 def has_index(source: str, digest: str) -> bool:
-    """Return whether an index file of a kernel is in the disk cache.
+    """Return whether an index file of a kernel is in the disk cache of Numba.
 
-    Then its machine code is probably there too. Numba is not imported. The folders are those of Numba: NUMBA_CACHE_DIR
-    if that is set, else `__pycache__` beside the source and the user's cache folder.
+    Then its machine code is probably there too. Numba is not imported.
 
     source: path of the file that defines the kernel.
-    digest: as returned by `engine.fingerprint.fingerprint`, with "_hold_gil" appended for a kernel of `compile_step`.
+    digest: as in `Workload.interprets`.
     """
     pattern = f"*{escape(digest)}_*.nbi"
     return any(glob(os.path.join(folder, pattern)) for folder in _cache_folders(source))

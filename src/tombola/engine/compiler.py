@@ -45,17 +45,14 @@ _workload: ContextVar["Workload | None"] = ContextVar("workload", default=None)
 
 
 def compiles() -> bool:
-    """Return whether kernels may be compiled in this context.
-
-    False inside of a `with interpreted()` block, and if NUMBA_DISABLE_JIT is set.
-    """
+    """Return whether kernels may be compiled in this context."""
     return _mode.get() != "interpreted" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def interpreted() -> AbstractContextManager[None]:
-    """Run kernels as plain Python if they are requested in the `with` block.
+    """Run kernels requested in the `with` block as plain Python.
 
-    Kernels are requested by `compile_loop` and `compile_step`. NUMBA_DISABLE_JIT=1 does the same for the process.
+    NUMBA_DISABLE_JIT=1 does the same for the process.
     """
     return _in_mode("interpreted")
 
@@ -63,7 +60,7 @@ def interpreted() -> AbstractContextManager[None]:
 def compiled() -> AbstractContextManager[None]:
     """Compile all kernels requested in the `with` block, however short their work.
 
-    Kernels are requested by `compile_loop` and `compile_step`. NUMBA_DISABLE_JIT=1 has precedence.
+    NUMBA_DISABLE_JIT=1 has precedence.
     """
     return _in_mode("compiled")
 
@@ -81,12 +78,12 @@ def _in_mode(mode: _Mode) -> Iterator[None]:
 class Workload:
     """Estimated time of a task with interpreted kernels; decides what to compile.
 
+    One decision holds for the whole task, so no reported number comes from both ways. Threads of a task share the
+    object and enter `active()` each. The mode of the creating context holds for all of them.
+
     seconds: the estimate, in seconds.
     mode: "compiled" or "interpreted" for all kernels, "auto" by the estimate.
     decisions: fingerprint -> whether to interpret, for kernels requested so far.
-
-    One decision holds for the whole task, so no reported number comes from both ways. Threads of a task share the
-    object and enter `active()` each. The mode of the creating context holds for all of them.
 
     >>> round(Workload.of_rounds(1000, actions=4).seconds, 6)
     0.06
@@ -98,18 +95,12 @@ class Workload:
 
     @classmethod
     def of_rounds(cls, rounds: float, actions: int) -> "Workload":
-        """Return the workload of a number of rounds of one learner.
-
-        rounds: of all plays together.
-        actions: number of actions; it sets the time of a round.
-        """
+        """Return the workload of all rounds of all plays of one learner."""
         return cls(rounds * (_ROUND_SECONDS + _ACTION_SECONDS * actions))
 
     @contextmanager
     def active(self) -> Iterator[None]:
         """Use this workload for kernels requested in the `with` block.
-
-        A context manager. Kernels are requested by `compile_loop` and `compile_step`.
 
         Inside of the block of another workload, that one holds and this call has no effect.
         """
@@ -130,8 +121,7 @@ class Workload:
         count too: once their sum reaches the time to compile, the kernel is compiled. So many short tasks take at most
         about twice the time of the better way (ski rental).
 
-        function: the plain function of the kernel.
-        digest: as returned by `fingerprint`, with "_hold_gil" appended for `compile_step`; None if it returned None.
+        digest: the fingerprint, with "_hold_gil" appended for `compile_step`; None for an opaque kernel.
         """
         if digest is None:
             return self.seconds < _COMPILE_SECONDS
@@ -146,11 +136,7 @@ class Workload:
 def expected_rounds(rounds: float, actions: int) -> AbstractContextManager[None]:
     """Declare the rounds that kernels requested in the `with` block will play.
 
-    The number decides whether they are compiled or interpreted. Kernels are requested by `compile_loop` and
-    `compile_step`.
-
-    rounds: of all plays together.
-    actions: number of actions of a round.
+    The number, of all plays together, decides whether they are compiled or interpreted.
     """
     return Workload.of_rounds(rounds, actions).active()
 
@@ -161,9 +147,8 @@ def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
     The result takes the same arguments. Short work may stay interpreted, with the same bits; see `Workload`.
     LearnerError if Numba cannot compile a kernel.
 
-    function: a plain function that calls `kernels` as global names.
+    function: a plain function that calls `kernels`, plain functions too, as global names.
     arguments: examples of its arguments, which determine the types.
-    kernels: name -> plain function.
 
     >>> def double(x):
     ...     return 2 * x
@@ -179,15 +164,9 @@ def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
 
 
 def compile_step(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
-    """Return `function` with `kernels` bound, and compiled; it holds the GIL.
+    """Compile as `compile_loop`, but hold the GIL.
 
-    The result takes the same arguments. LearnerError if Numba cannot compile a kernel.
-
-    For short steps: releasing the GIL, as the result of `compile_loop` does, would take as long as the step.
-
-    function: a plain function that calls `kernels` as global names.
-    arguments: examples of its arguments, which determine the types.
-    kernels: name -> plain function.
+    For short steps: to release the GIL would take as long as the step.
     """
     return _compile_or_interpret(function, arguments, kernels, hold_gil=True)
 
@@ -214,10 +193,7 @@ def _compile_or_interpret(
 def _compile(
     function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, arguments: tuple[Any, ...], *, hold_gil: bool
 ) -> Kernel:
-    """Compile without Numba's reference counting (NRT), or with it if needed.
-
-    Kernels that allocate arrays need it. Code without reference counting is many times faster.
-    """
+    """Compile without reference counting (NRT), which is faster, or with it if needed."""
     no_nrt = _dispatcher(function, kernels, digest, nrt=False, hold_gil=hold_gil)
     nrt = _dispatcher(function, kernels, digest, nrt=True, hold_gil=hold_gil)
     if is_cached(nrt):
@@ -317,11 +293,7 @@ def _bind(function: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:
     """Clone `function` with its own globals, in which `bound` has precedence."""
     cells = tuple(types.CellType(cell.cell_contents) for cell in function.__closure__ or ())
     clone = types.FunctionType(
-        function.__code__,
-        {**function.__globals__, **bound},
-        function.__name__,
-        function.__defaults__,
-        cells or None,
+        function.__code__, {**function.__globals__, **bound}, function.__name__, function.__defaults__, cells or None
     )
     clone.__kwdefaults__ = function.__kwdefaults__
     clone.__module__ = function.__module__

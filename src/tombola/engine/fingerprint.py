@@ -64,11 +64,7 @@ _MAX_WALKS = 1024  # the memo is cleared beyond
 def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]) -> str | None:
     """Return the hash of a function with all it depends on; None if opaque.
 
-    The hash is 24 hexadecimal digits. It covers the bytecode, defaults, closures and globals of the function and of all
-    functions it calls. It is None if one of them cannot be hashed reliably, such as a compiled function.
-
-    function: a plain function.
-    bound: functions that replace global names, by name.
+    The hash is 24 hexadecimal digits; `bound` has the functions that replace global names.
     """
     key = (
         _identity(function),
@@ -122,8 +118,6 @@ def globals_used(code: types.CodeType) -> tuple[tuple[str, str | None], ...]:
 
     ("np", "exp") stands for np.exp; the attribute is None if the name is used by itself. Functions defined inside of
     the code are included.
-
-    code: the code object of a function, `function.__code__`.
     """
     instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
     used = set()

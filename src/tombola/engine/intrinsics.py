@@ -21,8 +21,7 @@ ROUNDING_OFFSET = 6755399441055744.0
 def prefetch(table: Any, row: Any, column: Any) -> None:
     """Load table[row, column] into the processor's cache; a no-op in plain Python.
 
-    Rows in random order miss the cache, so they are requested some rounds before their use. `table` is a matrix, `row`
-    and `column` are indices.
+    Rows in random order miss the cache, so they are requested some rounds before their use.
     """
 
 
@@ -86,10 +85,6 @@ def no_inline(function: _Kernel) -> _Kernel:
     """Mark a kernel to be compiled as a separate function; return it unchanged.
 
     Large kernels compile faster that way.
-
-    >>> @no_inline
-    ... def many_lines(state):
-    ...     return 0
     """
     NOT_INLINED.add(function)
     return function

@@ -22,23 +22,12 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     pauses: Kernel
     turn: Kernel
 
-# Index in `Accumulators.cursor` of the next round to play, from 0.
-ROUND = 0
-# Index in `Accumulators.cursor` of: the number of rounds with feedback revealed; the next entry of `marks`; the last
-# action.
-_REVEALED, _MARK, _LAST = 1, 2, 3
-# Index in `Accumulators.cursor` of the round before which the loop returns to Python.
-UNTIL = 4
-# Index in `Accumulators.sums` of the total loss of the learner.
-LOSS = 0
-# Index in `Accumulators.sums` of the total expected loss, over the learner's own randomness.
-EXPECTED = 1
-# Index in `Accumulators.sums` of the total loss of the comparator.
-COMPARATOR = 2
-# Index in `Accumulators.sums` of the number of switches of the action.
-SWITCHES = 3
-# Index in `Accumulators.sums` of the total cost of resource 0; resource j is at SPENT + j.
-SPENT = 4
+# Indices in `Accumulators.cursor`: next round to play, from 0; number of rounds with feedback revealed; next entry of
+# `marks`; last action; round before which the loop returns to Python.
+ROUND, _REVEALED, _MARK, _LAST, UNTIL = range(5)
+# Indices in `Accumulators.sums`, which has totals: loss; expected loss, over the learner's own randomness; loss of the
+# comparator; number of switches of the action; cost of resource 0 (resource j is at SPENT + j).
+LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = range(5)
 
 
 class RowStream(NamedTuple):
@@ -47,7 +36,6 @@ class RowStream(NamedTuple):
     losses: one column per action of the pool, shape (rows, columns).
     costs: shape (rows, columns * resources); empty without costs.
     labels: column of each action of the learner, shape (k,), -1 for an added null action. `compare` permutes them.
-    order: row index of each round, shape (rounds,).
     best: index of the action with the smallest total loss, the comparator.
     """
 
@@ -61,9 +49,8 @@ class RowStream(NamedTuple):
 class Accumulators(NamedTuple):
     """Totals of a play so far, at the marked rounds, and optionally per round.
 
-    cursor: shape (5,): next round (ROUND), number of rounds with feedback revealed, index of the next mark, last
-        action, and round to stop at (UNTIL).
-    sums: totals, shape (4 + resources,), indexed by LOSS, EXPECTED, COMPARATOR, SWITCHES, and SPENT + resource.
+    cursor: position of the loop, shape (5,), indexed by ROUND to UNTIL.
+    sums: totals, shape (4 + resources,), indexed by LOSS to SPENT + resource.
     plays: number of plays per action, shape (actions,).
     marks: increasing rounds, from 1, at which totals are recorded.
     curve, shares: `sums` and `plays` at each mark, shapes (marks, 4 + resources) and (marks, actions).
@@ -86,6 +73,15 @@ class Accumulators(NamedTuple):
     expects: bool
 
 
+class Play(NamedTuple):
+    """Arguments of the loop that a turn gets together."""
+
+    table: RowStream
+    arrivals: ArrivalSchedule
+    workspace: Any
+    accumulators: Accumulators
+
+
 def loop(
     memory: Floats,
     rng: RngState,
@@ -96,18 +92,14 @@ def loop(
 ) -> None:
     """Play from round cursor[ROUND] to cursor[UNTIL], or until the learner must plan.
 
-    A kernel. Both rounds are in `accumulators.cursor`, where the next call resumes. The learner is not a parameter:
-    `compile_loop` binds its kernels to the global names `view`, `look_ahead`, `reveal`, `pauses` and `turn`.
+    A kernel; the next call resumes at the cursor of the accumulators. The learner is not a parameter: `compile_loop`
+    binds its kernels to the global names of this module.
 
-    memory: state of the learner as a flat array, read and changed through `view`.
-    rng: random generator of the learner.
-    table: losses, costs and order of the rows.
-    arrivals: rounds at which the feedback of earlier rounds arrives.
+    memory: state vector of the learner, read and changed through `view`.
     workspace: scratch arrays of the feedback model.
-    accumulators: results; its cursor is the position of the loop.
     """
     state, mix, cursor = view(memory), mix_slice(memory), accumulators.cursor
-    until = cursor[UNTIL]
+    until, play = cursor[UNTIL], Play(table, arrivals, workspace, accumulators)
     for t in range(cursor[ROUND], until + 1):
         look_ahead(table, t)
         while has_arrived(arrivals, cursor[_REVEALED], t):
@@ -116,30 +108,23 @@ def loop(
         cursor[ROUND] = t
         if t == until or pauses(state, workspace):
             return
-        turn(state, mix, rng, table, arrivals, workspace, accumulators, t)
+        turn(state, mix, rng, play, t)
 
 
-def reveal_immediately(arrivals: ArrivalSchedule, accumulators: Accumulators, t: int) -> bool:
+def reveal_immediately(play: Play, t: int) -> bool:
     """Return whether there is no delay; if so, count round t as revealed. A kernel.
 
     If True, the caller must pass the feedback of round t to the learner at once; else the loop does so when it arrives.
-
-    arrivals: the schedule, which has the delay.
-    accumulators: its cursor counts the rounds revealed; changed in place.
-    t: round, from 0.
     """
-    if arrivals.delay != 0:
+    if play.arrivals.delay != 0:
         return False
-    accumulators.cursor[_REVEALED] = t + 1
+    play.accumulators.cursor[_REVEALED] = t + 1
     return True
 
 
 def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
     """Prefetch the row of round t + PREFETCH_ROUNDS, if there is one; a kernel.
 
-    rows: losses or costs, shape (rows, columns).
-    order: row index of each round.
-    t: the current round, from 0.
     columns: number of columns to prefetch, a cache line (8 floats) at a time.
     """
     if t + PREFETCH_ROUNDS < order.size:
@@ -148,27 +133,14 @@ def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
 
 
 def copy_row(table: RowStream, t: int, row: Floats) -> None:
-    """Copy the losses of round t into `row`, so that no learner sees the pool.
-
-    A kernel.
-
-    table: the pool and its order.
-    t: round, from 0.
-    row: output, the loss of each action, shape (k,).
-    """
+    """Copy the losses of round t, so that no learner sees the pool; a kernel."""
     source = table.order[t]
     for action in range(row.size):
         row[action] = table.losses[source, table.labels[action]]
 
 
 def record_action(accumulators: Accumulators, t: int, action: int, probability: float) -> None:
-    """Add the action of round t to the accumulators in place; a kernel.
-
-    It counts the play and, if the action differs from the last one, a switch.
-
-    accumulators: counts, and actions per round if these are recorded.
-    t, action, probability: round and action, from 0, and the probability of the action.
-    """
+    """Count the action of round t, and a switch if it is another one; a kernel."""
     # The first action is not a switch.
     if t > 0 and action != accumulators.cursor[_LAST]:
         accumulators.sums[SWITCHES] += 1.0
@@ -179,14 +151,11 @@ def record_action(accumulators: Accumulators, t: int, action: int, probability: 
 
 
 def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float, comparator: float) -> None:
-    """Add the losses of round t to the accumulators in place; a kernel.
+    """Add the losses of round t to the accumulators; a kernel.
 
     It is the last record of a round. At a marked round all totals are copied to `curve` and `shares`.
 
-    accumulators: totals, and losses per round if these are recorded.
-    t: round, from 0.
-    loss, expected: loss in [0, 1] of the learner, and its expectation over the learner's randomness.
-    comparator: loss of the comparator in this round.
+    expected: mean of the loss over the learner's randomness.
     """
     sums = accumulators.sums
     sums[LOSS] += loss
@@ -208,9 +177,7 @@ def new_accumulators(
 ) -> Accumulators:
     """Return the accumulators of a play before its first round, all zeros.
 
-    actions, rounds: number of actions and of rounds.
     marks: rounds, from 1, at which totals are recorded, increasing.
-    resources: number of resources of the budget, 0 without one.
     per_round: whether to record every round.
     expects: whether to compute expected losses.
     """

@@ -30,8 +30,6 @@ def source_hash(value: object) -> str:
 def environment() -> dict[str, str]:
     """Return the versions that determine results to the bit, by component.
 
-    A dict from names to texts; "processor" is its architecture, such as "x86_64".
-
     >>> list(environment())
     ['tombola', 'python', 'numpy', 'numba', 'scipy', 'processor']
     """

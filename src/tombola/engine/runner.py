@@ -29,12 +29,9 @@ class Runner:
     """Hold a learner in play: its state, workspace and compiled kernels.
 
     `play` runs all rounds of a table. A session calls the functions that `compile` returns, one round at a time.
+    `memory` is the state vector of the learner.
 
-    learner, feedback_model: the learner, and the model of its feedback.
-    rng: random generator of the learner.
     ring: largest number of plays in flight (without feedback) at once.
-
-    `memory` is the flat state vector of the learner (see `state_vector`).
     """
 
     def __init__(self, learner: Any, feedback_model: "FeedbackModel", rng: RngState, ring: int = 1) -> None:
@@ -50,27 +47,18 @@ class Runner:
 
     @property
     def state(self) -> Any:
-        """The state of the learner, a named tuple whose arrays are views on `memory`.
-
-        Writing into the arrays changes the learner; numbers are copies.
-        """
+        """The state of the learner, a named tuple whose arrays are views on `memory`."""
         return self.view(self.memory)
 
     @property
     def mix(self) -> Floats | None:
-        """The probability of each action in the last round, a view, shape (k,).
-
-        None for a learner that returns an action instead of probabilities (`mixes` is False).
-        """
+        """The mix of the last round, a view; None for a learner without one."""
         return mix_slice(self.memory) if self.learner.mixes else None
 
     def compile(self, function: Kernel, *arguments: Any) -> Kernel:
-        """Return `function` bound to the kernels of this learner, and compiled.
+        """Return the loop or a live kernel, bound to this learner and compiled.
 
-        Short work may stay interpreted; see `Workload`.
-
-        function: the loop, or a live kernel of the feedback model.
-        arguments: examples of its arguments, which determine the types.
+        Short work may stay interpreted; see `Workload`. `arguments` are examples, which determine the types.
         """
         compile_function = compile_loop if function is loop else compile_step
         return compile_function(function, arguments, **self._kernels)
@@ -79,10 +67,6 @@ class Runner:
         """Play all rounds of the table; call `plan` whenever the learner needs it.
 
         Starts at the round in `accumulators.cursor`. LearnerError if the learner returns an invalid action.
-
-        table: rows in their order.
-        arrivals: arrival schedule of feedback.
-        accumulators: results, changed in place.
         """
         arguments = (self.memory, self.rng, table, arrivals, self.workspace, accumulators)
         if self._loop is None:
@@ -106,9 +90,7 @@ class Runner:
     def plan(self, played: int) -> None:
         """Call `plan` of the learner once, in plain Python; it changes the state in place.
 
-        Raises LearnerError after more than 100 calls in one round.
-
-        played: number of rounds played so far.
+        Raises LearnerError after more than 100 calls in one round. `played` is the number of rounds played so far.
         """
         self._plans = self._plans + 1 if played == self._planned_at else 1
         self._planned_at = played
@@ -122,13 +104,9 @@ class Runner:
 
 
 def reject_invalid_action(learner: Any, memory: Floats, error: IndexError) -> None:
-    """Raise LearnerError if a kernel has raised this error for an invalid action.
+    """Raise LearnerError if this error of a kernel means an invalid action.
 
-    Otherwise return; the error is the learner's own, and the caller raises it again.
-
-    learner: named in the message.
-    memory: state vector of the learner; the first entry of its mix holds the invalid action.
-    error: as caught from a kernel of the learner.
+    The invalid action is in the first entry of the mix in `memory`.
     """
     if error.args == (INVALID_ACTION,):
         mix = mix_slice(memory)

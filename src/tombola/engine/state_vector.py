@@ -34,7 +34,7 @@ def flatten(state: NamedTuple, actions: int) -> Floats:
     Raises LearnerError for a field with more than two dimensions.
 
     state: a named tuple of numbers, vectors and matrices; None for a field that this learner does not have.
-    actions: number of actions k; k floats are added for the mix, the probabilities of the actions.
+    actions: number of actions k; k floats are added for the mix.
     """
     fields = [np.asarray(0.0 if value is None else value, dtype=np.float64) for value in state]
     for name, field in zip(state._fields, fields, strict=True):
@@ -60,9 +60,7 @@ def flatten(state: NamedTuple, actions: int) -> Floats:
 def unflattener(state: NamedTuple) -> Callable[[Floats], Any]:
     """Return the kernel `view(memory)`, which rebuilds the named tuple of a state.
 
-    The fields of the tuple are views on the state vector, so writing into them changes it.
-
-    state: an example; its type and the dimensions of its fields count, not its values.
+    Its fields are views on the state vector. Of `state`, only the type and the dimensions of the fields count.
     """
     return _unflattener(type(state), tuple(None if value is None else np.ndim(value) for value in state))
 
@@ -90,10 +88,5 @@ def _part(at: int, dimensions: int | None) -> str:
 
 
 def mix_slice(memory: Floats) -> Floats:
-    """Return a view of the part of a state vector that holds the mix, shape (k,).
-
-    The mix is the probability of each of the k actions.
-
-    memory: as returned by `state_vector.flatten`.
-    """
+    """Return a view of the mix at the end of a state vector, shape (k,)."""
     return memory[memory.size - int(memory[0]) :]

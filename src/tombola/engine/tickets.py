@@ -23,18 +23,11 @@ import numpy as np
 from tombola._types import Floats, Integers
 from tombola.errors import FeedbackError
 
-# Column of row 0: the number of tickets issued.
-ROUNDS = 0
-# Column of row 0: the number of tickets with an outcome.
-_ANSWERED = 1
-# Column of the row of a round: its action, from 0.
-ACTION = 0
-# Column of the row of a round: the probability of the action, NaN if unknown.
-PROBABILITY = 1
-# Column of the row of a round: position of its outcome in the history of all events, from 1; 0 while pending.
-ANSWER_INDEX = 2
-# First column of the encoded outcome in the row of a round; features follow the outcome.
-OUTCOME_START = 3
+# Columns of row 0: number of tickets issued; number of tickets with an outcome.
+ROUNDS, _ANSWERED = range(2)
+# Columns of the row of a round: action, from 0; its probability, NaN if unknown; position of the outcome in the history
+# of all events, from 1, or 0 while pending; first number of the encoded outcome, which features follow.
+ACTION, PROBABILITY, ANSWER_INDEX, OUTCOME_START = range(4)
 # Rounds that a new table has space for; the capacity doubles when it is full.
 _INITIAL_ROUNDS = 64
 
@@ -72,18 +65,12 @@ new_ticket = tuple.__new__
 
 
 def has_capacity(cells: Floats) -> bool:
-    """Return whether `cells`, the matrix of a ticket table, has a free row; a kernel."""
+    """Return whether the matrix of a ticket table has a free row; a kernel."""
     return bool(cells[0, ROUNDS] < cells.shape[0] - 1)
 
 
 def write_ticket(cells: Floats, action: int, probability: float) -> int:
-    """Write a ticket into the next row of the table; return its round, from 1.
-
-    A kernel. The table must have a free row.
-
-    cells: matrix of a `TicketTable`, changed in place.
-    action, probability: of the ticket; NaN for an unknown probability.
-    """
+    """Write a ticket into the next row, which is free; return its round. A kernel."""
     round_ = int(cells[0, ROUNDS]) + 1
     cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
     cells[0, ROUNDS] = round_
@@ -91,10 +78,9 @@ def write_ticket(cells: Floats, action: int, probability: float) -> int:
 
 
 def has_native_types(ticket: Ticket) -> bool:
-    """Return whether a ticket has exactly the types int, int and float.
+    """Return whether a ticket has exactly the types int, int and float of kernels.
 
-    The types are those of round, action and probability; compiled kernels expect them. A ticket with other types, such
-    as NumPy integers, may still be in the table.
+    A ticket with other types, such as NumPy integers, may still be in the table.
     """
     return (
         type(ticket) is Ticket
@@ -112,42 +98,27 @@ def _is_issued(cells: Floats, round: int, action: int, probability: float) -> bo
 
 
 def is_pending(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Return whether a ticket was issued and has no outcome; a kernel.
-
-    cells: matrix of a `TicketTable`.
-    round, action, probability: of the ticket, as in `Ticket`; another action or probability gives False.
-    """
+    """Return whether exactly this ticket was issued and has no outcome; a kernel."""
     return _is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 
 
 def read_ticket(cells: Floats, round: int) -> tuple[int, float]:
-    """Return the action, from 0, and its probability of an issued round.
-
-    cells: matrix of a `TicketTable`.
-    round: from 1.
-    """
+    """Return the action of an issued round, and its probability."""
     action, probability = cells[round, :ANSWER_INDEX].tolist()
     return int(action), probability
 
 
 def mark_answered(cells: Floats, round: int) -> None:
-    """Record in the matrix that the outcome of a round is the newest event; a kernel.
+    """Record that the outcome of a pending round is the newest event; a kernel.
 
     The caller writes the outcome itself.
-
-    cells: matrix of a `TicketTable`, changed in place.
-    round: of a pending ticket, from 1.
     """
     cells[0, _ANSWERED] += 1.0
     cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, _ANSWERED]
 
 
 def unmark_answered(cells: Floats, round: int) -> None:
-    """Undo `mark_answered` of a round, which must be the newest answer; a kernel.
-
-    cells: matrix of a `TicketTable`, changed in place.
-    round: from 1.
-    """
+    """Undo `mark_answered` of a round, which must be the newest answer; a kernel."""
     cells[0, _ANSWERED] -= 1.0
     cells[round, ANSWER_INDEX] = 0.0
 
@@ -155,16 +126,12 @@ def unmark_answered(cells: Floats, round: int) -> None:
 class TicketTable:
     """Tickets of a session, their encoded outcomes and features, and event order.
 
-    `cells` is the float64 matrix that holds all of it; compiled kernels write into it too.
-
     horizon: largest number of tickets.
-    outcome_width: number of floats of an encoded outcome (`FeedbackModel.encode` lists them).
-    n_features: number of features of a row.
+    outcome_width, n_features: number of floats of an encoded outcome, and of features of a row.
 
     >>> table = TicketTable(horizon=10, outcome_width=1)
-    >>> round = table.round_of(table.issue(0, 1.0))
-    >>> table.answer(round, (0.25,)), table.answer(round, (0.25,)), table.pending
-    (True, False, [])
+    >>> write_ticket(table.cells, 0, 1.0), table.pending
+    (1, [Ticket(round=1, action=0, probability=1.0)])
     """
 
     def __init__(self, horizon: int, outcome_width: int, n_features: int = 0) -> None:
@@ -181,64 +148,37 @@ class TicketTable:
         return int(self.cells[0, _ANSWERED])
 
     def reserve(self) -> None:
-        """Double the capacity of the table, up to the horizon.
-
-        `cells` becomes a new matrix, with a copy of the tickets; earlier references to it are stale.
-        """
+        """Double the capacity, up to the horizon; `cells` becomes a new matrix."""
         used = len(self) + 1
         cells = np.zeros((1 + min(self.horizon, 2 * used), self.cells.shape[1]))
         cells[:used] = self.cells[:used]
         self.cells = cells
 
-    def issue(self, action: int, probability: float) -> Ticket:
-        """Issue the ticket of the next round and return it.
-
-        IndexError if `horizon` tickets were issued already.
-
-        action: from 0.
-        probability: of the action; NaN if unknown.
-        """
-        if not has_capacity(self.cells):
-            self.reserve()
-        round_ = write_ticket(self.cells, action, probability)
-        self.last = Ticket(round_, action, probability)
-        return self.last
-
     def ticket(self, round: int) -> Ticket:
-        """Return the ticket of a round.
-
-        round: of an issued ticket, from 1; it is not checked.
-        """
+        """Return the ticket of an issued round, from 1; it is not checked."""
         return Ticket(round, *read_ticket(self.cells, round))
 
     def outcome(self, round: int) -> tuple[float, ...] | None:
-        """Return the outcome of a round, from 1; None while it is pending.
-
-        It is encoded: the `outcome_width` floats that `FeedbackModel.encode` returned for the round.
-        """
+        """Return the encoded outcome of a round, from 1; None while it is pending."""
         answer_index, *outcome = self.cells[round, ANSWER_INDEX : OUTCOME_START + self.outcome_width].tolist()
         return tuple(outcome) if answer_index else None
 
     def columns(self) -> dict[str, Floats | Integers]:
         """Return all tickets as flat arrays by name, to be saved.
 
-        actions, probabilities: of each round.
-        outcomes: `outcome_width` floats per round; NaN while pending.
-        features: `n_features` floats per round.
-        history: one entry per event in order: 0 if a ticket was issued, the round, from 1, if its outcome was written.
+        Outcomes are NaN while pending. "history" has one entry per event in order: 0 if a ticket was issued, the round,
+        from 1, if its outcome was written.
         """
         rows = self.cells[1 : len(self) + 1]
         answer_index = rows[:, ANSWER_INDEX].astype(np.int64)
         history = np.zeros(len(self) + self.answered, np.int64)
         history[answer_index[answer_index > 0] - 1] = np.flatnonzero(answer_index) + 1
-        outcomes = np.where(
-            answer_index[:, None] > 0, rows[:, OUTCOME_START : OUTCOME_START + self.outcome_width], math.nan
-        )
+        outcomes, features = np.split(rows[:, OUTCOME_START:], [self.outcome_width], axis=1)
         return {
-            "actions": rows[:, ACTION].astype(np.int64),
+            "actions": self.actions,
             "probabilities": rows[:, PROBABILITY].copy(),
-            "outcomes": outcomes.ravel(),
-            "features": rows[:, OUTCOME_START + self.outcome_width :].ravel(),
+            "outcomes": np.where(answer_index[:, None] > 0, outcomes, math.nan).ravel(),
+            "features": features.ravel(),
             "history": history,
         }
 
@@ -273,37 +213,17 @@ class TicketTable:
         )
 
     def is_new(self, round: int, outcome: tuple[float, ...]) -> bool:
-        """Return whether a round is pending; False if it has this outcome already.
+        """Return whether a round is pending; False if it has this encoded outcome already.
 
         Raises FeedbackError if it has a different outcome.
-
-        round: of an issued ticket, from 1.
-        outcome: floats as returned by `FeedbackModel.encode`.
         """
         if not self.cells[round, ANSWER_INDEX]:
             return True
-        before = tuple(self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width].tolist())
+        before = self.outcome(round)
         if before == outcome:
             return False
+        first, second = (row[0] if len(row) == 1 else list(row) for row in (before or (), outcome))
         raise FeedbackError(
-            f"Session.observe: round {round} has been answered with {_short(before)}, got {_short(outcome)} "
-            "now; the first answer stands."
+            f"Session.observe: round {round} has been answered with {first!r}, got {second!r} now; the first answer "
+            "stands."
         )
-
-    def answer(self, round: int, outcome: tuple[float, ...]) -> bool:
-        """Write the outcome of a round; return False if it has the same one already.
-
-        Raises FeedbackError if it has a different outcome.
-
-        round: of an issued ticket, from 1.
-        outcome: floats as returned by `FeedbackModel.encode`.
-        """
-        if not self.is_new(round, outcome):
-            return False
-        self.cells[round, OUTCOME_START : OUTCOME_START + self.outcome_width] = outcome
-        mark_answered(self.cells, round)
-        return True
-
-
-def _short(outcome: tuple[float, ...]) -> str:
-    return repr(outcome[0]) if len(outcome) == 1 else repr(list(outcome))

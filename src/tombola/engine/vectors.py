@@ -20,10 +20,7 @@ _MIN_EXPONENT = -700.0
 
 
 def total(values: Floats) -> float:
-    """Return the sum of the values, with four partial sums; a kernel.
-
-    Partial sums let the compiler vectorise. Plain Python and machine code agree to the bit.
-    """
+    """Return the sum of the values; a kernel."""
     a = b = c = d = 0.0
     last = values.size - values.size % 4
     for i in range(0, last, 4):
@@ -37,10 +34,7 @@ def total(values: Floats) -> float:
 
 
 def dot(left: Floats, right: Floats) -> float:
-    """Return the dot product of two vectors of equal length; a kernel.
-
-    It adds four partial sums, as `total` does, so that plain Python and machine code agree to the bit.
-    """
+    """Return the dot product of two vectors of equal length; a kernel."""
     a = b = c = d = 0.0
     last = left.size - left.size % 4
     for i in range(0, last, 4):
@@ -68,9 +62,8 @@ def least(values: Floats) -> float:
 
 
 def exponential(y: float) -> float:
-    """Return exp(y) for y <= 0 by arithmetic alone, so that loops vectorise.
+    """Return exp(y) for y <= 0 by arithmetic alone, so that loops vectorise; a kernel.
 
-    A kernel.
     exp(y) = 2^n exp(r) with integer n and |r| <= ln 2 / 2, and a Taylor polynomial of degree 13 for exp(r). Within one
     unit in the last place of the C library; 0 for y <= -700.
     """

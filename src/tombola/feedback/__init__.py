@@ -35,15 +35,8 @@ def make_feedback_model(
 ) -> FeedbackModel:
     """Return the feedback model of a learner, by its attribute `feedback`.
 
-    The model defines which part of a row the learner sees, and encodes and validates outcomes.
-
-    Raises LearnerError for an unknown `feedback`, and ParameterError if budget or features do not fit the learner.
-
-    learner: its `feedback` is a key of `FEEDBACK_MODELS`, or a subclass of `FeedbackModel`.
-    horizon: number of rounds.
-    actions: number of actions, without an added null action.
-    budget_run: resolved budget and stop rule, for learners under a budget; else None.
-    features: number of features of a row, for learners that use them; else None.
+    Raises LearnerError for an unknown `feedback`, and ParameterError if budget or features do not fit the learner. The
+    parameters are those of `FeedbackModel.for_learner`.
 
     >>> from tombola import UCB1
     >>> make_feedback_model(UCB1(), 100, actions=3).outcome_width
@@ -55,11 +48,9 @@ def make_feedback_model(
 
 
 def feedback_type(learner: Any) -> type[FeedbackModel]:
-    """Return the subclass of `FeedbackModel` named by the learner's `feedback`.
+    """Return the subclass of `FeedbackModel` of a learner's attribute `feedback`.
 
-    Raises LearnerError if there is none, and if `learner` is a class.
-
-    learner: an instance; its `feedback` is a key of `FEEDBACK_MODELS`, or such a subclass itself.
+    It is a key of `FEEDBACK_MODELS`, or such a subclass itself; LearnerError for anything else, and for a class.
     """
     feedback = getattr(learner, "feedback", None)
     kind = feedback if isinstance(feedback, type) else FEEDBACK_MODELS.get(str(feedback))

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola._types import Floats, Integers, RngState
-from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import (
-    Accumulators,
-    RowStream,
-    copy_row,
-    prefetch_row,
-    record_action,
-    record_loss,
-    reveal_immediately,
-)
+from tombola.engine.loop import Play, RowStream, copy_row, prefetch_row, record_action, record_loss, reveal_immediately
 from tombola.engine.runner import Runner
 from tombola.engine.tickets import OUTCOME_START, Ticket, is_pending, mark_answered, read_ticket
 from tombola.feedback.base import (
@@ -38,11 +29,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class _Workspace(NamedTuple):
-    """Scratch arrays: the current row, and a ring buffer of plays in flight.
-
-    row: losses of the current row, shape (k,).
-    actions, probabilities, losses: of each play in flight, shape (ring,).
-    """
+    """Scratch arrays: the current row, and a ring buffer of plays in flight."""
 
     row: Floats
     actions: Integers
@@ -52,12 +39,7 @@ class _Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BanditFeedback(FeedbackModel):
-    """Reveal the loss of the action played. An outcome is that loss, one float.
-
-    It is the `FeedbackModel` of learners with feedback "bandit".
-
-    actions, horizon: number of actions and of rounds.
-    """
+    """Reveal the loss of the action played. An outcome is that loss, one float."""
 
     @property
     def outcome_width(self) -> int:
@@ -106,7 +88,6 @@ class BanditFeedback(FeedbackModel):
 
 
 def _look_ahead(table: RowStream, t: int) -> None:
-    """Prefetch the start of the row that is played some rounds after round t."""
     prefetch_row(table.losses, table.order, t, 1)
 
 
@@ -121,18 +102,8 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel `turn`, which plays round t and records it."""
-
-    def turn(
-        state: Any,
-        mix: Floats,
-        rng: RngState,
-        table: RowStream,
-        arrivals: ArrivalSchedule,
-        workspace: _Workspace,
-        accumulators: Accumulators,
-        t: int,
-    ) -> None:
+    def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
+        table, workspace, accumulators = play.table, play.workspace, play.accumulators
         action, probability = choose(state, mix, rng)
         loss = float(table.losses[table.order[t], table.labels[action]])
         expected = loss
@@ -141,7 +112,7 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
             expected = expect(workspace.row, action, mix)
         record_action(accumulators, t, action, probability)
         record_loss(accumulators, t, loss, expected, float(table.losses[table.order[t], table.labels[table.best]]))
-        if reveal_immediately(arrivals, accumulators, t):
+        if reveal_immediately(play, t):
             observe(state, action, probability, loss)
         else:
             slot = t % workspace.actions.size
@@ -151,10 +122,7 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
 
 
 def _live_observe(memory: Floats, cells: Floats, index: int, action: int, probability: float, loss: float) -> bool:
-    """Observe one loss and write it into the ticket table.
-
-    Return False, and change nothing, unless the loss is in [0, 1] and the ticket is pending.
-    """
+    """Observe one loss of a pending ticket; False, and no change, if it is not valid."""
     if not is_pending(cells, index, action, probability) or not 0.0 <= loss <= 1.0:
         return False
     observe(view(memory), action, probability, loss)

@@ -36,15 +36,14 @@ EncodedOutcome: TypeAlias = tuple[float, ...]
 class LiveKernels(NamedTuple):
     """Compiled single-round kernels of a learner, which write into a ticket table.
 
-    A ticket is one play: round, action, probability. `cells` is the matrix of the table, `TicketTable.cells`; a ticket
-    is pending until its outcome, the feedback, is observed.
+    `cells` is the matrix of the table; a ticket is pending until its outcome is observed.
 
-    `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is `NEEDS_PLAN` (-1) or
-    `TABLE_FULL` (0) if nothing was issued.
+    `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is `NEEDS_PLAN` or `TABLE_FULL`
+    if nothing was issued.
     `observe_fast(cells, ticket, loss, cost, label) -> bool` is the fast path for arguments of the expected types; it
     returns False and changes nothing for anything else.
-    `observe(cells, index, round, outcome) -> bool` takes an encoded outcome for the ticket in row `index` of the
-    table; False if it is not pending or the outcome is not valid. In a session, `index` equals `round`.
+    `observe(cells, index, round, outcome) -> bool` takes an encoded outcome for the ticket in row `index` of the table;
+    False if it is not pending or the outcome is not valid. In a session, `index` equals `round`.
     `runner` holds the learner and its state; None for learners of labels.
     `decision(cells, round) -> list` returns the decision of a router in a round, as numbers for the event log.
     `repeat(cells, features, decision, force=...)` is `act` with the choices of such a record, for the replay of a log;
@@ -60,15 +59,7 @@ class LiveKernels(NamedTuple):
     decision: Callable[[Floats, int], list[float]] | None = None
 
     def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
-        """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise.
-
-        The learner is updated, and the outcome is written into the table. A ticket is one play; it is pending until its
-        outcome is observed.
-
-        cells, index: matrix of the ticket table, changed in place, and the index of the ticket's row in it.
-        round: the round of the ticket, from 1.
-        outcome: floats as returned by `FeedbackModel.encode`.
-        """
+        """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise."""
         if not self.observe(cells, index, round, outcome):
             raise FeedbackError(
                 f"learn: expected the outcome of a pending round, got {outcome} for round {round}; encode it first."
@@ -86,10 +77,8 @@ EMPTY_CELLS = np.zeros((1, 1))
 class StepRunner:
     """Play a learner one round at a time, for a caller that stores the plays.
 
-    `act` returns an action, and `learn` passes its outcome to the learner, then or later; `plan` is optional.
-
-    kernels: live kernels of the learner, as returned by `FeedbackModel.live_kernels`.
-    outcome_width: number of floats of an encoded outcome, `FeedbackModel.outcome_width`.
+    `act` returns an action, and `learn` passes its outcome to the learner, then or later; `plan` is optional. `played`
+    is the number of rounds played so far.
     """
 
     def __init__(self, kernels: LiveKernels, outcome_width: int) -> None:
@@ -101,10 +90,7 @@ class StepRunner:
     def act(self, played: int) -> tuple[int, float]:
         """Return the next action, from 0, and its probability; plan first if needed.
 
-        The caller stores both, to pass them to `learn`. Raises LearnerError for a learner that returns an invalid
-        action, or that still needs to plan after 100 plans in one round.
-
-        played: number of rounds played so far.
+        Raises LearnerError for a learner that returns an invalid action, or that still needs to plan after 100 plans.
         """
         self._cells[0, ROUNDS] = 0.0
         try:
@@ -116,24 +102,15 @@ class StepRunner:
         return ticket[1:]
 
     def plan(self, played: int) -> None:
-        """Call the learner's `plan` while its `needs_plan` returns True; play nothing.
-
-        `act` does the same first, so this call only moves the work to an earlier time.
-
-        played: number of rounds played so far.
-        """
+        """Call the learner's `plan` while it needs it, before `act` does; play nothing."""
         self._cells[0, ROUNDS] = 1.0  # the table is full, so `act` issues nothing
         while self._act(self._cells)[0] == NEEDS_PLAN:
             self.runner.plan(played)
 
     def learn(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
-        """Pass the encoded outcome of a play to the learner, which updates its state.
+        """Pass the encoded outcome of a play to the learner, in any order.
 
-        Call it once per play, in any order. Raises FeedbackError if the outcome is not valid.
-
-        round: the round of the play, from 1.
-        action, probability: as returned by `act`.
-        outcome: floats as returned by `FeedbackModel.encode`.
+        Call it once per play. Raises FeedbackError if the outcome is not valid. `round` counts from 1.
         """
         self._cells[0, ROUNDS], self._cells[1, :OUTCOME_START] = 1.0, (action, probability, 0.0)
         self._learn(self._cells, 1, round, outcome)
@@ -145,12 +122,12 @@ class FeedbackModel(ABC):
 
     An outcome is the feedback of one round. It has three forms: the keyword arguments of `Session.observe`, the encoded
     outcome (a tuple of floats), and the entry of `Session.outcomes`. A workspace is the named tuple of scratch arrays
-    that the kernels share. There is one subclass per kind of feedback. It implements `outcome_width`, `workspace`,
-    `kernels`, `live_kernels`, `encode`, `to_observe_kwargs`, `decode`, `loss` and `outcome_of_row`, documented here.
+    that the kernels share. There is one subclass per kind of feedback. Labels have no kernels of the loop.
 
     actions, horizon: number of actions and of rounds.
     full_feedback: whether an outcome has the losses of all actions.
-    default_actions: number of actions, if the model prescribes it; else None.
+    default_actions, names: number and names of the actions, if the model prescribes them; else None.
+    n_decision: floats of the ticket table, before the features, that record the decision of a router.
     supports_amend: whether a session can correct an outcome later; not under a budget, whose costs are spent.
     """
 
@@ -159,30 +136,18 @@ class FeedbackModel(ABC):
 
     full_feedback: ClassVar[bool] = False
     default_actions: ClassVar[int | None] = None
+    names: ClassVar[tuple[str, ...] | None] = None
+    n_decision: ClassVar[int] = 0
     supports_amend: ClassVar[bool] = True
 
     @property
     @abstractmethod
     def outcome_width(self) -> int:
-        """The number of floats of an encoded outcome, the feedback of one round.
-
-        1 (the loss) for bandit feedback, k (the loss of each action) for full feedback, 2 (label, weight) for labels.
-        Under a budget with m resources: 1 + m for bandit feedback; k (1 + m) for full feedback, where k does not count
-        an added null action.
-        """
+        """The number of floats of an encoded outcome, see `encode`."""
 
     @property
     def n_features(self) -> int:
         """The number of features of a row that `Session.act` takes; 0 if none."""
-        return 0
-
-    @property
-    def n_decision(self) -> int:
-        """The number of floats per ticket that record the decision of a router.
-
-        A router is a learner that chooses by the features of a row, such as `Routed`; for others it is 0. The floats
-        are stored in the ticket table, before the features.
-        """
         return 0
 
     @classmethod
@@ -191,11 +156,6 @@ class FeedbackModel(ABC):
     ) -> Self:
         """Return the model for a learner; ParameterError if an argument does not fit.
 
-        Models without a budget reject one, and features, unless they are for features; models under a budget require
-        one, and those with bandit feedback reject fluid play (`budget_run.mixed`).
-
-        learner: an instance of a learner.
-        horizon: number of rounds.
         actions: number of actions, without an added null action.
         budget_run: resolved budget and stop rule, required by learners under a budget; else None.
         features: number of features of a row, required by learners that use them; else None.
@@ -213,35 +173,23 @@ class FeedbackModel(ABC):
         return cls(actions, horizon)
 
     @property
-    def names(self) -> tuple[str, ...] | None:
-        """The names of the actions if the model prescribes them; else None."""
-        return None
-
-    @property
     def n_listed_actions(self) -> int:
-        """The number of actions in a table or an outcome: all but an added null action.
-
-        The null action costs nothing; under a budget it may have been added as the last action.
-        """
+        """The number of actions in a table or an outcome: all but an added null action."""
         return self.actions
 
     def balance(self, workspace: Any) -> Balance:
-        """Return amounts, spending and reservations in cost units; empty without a budget.
-
-        workspace: scratch arrays of the learner in play, as returned by `workspace`; they hold the budget tracker.
-        """
+        """Return amounts, spending and reservations in cost units; empty without a budget."""
         return NO_BALANCE
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        """Return the costs of an outcome as they are encoded; empty without a budget.
+        """Return the costs of an outcome as they are encoded, in cost units.
 
-        One float per resource, of the action played or, with full feedback, of each listed action in turn (all but an
-        added null action), in cost units. Raises FeedbackError for a wrong shape, for a cost below 0, above its worst
-        cost or other than its price, for a missing cost without a price, and for any cost without a budget.
+        One float per resource, of the action played or, with full feedback, of each listed action in turn; empty
+        without a budget. Raises FeedbackError for a wrong shape, for a cost below 0, above its worst cost or other than
+        its price, for a missing cost without a price, and for any cost without a budget.
 
         owner: name of the function that the user called, for the error message.
-        action: the action played, from 0.
-        cost: number or array as the user gave it; None for the known prices.
+        cost: as the user gave it; None for the known prices.
         """
         if cost is not None:
             raise FeedbackError(f"{owner}: expected no cost without a budget, got {cost!r}; leave it out.")
@@ -250,103 +198,68 @@ class FeedbackModel(ABC):
     def init(self, learner: Any) -> Any:
         """Return the state of a learner before the first round, a named tuple.
 
-        It calls the learner's `init` with the number of actions and of rounds or, under a budget, with the
-        `BudgetTerms`; ParameterError for a loss target that the learner does not support.
-
-        learner: an instance.
+        ParameterError for a loss target that the learner does not support.
         """
         return learner.init(actions=self.actions, horizon=self.horizon)
 
-    @abstractmethod
     def workspace(self, ring: int) -> Any:
         """Return new scratch arrays of the kernels, a named tuple private to the model.
 
-        Pass it to the other methods and to the loop. Under a budget it also holds the budget tracker, nothing spent.
+        Under a budget it also holds the budget tracker, nothing spent.
 
         ring: largest number of plays without feedback at any time, the size of ring buffers.
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def kernels(self, learner: Any) -> dict[str, Kernel]:
-        """Return the functions to bind in the loop and in the live kernels, by name.
+        """Return the functions that the loop and live kernels call, by global name.
 
-        A key is a global name that `tombola.engine.loop` or a live kernel calls: `look_ahead` (prefetch a row),
-        `reveal` (pass feedback to the learner), `pauses` (return whether it must plan), `turn` (play a round), and
-        others for live kernels. Its value is the kernel, a function to compile, for this learner and this feedback.
-
-        learner: an instance.
+        The loop calls `look_ahead` (prefetch a row), `reveal` (pass feedback to the learner), `pauses` (return whether
+        it must plan) and `turn` (play a round); the others are for live kernels.
         """
+        raise NotImplementedError
 
     def plan(self, learner: Any, state: Any, workspace: Any, rng: RngState) -> None:
-        """Call the learner's `plan` with its state, in plain Python.
+        """Call the learner's `plan`, in plain Python; it changes state and rng in place.
 
         Under a budget, `plan` also gets the unspent budget and the affordable actions.
-
-        learner: an instance.
-        state, rng: state and random generator of the learner, changed in place.
-        workspace: scratch arrays of the learner in play, as returned by `workspace`.
         """
         learner.plan(state=state, rng=rng)
 
     @abstractmethod
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return the kernels that play one round at a time, for a new play.
-
-        They share the state of the learner, which starts as its `init` returns it.
-
-        learner: an instance.
-        rng: random generator of the learner; every `act` that draws changes it.
-        """
+        """Return the kernels that play one round at a time, for a new play."""
 
     def step_runner(self, learner: Any, rng: RngState) -> StepRunner:
-        """Return a `StepRunner`, which plays the learner round by round by act and learn.
-
-        The caller stores the plays; there is no ticket table.
-
-        learner: an instance.
-        rng: random generator of the learner, changed in place.
-        """
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
     def encode_features(self, given: Any) -> Any:
         """Return the validated features of a row, as `LiveKernels.act` takes them.
 
         The base class is for learners without features: it always raises FeedbackError.
-
-        given: argument `features` of `Session.act`, as the user gave it.
         """
         raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
 
     @abstractmethod
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
-        """Return the feedback of a round as floats; FeedbackError if it is not valid.
+        """Return the feedback of a round as `outcome_width` floats, the encoded outcome.
 
-        These `outcome_width` floats are the encoded outcome. Bandit feedback: the loss. Full feedback: the loss of each
-        action. Under a budget, costs follow: one per resource, with full feedback for each action in turn. An added
-        null action is left out. Labels: label and weight.
+        Bandit feedback: the loss. Full feedback: the loss of each action. Under a budget, costs follow: one per
+            resource, with full feedback for each action in turn. An added null action is left out. Labels: label and
+            weight. FeedbackError if it is not valid.
 
-        round, action: of the play: its round, from 1, for error messages, and its action, from 0.
-        given: the keyword arguments of `Session.observe` by name, such as loss, reward and cost; None stands for a
-            missing one.
+        round: from 1, for error messages.
+        given: the keyword arguments of `Session.observe` by name; None stands for a missing one.
         """
 
     @abstractmethod
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
-        """Return keyword arguments of `Session.observe` that encode to this outcome.
-
-        The keys are "loss" (one number, or with full feedback one per action) and, under a budget, "cost" (one per
-        resource, or with full feedback a table of actions x resources). Labels: "label" and "weight".
-
-        outcome: floats as returned by `encode`.
-        """
+        """Return keyword arguments of `Session.observe` that encode to this outcome."""
 
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
         """Check an encoded outcome, such as one from a file, and return it.
 
         Raises FeedbackError if it is not valid, for example a loss outside [0, 1].
-
-        action: the action played, from 0.
-        outcome: floats as returned by `encode`.
         """
         return self.encode(0, action, self.to_observe_kwargs(outcome))
 
@@ -354,53 +267,32 @@ class FeedbackModel(ABC):
     def decode(self, outcome: EncodedOutcome) -> Any:
         """Return an encoded outcome in the form of `Session.outcomes`.
 
-        Bandit feedback: the loss, a float. Full feedback: a tuple, the loss of each action. Under a budget: a pair of
-        that and a tuple of costs, one per resource, with full feedback for each action in turn, without an added null
-        action. Labels: the pair (label, weight).
-
-        outcome: floats as returned by `encode`.
+        Bandit feedback: the loss. Full feedback: a tuple, the loss of each action. Under a budget: a pair of that
+            and the tuple of costs. Labels: the pair (label, weight).
         """
 
     @abstractmethod
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action played; 1 for an added null action.
-
-        action: the action played, from 0.
-        outcome: floats as returned by `encode`.
-        """
+        """Return the loss in [0, 1] of the action played; 1 for an added null action."""
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
-        """Return the cost of the action played, per resource; empty without a budget.
-
-        In cost units, as they were observed.
-
-        action: the action played, from 0.
-        outcome: floats as returned by `encode`.
-        """
+        """Return the cost of the action played, per resource, in cost units."""
         return ()
 
     @abstractmethod
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return keyword arguments of `Session.observe` for a row of a table.
 
-        The keys are "loss" (of the action played, or with full feedback of all actions) and, under a budget, "cost"
-        (the costs of the same). Empty for an added null action, with bandit feedback under a budget.
+        Empty for an added null action, with bandit feedback under a budget.
 
-        losses: of all actions, shape (k,).
-        action: the action played, from 0.
-        costs: of all actions, shape (k, resources), if there is a budget.
+        losses, costs: of all actions, shapes (k,) and (k, resources).
         """
 
 
 def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
-    """Return the loss or reward that a user gave, and its name: "loss" or "reward".
+    """Return the loss or reward that a user gave, unchecked, and its name.
 
-    The value is returned as given, not checked. Raises FeedbackError unless exactly one of the two is given, and for
-    arguments that are not allowed.
-
-    round: named in the error message.
-    given: keyword arguments of `Session.observe` by name; None stands for a missing one.
-    others: names of further arguments that are allowed, such as "cost".
+    Raises FeedbackError unless exactly one of the two is given, and for arguments other than these and `others`.
     """
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
@@ -419,11 +311,7 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
 
 
 def copy_into(target: Floats, given: Any) -> bool:
-    """Copy numbers into an array in place; return whether that was possible.
-
-    target: the array; unchanged if the result is False.
-    given: anything; False if it does not convert to numbers, or its shape is not that of `target`.
-    """
+    """Copy numbers into an array; return False, and change nothing, if they cannot be."""
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -435,10 +323,7 @@ def copy_into(target: Floats, given: Any) -> bool:
 
 
 def are_losses(losses: Floats) -> bool:
-    """Return whether all numbers are in [0, 1] and none is NaN; a kernel.
-
-    losses: shape (k,).
-    """
+    """Return whether all numbers are in [0, 1] and none is NaN; a kernel."""
     valid = True
     for loss in losses:
         valid = valid and 0.0 <= loss <= 1.0
@@ -450,9 +335,7 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
 
     Raises FeedbackError unless they are `actions` numbers in [0, 1].
 
-    actions: expected number of values.
-    given: sequence or array of losses or rewards, as the user gave it.
-    name: "loss" if they are losses, "reward" if they are rewards; a reward r becomes the loss 1 - r.
+    name: "loss" or "reward"; a reward r becomes the loss 1 - r.
     """
     row = np.zeros(actions)
     if not copy_into(row, given) or not ((row >= 0) & (row <= 1)).all():
@@ -464,12 +347,9 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
 
 
 def parse_loss(given: Any, name: str) -> float:
-    """Return one loss in [0, 1], from a loss or a reward.
+    """Return one loss in [0, 1] from a loss or reward; FeedbackError otherwise.
 
-    Raises FeedbackError unless `given` converts to a number in [0, 1].
-
-    given: the loss or reward, as the user gave it.
-    name: "loss" if it is a loss, "reward" if it is a reward; a reward r becomes the loss 1 - r.
+    name: "loss" or "reward"; a reward r becomes the loss 1 - r.
     """
     try:
         value = float(given)
@@ -486,7 +366,7 @@ def make_choose(kernels: Any) -> Kernel:
     """Return the kernel `choose(state, mix, rng) -> (action, probability)`.
 
     It calls the learner's `act`, and raises IndexError for an invalid action. For a learner that returns a mix, it
-    draws the action from the mix by `rng`. `mix` is a scratch array of shape (k,), which `choose` overwrites.
+    draws the action from the mix, which it writes into `mix`, shape (k,).
 
     kernels: as returned by `Learner.kernels`.
     """
@@ -513,15 +393,10 @@ def make_loop_kernels(
 ) -> dict[str, Kernel]:
     """Return the kernels of a learner without a budget, by global name.
 
-    The loop calls `look_ahead`, `reveal`, `pauses` and `turn`; live kernels call `choose`, `observe` and `needs_plan`.
-
     kernels: as returned by `Learner.kernels`.
-    look_ahead: `look_ahead(table, t)` prefetches the row of a later round than t.
-    make_reveal: `make_reveal(observe)` returns the kernel `reveal(state, table, workspace, s)`, which passes the
-        feedback of round s to the learner's `observe`.
-    make_turn: `make_turn(choose, observe, expect)` returns the kernel `turn`, which plays a round. `choose` is as
-        returned by `make_choose`; `expect(row, action, mix)` returns the expected loss of the round over the learner's
-        own randomness.
+    make_reveal: `make_reveal(observe)` returns the kernel `reveal(state, table, workspace, s)`.
+    make_turn: `make_turn(choose, observe, expect)` returns the kernel `turn`. `expect(row, action, mix)` is the
+        expected loss of the round over the learner's own randomness.
     """
     choose, observe, needs_plan = make_choose(kernels), kernels.observe, kernels.needs_plan
 
@@ -552,13 +427,7 @@ def _expect_plain(row: Floats, action: int, mix: Floats) -> float:
 def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, float]:
     """Choose one action and write its ticket; return round, action, probability.
 
-    A ticket is the record of one play, which its outcome completes. If nothing was issued, the round is `NEEDS_PLAN`
-    (-1, the learner must plan first) or `TABLE_FULL` (0, the table has no free row). The learner is not a parameter:
-    `compile_loop` binds its kernels to the global names `view`, `choose` and `needs_plan`.
-
-    memory: state vector of the learner, changed in place.
-    rng: random generator of the learner, changed by every draw.
-    cells: matrix of the ticket table, changed in place.
+    The round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
     """
     if needs_plan(view(memory)):
         return NEEDS_PLAN, 0, 0.0

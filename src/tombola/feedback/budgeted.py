@@ -29,11 +29,11 @@ from tombola.budget.tracker import (
     set_null_mix,
     update_affordable,
 )
-from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
 from tombola.engine.loop import (
     SPENT,
     Accumulators,
+    Play,
     RowStream,
     prefetch_row,
     record_action,
@@ -77,12 +77,9 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class _Workspace(NamedTuple):
     """Scratch arrays: the tracker, a ring buffer of plays in flight, the current row.
 
-    k is the number of actions, ring the largest number of plays in flight.
-
-    tracker: balance and limits of the budget.
     played: share of each action in each play in flight (a single 1, unless play is fluid), shape (ring, k).
     actions, probabilities: the drawn action of each play in flight, and its probability, shape (ring,).
-    reserved: costs reserved for each play in flight, in ticks (see `BudgetTracker`), shape (ring, resources).
+    reserved: costs reserved for each play in flight, in ticks, shape (ring, resources).
     row: losses of the current row, shape (k,).
     raw, scaled: its costs in cost units and in the common scale of `Budget`, shape (k, resources).
     affordable, played_copy: copies of `tracker.fits` and of one play for the learner, which may write into them.
@@ -108,11 +105,10 @@ class _Workspace(NamedTuple):
 class BudgetedFeedback(FeedbackModel):
     """Reveal losses and costs of all actions; the tracker enforces the budget.
 
-    An outcome is the losses of the listed actions, then their costs, action by action. An added null action is the
-    last action and not part of the outcome. In fluid play (`budget_run.mixed`) every action is played with its share
-    of the mix, instead of one action drawn. It is the `FeedbackModel` of learners with feedback "budgeted".
+    An outcome is the losses of the listed actions, then their costs, action by action. An added null action is the last
+    action and not part of the outcome. In fluid play (`budget_run.mixed`) every action is played with its share of the
+    mix, instead of one action drawn.
 
-    actions, horizon: number of actions, with an added null action, and number of rounds.
     budget_run: resolved budget, stop rule, and whether play is fluid.
     """
 
@@ -123,12 +119,10 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def limits(self) -> ResolvedBudget:
-        """The resolved budget: amounts, worst costs, prices, null action and target."""
         return self.budget_run.limits
 
     @property
     def resources(self) -> int:
-        """The number of resources that the budget limits, each with its own amount."""
         return int(self.limits.worst.shape[1])
 
     @property
@@ -141,10 +135,7 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def terms(self) -> BudgetTerms:
-        """The budget as the learner knows it before play, with costs scaled to [0, 1].
-
-        It is the argument of `BudgetedLearner.init`, and computed again at each access.
-        """
+        """The budget as the learner knows it before play, with costs scaled to [0, 1]."""
         tracker, rate = new_tracker(self.budget_run, self.horizon)
         prices = self.limits.prices * tracker.scale
         limits = self.limits
@@ -188,23 +179,15 @@ class BudgetedFeedback(FeedbackModel):
             "turn": _make_turn(decide, observe_round),
             "decide": decide,
             "observe_round": observe_round,
-            "unpack_outcome": self._unpack_outcome,
+            "unpack_outcome": _unpack_row_outcome if self.full_feedback else _unpack_action_outcome,
             "needs_plan": kernels.needs_plan,
         }
 
-    @property
-    def _unpack_outcome(self) -> Kernel:
-        """The kernel that copies an outcome into the current row and validates it."""
-        return _unpack_row_outcome
-
     def make_observe(self, observe: Kernel) -> Kernel:
-        """Return the kernel that passes the feedback of a round to the learner.
+        """Return the kernel `observe_round`, which reveals a round to the learner.
 
-        It is `observe_round(state, round, workspace, slot)`. It calls `observe` with the play at index `slot` of the
-        ring buffers in `workspace`, and with the losses and scaled costs of the current row there: of all actions, or
-        with bandit feedback of the action played.
-
-        observe: kernel `observe` of the learner, with the parameters in the engine's order.
+        It calls `observe` with the play at index `slot` of the ring buffers, and with the losses and scaled costs
+            of the current row: of all actions, or with bandit feedback of the action played.
         """
 
         def observe_round(state: Any, round: int, workspace: _Workspace, slot: int) -> None:
@@ -227,6 +210,12 @@ class BudgetedFeedback(FeedbackModel):
         if budget_run is None:
             raise ParameterError(
                 f"budget: {type(learner).__name__} needs one, got none; write for example budget=Budget(90.0)."
+            )
+        # With bandit feedback one action is observed, so a mix of all actions cannot be played.
+        if budget_run.mixed and not cls.full_feedback:
+            raise ParameterError(
+                f"play: mixed is for learners with full feedback, got {type(learner).__name__}, which has bandit "
+                "feedback; leave mixed out."
             )
         return cls(actions + budget_run.limits.added, horizon, budget_run)
 
@@ -251,10 +240,7 @@ class BudgetedFeedback(FeedbackModel):
         return LiveKernels(partial(act, *hand), observe_fast, observe, runner)
 
     def _outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
-        """Return views of an encoded outcome: its losses, and its costs.
-
-        Costs have shape (actions,) for one resource, else (actions, resources).
-        """
+        """Return views of an encoded outcome: losses and costs, in the user's shapes."""
         costs = outcome[self.n_listed_actions :]
         return outcome[: self.n_listed_actions], costs if self.resources == 1 else costs.reshape(
             self.n_listed_actions, -1
@@ -265,10 +251,7 @@ class BudgetedFeedback(FeedbackModel):
         return (*losses.tolist(), *self.parse_costs("Session.observe", action, given.get("cost")))
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        return self._parse_cost_table(owner, cost, slice(0, self.n_listed_actions))
-
-    def _parse_cost_table(self, owner: str, cost: Any, which: slice) -> EncodedOutcome:
-        """Return the costs of some actions, flat; by the price list if missing."""
+        which = slice(0, self.n_listed_actions) if self.full_feedback else slice(action, action + 1)
         worst, prices = self.limits.worst[which], self.limits.prices[which]
         if cost is None and not np.isnan(prices).any():
             return tuple(prices.ravel().tolist())
@@ -321,12 +304,8 @@ class BudgetedFeedback(FeedbackModel):
 class BudgetedBanditFeedback(BudgetedFeedback):
     """Reveal loss and costs of the action played; the tracker enforces the budget.
 
-    An outcome is the loss, then one cost per resource. Costs on the price list may be left out, and so may the
-    outcome of an added null action, which has loss 1 and cost 0. It is the `FeedbackModel` of learners with feedback
-    "budgeted-bandit".
-
-    actions, horizon: number of actions, with an added null action, and number of rounds.
-    budget_run: resolved budget and stop rule; its `mixed` must be False.
+    An outcome is the loss, then one cost per resource. Costs on the price list may be left out, and so may the outcome
+    of an added null action, which has loss 1 and cost 0. `budget_run.mixed` must be False.
     """
 
     full_feedback: ClassVar[bool] = False
@@ -334,18 +313,6 @@ class BudgetedBanditFeedback(BudgetedFeedback):
     @property
     def outcome_width(self) -> int:
         return 1 + self.resources
-
-    @classmethod
-    def for_learner(
-        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
-    ) -> Self:
-        # Only one action is observed, so a mix of all actions cannot be played.
-        if budget_run is not None and budget_run.mixed:
-            raise ParameterError(
-                f"play: mixed is for learners with full feedback, got {type(learner).__name__}, which has bandit "
-                "feedback; leave mixed out."
-            )
-        return super().for_learner(learner, horizon, actions=actions, budget_run=budget_run, features=features)
 
     def make_observe(self, observe: Kernel) -> Kernel:
 
@@ -360,10 +327,6 @@ class BudgetedBanditFeedback(BudgetedFeedback):
     def _outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
         return outcome[:1].reshape(()), outcome[1:].reshape(()) if self.resources == 1 else outcome[1:]
 
-    @property
-    def _unpack_outcome(self) -> Kernel:
-        return _unpack_action_outcome
-
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         costs = self.parse_costs("Session.observe", action, given.get("cost"))
         if action < self.n_listed_actions:
@@ -377,9 +340,6 @@ class BudgetedBanditFeedback(BudgetedFeedback):
                 "write observe(ticket)."
             )
         return (1.0, *costs)
-
-    def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        return self._parse_cost_table(owner, cost, slice(action, action + 1))
 
     def to_observe_kwargs(self, outcome: EncodedOutcome) -> dict[str, Any]:
         return {"loss": outcome[0], "cost": outcome[1:]}
@@ -417,10 +377,7 @@ def _copy_row(table: RowStream, workspace: _Workspace, t: int) -> None:
 
 
 def _make_pauses(needs_plan: Kernel) -> Kernel:
-    """Return the kernel `pauses(state, workspace) -> bool` of the loop.
-
-    It updates the affordable actions, then returns whether the learner needs to plan.
-    """
+    """Return the kernel `pauses`: update the affordable actions, then ask the learner."""
 
     def pauses(state: Any, workspace: _Workspace) -> bool:
         update_affordable(workspace.tracker)
@@ -449,18 +406,8 @@ def _make_reveal(observe_round: Kernel) -> Kernel:
 
 
 def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
-    """Return the kernel `turn`, which plays round t and records it."""
-
-    def turn(
-        state: Any,
-        mix: Floats,
-        rng: RngState,
-        table: RowStream,
-        arrivals: ArrivalSchedule,
-        workspace: _Workspace,
-        accumulators: Accumulators,
-        t: int,
-    ) -> None:
+    def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
+        table, workspace, accumulators = play.table, play.workspace, play.accumulators
         slot = t % workspace.played.shape[0]
         action, probability = decide(
             state, mix, rng, workspace.tracker, workspace.played[slot], workspace.reserved[slot]
@@ -468,7 +415,7 @@ def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
         workspace.actions[slot], workspace.probabilities[slot] = action, probability
         _copy_row(table, workspace, t)
         _record_play(accumulators, t, action, probability, workspace, slot)
-        if reveal_immediately(arrivals, accumulators, t):
+        if reveal_immediately(play, t):
             charge(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
             observe_round(state, t + 1, workspace, slot)
 
@@ -520,10 +467,7 @@ def _live_act(
     reserved: Floats,
     cells: Floats,
 ) -> tuple[int, int, float]:
-    """Update the tracker, choose one action and write its ticket.
-
-    Return round, action and probability; the round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
-    """
+    """Update the tracker, choose one action and write its ticket, as `live_act` does."""
     update_affordable(tracker)
     _copy_affordable(tracker, affordable)
     if tracker.flags[STOPPED] == 0.0 and needs_plan(view(memory), affordable):
@@ -545,10 +489,9 @@ def _live_observe(
     probability: float,
     round: int,
 ) -> bool:
-    """Observe an outcome, write it into the ticket table and charge its cost.
+    """Observe an outcome of a pending ticket; False, and no change, if not valid.
 
-    Return False, and change nothing, unless the outcome is valid and the ticket is pending. The learner comes first: if
-    it raises, the ticket is still pending and its worst cost still reserved.
+    The learner comes first: if it raises, the ticket is still pending and its worst cost still reserved.
     """
     if not is_pending(cells, index, action, probability) or not unpack_outcome(workspace, prices, action, outcome):
         return False
@@ -566,10 +509,7 @@ def _live_observe(
 
 
 def _unpack_row_outcome(workspace: _Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
-    """Copy losses and costs of all actions into the current row; return validity.
-
-    The outcome has the losses, then the costs, of the listed actions. An added null action has loss 1 and cost 0.
-    """
+    """Copy losses, then costs, of all listed actions into the row; return validity."""
     resources = prices.shape[1]
     last = workspace.row.size - 1
     workspace.row[last], workspace.raw[last, :], workspace.scaled[last, :] = 1.0, 0.0, 0.0
@@ -581,10 +521,7 @@ def _unpack_row_outcome(workspace: _Workspace, prices: Floats, action: int, outc
 
 
 def _unpack_action(workspace: _Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
-    """Copy loss and costs of one action into the current row; return validity.
-
-    Valid are a loss in [0, 1], and costs from 0 to the worst cost, equal to the price where one is known.
-    """
+    """Copy loss and costs of one action into the current row; return validity."""
     workspace.row[action] = loss
     valid = 0.0 <= loss <= 1.0
     for j in range(costs.size):

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from tombola._types import Floats, RngState
-from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import (
-    Accumulators,
-    RowStream,
-    copy_row,
-    prefetch_row,
-    record_action,
-    record_loss,
-    reveal_immediately,
-)
+from tombola.engine.loop import Play, RowStream, copy_row, prefetch_row, record_action, record_loss, reveal_immediately
 from tombola.engine.runner import Runner
 from tombola.engine.tickets import OUTCOME_START, Ticket, has_native_types, is_pending, mark_answered, read_ticket
 from tombola.feedback.base import (
@@ -47,12 +38,7 @@ class _Workspace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FullFeedback(FeedbackModel):
-    """Reveal the losses of all actions. An outcome is these losses, shape (k,).
-
-    It is the `FeedbackModel` of learners with feedback "full".
-
-    actions, horizon: number k of actions, and number of rounds.
-    """
+    """Reveal the losses of all actions. An outcome is these losses, shape (k,)."""
 
     full_feedback: ClassVar[bool] = True
 
@@ -100,7 +86,6 @@ class FullFeedback(FeedbackModel):
 
 
 def _look_ahead(table: RowStream, t: int) -> None:
-    """Prefetch the row that is played some rounds after round t."""
     prefetch_row(table.losses, table.order, t, table.labels.size)
 
 
@@ -115,25 +100,15 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
-    """Return the kernel `turn`, which plays round t and records it."""
-
-    def turn(
-        state: Any,
-        mix: Floats,
-        rng: RngState,
-        table: RowStream,
-        arrivals: ArrivalSchedule,
-        workspace: _Workspace,
-        accumulators: Accumulators,
-        t: int,
-    ) -> None:
+    def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
+        table, workspace, accumulators = play.table, play.workspace, play.accumulators
         action, probability = choose(state, mix, rng)
         copy_row(table, t, workspace.row)
         record_action(accumulators, t, action, probability)
         record_loss(
             accumulators, t, workspace.row[action], expect(workspace.row, action, mix), workspace.row[table.best]
         )
-        if reveal_immediately(arrivals, accumulators, t):
+        if reveal_immediately(play, t):
             observe(state, t + 1, workspace.row)
 
     return turn
@@ -142,10 +117,7 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
 def _live_observe(
     memory: Floats, losses: Floats, cells: Floats, index: int, action: int, probability: float, round: int
 ) -> bool:
-    """Observe the losses of all actions and write them into the ticket table.
-
-    Return False, and change nothing, unless the losses are valid and the ticket is pending.
-    """
+    """Observe the losses of a pending ticket; False, and no change, if not valid."""
     if not is_pending(cells, index, action, probability) or not are_losses(losses):
         return False
     for i in range(losses.size):

@@ -1,26 +1,19 @@
 """Dask clusters through joblib's Dask backend, with bit-identical results.
 
-The work (table and learners) travels once to every worker. A table mapped from disk travels as its path
-and a hash of its content. A piece whose worker dies is computed again by another worker.
+The work (table and learners) travels once to every worker. A piece whose worker dies is computed again by another one.
 """
 
-import hashlib
-import io
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import cloudpickle
-import numpy as np
 from distributed import Client, KilledWorker
 from distributed.client import FutureCancelledError
 from joblib import Parallel, delayed, parallel_config
 
 from tombola._formatting import option_text
-from tombola._types import Rows
 from tombola.engine.provenance import environment
 from tombola.errors import ParameterError
 
@@ -35,9 +28,7 @@ _MAX_FAILURES = 3  # in a row, without a result in between
 def connect(address: str) -> Iterator[Client]:
     """Use a Dask cluster for joblib inside a `with` block; yield its client.
 
-    Raises ParameterError if there is no scheduler at the address, or it has no worker.
-
-    address: of the scheduler, such as "tcp://127.0.0.1:8786".
+    Raises ParameterError if there is no scheduler at the address, such as "tcp://127.0.0.1:8786", or it has no worker.
     """
     with _client(address) as client, parallel_config("dask", client=client):
         yield client
@@ -71,10 +62,6 @@ def cluster_map(client: Client, work: Callable[..., _Result], pieces: Sequence[t
     """Yield work(*piece) in order, computed by the workers of a Dask cluster.
 
     Raises ParameterError if the same piece fails three times because its workers die.
-
-    client: of the cluster, from `connect`.
-    work: any function that cloudpickle can serialise.
-    pieces: the arguments of each call.
     """
     shared, done, failures = _SharedWork(work), 0, 0
     while done < len(pieces):
@@ -106,16 +93,13 @@ class _SharedWork:
         for name, module in list(sys.modules.items()):
             if name.startswith(_USER_MODULE_PREFIX):  # workers cannot import a user's file: send its classes by value
                 cloudpickle.register_pickle_by_value(module)
-        buffer = io.BytesIO()
-        _Pickler(buffer).dump(work)
-        self.packed, self.environment = buffer.getvalue(), environment()
+        self.packed, self.environment = cloudpickle.dumps(work), environment()
         self._work: Callable[..., Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_work": None}
 
     def __call__(self, *piece: Any) -> Any:
-        """Return work(*piece)."""
         if self._work is None:
             _check_environment(self.environment)
             self._work = cloudpickle.loads(self.packed)
@@ -135,39 +119,3 @@ def _check_environment(expected: dict[str, str]) -> None:
             f"cluster: expected the same code on every worker, got {', '.join(other)} on one of them, which may "
             "compute other numbers; install the same versions there."
         )
-
-
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
-    """Cloudpickle, but a memory-mapped array as path and hash of its file."""
-
-    def reducer_override(self, value: Any) -> Any:
-        if isinstance(value, np.memmap) and _is_whole_file(value):
-            path = str(value.filename)
-            return _open_mapped, (path, _file_hash(path), value.offset, str(value.dtype), value.shape)
-        return super().reducer_override(value)
-
-
-def _is_whole_file(array: Any) -> bool:
-    """Return whether an array is all of its file behind the header."""
-    path = array.filename
-    return (
-        path is not None
-        and array.flags.c_contiguous
-        and Path(path).is_file()
-        and Path(path).stat().st_size == array.offset + array.nbytes
-    )
-
-
-def _open_mapped(path: str, digest: str, offset: int, dtype: str, shape: tuple[int, ...]) -> Rows:
-    if not Path(path).is_file() or _file_hash(path) != digest:
-        raise ParameterError(
-            f"cluster: expected the same {path} on every worker, because a mapped table is not sent, got "
-            f"{'another file' if Path(path).is_file() else 'none'}; copy it there, or read it as CSV or Parquet."
-        )
-    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape)
-
-
-@cache
-def _file_hash(path: str) -> str:
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

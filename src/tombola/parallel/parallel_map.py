@@ -19,11 +19,6 @@ def parallel_map(
 ) -> Generator[_Result]:
     """Yield work(*piece) in order, computed by threads (loops release the GIL).
 
-    work: the function to call.
-    pieces: the arguments of each call.
-    workers: number of threads.
-    label: shown beside the progress bar.
-
     Close the generator if not all results are used; otherwise its threads continue. Inside
     `joblib.parallel_config(backend=...)` the pieces go to that backend: processes, or a Dask cluster.
 
@@ -35,7 +30,9 @@ def parallel_map(
 
 
 def _results(work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Generator[_Result]:
-    backend, jobs = _configured_backend()
+    backend: Any
+    joblib = sys.modules.get("joblib")  # not imported here: a backend is configured only if it is loaded
+    backend, jobs = (None, 1) if joblib is None else joblib.parallel.get_active_backend()
     if hasattr(backend, "client"):  # joblib's Dask backend
         from tombola.parallel.cluster import cluster_map
 
@@ -57,9 +54,3 @@ def _quietly_closed(results: Generator[_Result]) -> Generator[_Result]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             results.close()
-
-
-def _configured_backend() -> tuple[Any, int]:
-    """Return joblib's configured backend and jobs, without importing joblib."""
-    joblib = sys.modules.get("joblib")
-    return (None, 1) if joblib is None else joblib.parallel.get_active_backend()

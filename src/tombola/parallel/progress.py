@@ -9,12 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from tombola._formatting import escape_control
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 _Result = TypeVar("_Result")
 
@@ -25,11 +22,7 @@ _NOTEBOOK_INTERVAL = 0.2
 
 
 def in_notebook() -> bool:
-    """Return whether this process is a notebook kernel; does not import IPython.
-
-    >>> in_notebook()
-    False
-    """
+    """Return whether this process is a notebook kernel; does not import IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
     # A terminal IPython has no kernel; its stderr is a terminal, where rich draws.
@@ -37,10 +30,7 @@ def in_notebook() -> bool:
 
 
 class NotebookLine:
-    """A line of text below a notebook cell; `update` shows it, `stop` removes it.
-
-    Needs IPython, and works only in a notebook kernel.
-    """
+    """A line of text below a notebook cell; needs the kernel of a notebook."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -73,11 +63,7 @@ def is_interactive() -> bool:
 def with_progress(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
     """Yield the results, with a progress bar on a terminal or in a notebook.
 
-    The bar appears after 0.8 seconds; without terminal and notebook there is none.
-
-    results: yielded as they are, in their order.
-    total: number of results.
-    label: text beside the bar.
+    The bar appears after 0.8 seconds; without terminal and notebook there is none. `total` is the number of results.
     """
     if in_notebook():
         yield from _with_notebook_line(results, total, label)
@@ -92,16 +78,7 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
 
 
 def with_status_label(compute: Callable[[], _Result], label: str) -> _Result:
-    """Return `compute()`; after 0.8 seconds, show `label` on a terminal or notebook.
-
-    The label is removed when the result is there; exceptions of `compute` are raised unchanged.
-
-    compute: called once, without arguments.
-    label: text to show, on standard error of a terminal.
-
-    >>> with_status_label(lambda: 2, "add")
-    2
-    """
+    """Return `compute()`; after 0.8 seconds, show `label` on a terminal or notebook."""
     (result,) = with_progress((compute() for _ in range(1)), 1, label)
     return result
 
@@ -129,12 +106,12 @@ def _with_notebook_line(results: Iterable[_Result], total: int, label: str) -> G
 
 @contextmanager
 def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar after a short delay; yield the function that advances it.
+    """Show a bar after a short delay; yield the function that advances it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    Until the first piece is done, the bar reads "compiling (once on this machine)": the first piece of a learner
-    compiles it, and nothing else takes long before the first result.
-    """
-    bar = _bar()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(f"{label}: compiling (once on this machine)", total=total)
     done = 0
 
@@ -153,11 +130,3 @@ def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
         timer.cancel()
         timer.join()
         bar.stop()
-
-
-def _bar() -> "Progress":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)

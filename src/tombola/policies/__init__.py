@@ -21,21 +21,15 @@ if TYPE_CHECKING:
     from tombola.policies.routed import RoutedTrace as RoutedTrace
     from tombola.policies.routed_lp import RoutedLP as RoutedLP
 
-_MODULES = {
-    "Guard": "guard",
-    "IndexTrace": "linear_index",
-    "LinearIndex": "linear_index",
-    "Ridge": "models",
-    "Routed": "routed",
-    "RouterCertificate": "certificate",
-    "RoutedLP": "routed_lp",
-    "RoutedTrace": "routed",
-    "SklearnModel": "models",
-    "Trees": "models",
-    "certify_rows": "certificate",
-    "certify_session": "certificate",
-    "certify_trace": "certificate",
+_NAMES = {
+    "certificate": ("RouterCertificate", "certify_rows", "certify_session", "certify_trace"),
+    "guard": ("Guard",),
+    "linear_index": ("IndexTrace", "LinearIndex"),
+    "models": ("Ridge", "SklearnModel", "Trees"),
+    "routed": ("Routed", "RoutedTrace"),
+    "routed_lp": ("RoutedLP",),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = sorted(_MODULES)
 

@@ -32,9 +32,8 @@ class RouterCertificate:
     A gain is the mean over rows of loss(action) - loss(router), of the action for which it is least.
 
     block: number of the block, from 1; a block is the rounds between two trainings.
-    rows: answered rows of the block; `left`: rows to come.
-    gain: bound over all rows from the start of the block on.
-    gain_left: bound over the rows to come; NaN without any.
+    rows, left: answered rows of the block, and rows to come.
+    gain, gain_left: bound over all rows from the start of the block on, and over the rows to come (NaN without any).
     level: probability that a statement of any block fails.
     """
 
@@ -47,10 +46,7 @@ class RouterCertificate:
 
     @property
     def text(self) -> str:
-        """A sentence: the router beats every action on the rows to come, or not certain.
-
-        It is certain, with confidence 1 - `level`, if `gain_left` > 0; then the sentence has this bound.
-        """
+        """A sentence: the router beats every action on the rows to come, or not certain."""
         share = f"{100 * (1 - self.level):g} %"
         if self.left and self.gain_left > 0:
             return (
@@ -64,9 +60,6 @@ def certify_rows(
     losses: Floats, choices: Integers, *, population: int, block: int, level: float = 0.05
 ) -> RouterCertificate:
     """Return lower bounds of the gain of a policy that was fixed before these rows.
-
-    A gain is the mean of loss(action) - loss(policy), for the action with the least one. A block is the rounds between
-    two trainings of the policy.
 
     losses: of the answered rows since the start of the block, in their order of play, rows x actions.
     choices: the policy's action on each of them.
@@ -93,11 +86,7 @@ def certify_rows(
 def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> RouterCertificate | None:
     """Return lower bounds of the router's gain, known after `rows` rows, or None.
 
-    The gain is over the best single action, on the rows from the last training on. None if no router is in use then.
-
-    trace: as returned by `Routed.play`, without delay.
-    rows: number of first rows that are used.
-    level: probability that a statement of any block fails.
+    None if no router is in use then. The trace, of `Routed.play`, must be without delay.
     """
     blocks = [(number, one) for number, one in enumerate(trace.blocks, 1) if one.start < rows]
     if not blocks or blocks[-1][1].model is None:
@@ -113,12 +102,8 @@ def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> Route
 def certify_session(session: "Session", level: float = 0.05) -> RouterCertificate | None:
     """Return lower bounds of the present router's gain in a session, or None.
 
-    The gain is over the best single action, on the rows from the last training on (the present block). None if no
-    router is in use, or the first row of the block has no feedback. Rows of the present block are used up to the first
-    without feedback, so that delays may depend on the rows.
-
-    session: of the learner `Routed`.
-    level: probability that a statement of any block fails.
+    None if no router is in use, or the first row of the block has no feedback. Rows of the present block are used up to
+    the first without feedback, so that delays may depend on the rows.
     """
     router: Any = session._live.runner
     first = router.block_rounds[-1] if router.block_rounds else 0

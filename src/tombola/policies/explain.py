@@ -27,7 +27,6 @@ _MIN_LEAF_SHARE = 0.05
 class Importance(NamedTuple):
     """A feature, and the loss per row that a router saves with it.
 
-    name: of the feature.
     gain: rise of the router's mean loss, on rows it was not trained on, when the values of the feature are shuffled
         among these rows; negative if the loss falls.
     """
@@ -37,12 +36,9 @@ class Importance(NamedTuple):
 
 
 def block_means(trace: RoutedTrace) -> Floats:
-    """Return the mean loss of the unguarded router in each block.
+    """Return the mean loss of the unguarded router in each block: its learning curve.
 
-    A block is the rounds between two trainings; shape (blocks,). The router chooses actions by features; unguarded
-    means as if it had played every round. The result is the learning curve of the router, in [0, 1].
-
-    trace: of `Routed.play` with a constant delay.
+    The delay of the trace must be constant.
     """
     return np.array([trace.router_losses[block.start : block.end].mean() for block in trace.blocks])
 
@@ -52,10 +48,9 @@ def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows:
 
     Extrapolates c(n) = c + C / sqrt(n), fitted to the blocks by least squares; a rising curve gives 0.
 
-    starts: number of training rows of each block; a block is the rounds between two trainings.
-    curve: mean loss in each block, see `block_means`; same length as `starts`.
-    lengths: number of rows of each block, its weight; same length.
-    rows: number of training rows to start from.
+    starts: number of training rows of each block.
+    curve: mean loss in each block, see `block_means`.
+    lengths: number of rows of each block, its weight.
 
     >>> starts = np.array([16.0, 64.0, 256.0])
     >>> round(gain_of_twice_the_rows(starts, 0.2 + 1 / np.sqrt(starts), starts, 400), 4)
@@ -70,13 +65,9 @@ def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows:
 def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tuple[Importance, ...]:
     """Return how much the loss of a router rises if a feature is shuffled.
 
-    One entry (name, gain) per feature; the gain is a loss per row. The largest rise comes first. The router is trained
-    on part of the rows and tested on others. Columns of one category or one text are shuffled together. Empty if no
-    model beats the best fixed action.
-
-    pool: with features.
-    models: families to fit; the best by out-of-bag loss is used.
-    seed: of the split, the models and the shuffles.
+    The largest rise comes first. The router, the best of the models by out-of-bag loss, is trained on part of the rows
+    and tested on others. Columns of one category or one text are shuffled together. Empty if no model beats the best
+    fixed action.
     """
     rng = np.random.default_rng(seed)
     order, features = rng.permutation(pool.rows), np.asarray(pool.features, np.float64)
@@ -105,10 +96,8 @@ def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tu
 def tree_in_words(pool: Pool) -> tuple[str, ...]:
     """Return a decision tree of two levels as sentences, one per leaf.
 
-    A sentence has conditions on features, the action with the least mean loss there, and the number of rows. Needs
-    scikit-learn.
-
-    pool: with features; missing values become the median of their column.
+    A sentence has conditions on features, the action with the least mean loss there, and the number of rows. Missing
+    features become the median of their column. Needs scikit-learn.
 
     >>> size = np.repeat([1000.0, 9000.0], 100)
     >>> losses = np.stack([size > 4000, size < 4000], axis=1)
@@ -149,10 +138,7 @@ def _paths(
 
 
 def _groups(names: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns of each feature.
-
-    Those of a category (name=level) or a text (name:number) belong together.
-    """
+    """Return the columns of each feature, category (name=level) or text (name:number)."""
     found: dict[str, list[int]] = {}
     for at, name in enumerate(names):
         found.setdefault(name.partition("=")[0].partition(":")[0], []).append(at)

@@ -26,24 +26,15 @@ from tombola.engine.compiler import compile_loop, expected_rounds
 _PRIOR_GAIN, _PRIOR_SQUARES = 5.0, 10.0
 # Limits of Kelly's rate, the share of the capital that is staked: never stop, and never stake more than half.
 _MIN_RATE, _MAX_RATE = 0.02, 0.5
-# Position in the state of the guard: the capital, in rows that routing may still lose on average.
-CAPITAL = 0
-# Positions in the state of the guard: sums of the differences safe loss - router loss, and of their squares.
-_GAIN, _SQUARES = 1, 2
-# Position in the state of the guard: the second account, in rows that routing may still lose on every order; infinite
-# without the limit `worst`.
-ACCOUNT = 3
-# Position in the state of the guard: the sum of the stakes of rows without feedback.
-PENDING = 4
+# Positions in the state of the guard: the capital, in rows that routing may still lose on average; sums of the
+# differences safe loss - router loss, and of their squares; the second account, in rows that routing may still lose on
+# every order, infinite without the limit `worst`; the sum of the stakes of rows without feedback.
+CAPITAL, _GAIN, _SQUARES, ACCOUNT, PENDING = range(5)
 
 
 class Stakes(NamedTuple):
     """Hold the accounts of the guard, round by round; each field has shape (T,).
 
-    An account is the loss, in rows, that routing by features may still have above that of the safe learner.
-
-    probabilities: stake of the round, which is the probability of playing the router.
-    capital: first account, for the limit `risk`, before the round.
     reserve: second account, for the limit `worst`, less the stakes of rows without feedback; infinite without `worst`.
     """
 
@@ -56,8 +47,8 @@ class Stakes(NamedTuple):
 class Guard:
     """Limit the cost of a router: `risk` rows on average, `worst` rows at most.
 
-    A router chooses actions by features. Its cost is the loss above that of a safe learner, which ignores features.
-    Costs are in rows: one row is a loss of 1. The stake of a row is the probability of playing the router on it.
+    A router chooses actions by features. Its cost is the loss above that of a safe learner, which ignores features, in
+    rows: one row is a loss of 1.
 
     risk: largest cost, averaged over the guard's draws.
     worst: largest cost on every order; None for no such limit.
@@ -78,23 +69,18 @@ class Guard:
     def new_state(self) -> Floats:
         """Return the state of the guard before the first round: five numbers.
 
-        In this order: the capital (loss that the router may still cost on average, starts at `risk`), the sum of the
-        differences safe loss - router loss, the sum of their squares, the second account (the same for every order,
-        starts at `worst`, or infinite), and the sum of the stakes of rows without feedback. `CAPITAL`, `ACCOUNT` and
-        `PENDING` are positions in it. `settle` and `release` change it in place.
+        Their positions are `CAPITAL`, two sums for Kelly's rate, `ACCOUNT` and `PENDING`. `settle` and `release` change
+        it.
         """
         return np.array([self.risk, 0.0, 0.0, np.inf if self.worst is None else self.worst, 0.0])
 
     def stakes(self, settled: Floats, played: Floats, delay: int = 0) -> Stakes:
         """Return the probability of playing the router in every round, with the accounts.
 
-        An account is the loss that the router may still have above that of the safe learner. A difference is the loss
-        of the safe learner minus that of the router on the same row, in [-1, 1]. Both arrays have shape (T,), one entry
-        per round, and are equal without delay.
+        A difference is the loss of the safe learner minus that of the router on the same row, in [-1, 1], shape (T,).
 
         settled: differences of the policies that know all earlier rows.
         played: differences of the policies that were played, which know the rows up to `delay` rounds before.
-        delay: number of rounds after which the losses of a row are known.
 
         >>> guard = Guard(risk=2.0)
         >>> lost = np.full(50, -1.0)
@@ -112,9 +98,8 @@ class Guard:
 def stake_of(state: Floats, reserved: float) -> float:
     """Return the stake: the probability, in [0, 1], of playing the router now.
 
-    At most half of the free capital, and at most the second account (limit `worst`) less its pending stakes.
+    At most half of the free capital, and at most the second account less its pending stakes.
 
-    state: of the guard, as returned by `Guard.new_state`; not changed.
     reserved: part of the capital, in rows, that is at stake already, on rows with unknown losses; 0 for none.
     """
     rate = min(max((_PRIOR_GAIN + state[_GAIN]) / (_PRIOR_SQUARES + state[_SQUARES]), _MIN_RATE), _MAX_RATE)
@@ -127,12 +112,7 @@ def stake_of(state: Floats, reserved: float) -> float:
 def settle(state: Floats, stake: float, difference: float) -> None:
     """Add stake * (safe loss - router loss) of a row to the capital; a kernel.
 
-    The capital is the loss that the router may still cost on average, the account of the limit `risk`. The sums of
-    differences and of their squares, for later stakes, are updated too.
-
-    state: of the guard, as returned by `Guard.new_state`; changed in place.
-    stake: probability of the router with which the row counts.
-    difference: safe loss minus router loss, in [-1, 1].
+    The sums for later stakes are updated too.
     """
     state[CAPITAL] += stake * difference
     state[_GAIN] += difference
@@ -142,12 +122,7 @@ def settle(state: Floats, stake: float, difference: float) -> None:
 def release(state: Floats, stake: float, difference: float) -> None:
     """Free the stake of a row, and add stake * difference to the second account.
 
-    A kernel, for a row that was really played, once its losses are known. The second account is the loss that the
-    router may still cost on every order, for the limit `worst`; the stake is subtracted from the pending ones.
-
-    state: of the guard, as returned by `Guard.new_state`; changed in place.
-    stake: probability with which the router was played.
-    difference: safe loss minus router loss, in [-1, 1].
+    A kernel, for a row that was really played, once its losses are known.
     """
     state[PENDING] -= stake
     state[ACCOUNT] += stake * difference

@@ -24,14 +24,13 @@ from tombola._types import Floats, Integers, Order, RngState, Seed
 from tombola.confidence import Betting
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import Workload, compile_step
-from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, is_pending, mark_answered, read_ticket, write_ticket
+from tombola.engine.tickets import OUTCOME_START, ROUNDS, is_pending, mark_answered, read_ticket, write_ticket
 from tombola.errors import ParameterError
 from tombola.feedback import BanditFeedback, make_feedback_model
 from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels
 from tombola.learners import UCB1
-from tombola.order import as_order_model
 from tombola.policies.live import FeatureRows
-from tombola.policies.routed import as_features, short_repr_of
+from tombola.policies.routed import arrange, short_repr_of
 from tombola.pool import Pool
 from tombola.rng import RngStreams
 
@@ -61,26 +60,23 @@ class _IndexFeedback(FeatureRows, BanditFeedback):
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         index = LiveIndex(learner, self.actions, self.horizon, self.features, rng)
-        return LiveKernels(index.act, index.observe_fast, index.observe, index)
+        return LiveKernels(index.act, lambda *_: False, index.observe, index)  # there is no fast path
 
 
 @dataclass(frozen=True, repr=False)
 class LinearIndex:
     """Play the action of the lowest optimistic prediction from the row's features.
 
-    For bandit feedback: each action has a ridge regression of its losses, and its index is the prediction minus `bonus`
-    standard errors. Play a list with `play`, or give it to `Session` as learner.
+    For bandit feedback: each action has a ridge regression of its losses, and its index is the prediction minus
+        `bonus` standard errors. Play a list with `play`, or give it to `Session` as learner.
 
     penalty: ridge penalty of the slopes, in rows: 100 is as strong as 100 rows of slope 0.
     bonus: standard errors by which an index is below the prediction.
     growth: factor of the number of losses seen, after which features are standardised again.
-    risk: largest loss of the rounds it plays itself (its turns) above that of the best fixed action on as many average
-        rows, in rows (one row is a loss of 1); None for no guard.
+    risk: largest loss of the rounds it plays itself (its turns) above that of the best fixed action on as many
+        average rows, in rows (one row is a loss of 1); None for no guard.
     safe: with `risk`, the learner over fixed actions that plays the other rounds.
     level: probability that the promise of `risk` fails.
-    feedback: model of the feedback: features before, the loss of the action played after the round.
-    plans: True: sessions always compile its kernels, and never interpret them.
-    learns, mixes: True, False: it uses its feedback, and returns one action, not a mix.
 
     >>> import numpy as np
     >>> side = np.arange(600) % 2
@@ -117,16 +113,12 @@ class LinearIndex:
     ) -> "IndexTrace":
         """Play the whole list once, and return its trace.
 
-        pool: the list.
         features: shape (rows, features); None for those of the pool.
         order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
         delay: rounds until the loss of an action is seen; 0: before the next round.
-        seed: of the order and of the safe learner.
         """
         streams = RngStreams(seed)
-        rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
-        table = as_features("LinearIndex", features, pool)[rows]
-        losses = np.asarray(pool.losses[rows], np.float64)
+        rows, losses, table = arrange("LinearIndex", pool, features, order, streams)
         index = LiveIndex(self, pool.k, pool.rows, table.shape[1], streams.learner(self))
         actions = np.zeros(pool.rows, np.int64)
         for t, arrived in enumerate(rounds_due(round_delays(delay, rows), pool.rows)):
@@ -143,8 +135,7 @@ class IndexTrace:
     order: row number of each round, from 0.
     losses: of all actions, in the order of play, rounds x actions.
     actions: the action played in each round, from 0.
-    own: True in the rounds that the feature-based policy played, False in those of the safe learner; all True without
-        `risk`. Shape (rounds,).
+    own: True in the rounds that the index played, False in those of the safe learner; all True without `risk`.
     """
 
     order: Order
@@ -159,12 +150,10 @@ class IndexTrace:
 
     @property
     def excess(self) -> float:
-        """Excess loss of the feature-based policy over the best fixed action, in rows.
+        """Excess loss over the best fixed action, in rows that the index played.
 
-        The policy is `LinearIndex`; only the rounds that it played itself count, not those of the safe learner: the sum
-        of its losses in n such rounds, minus n times the least mean loss of an action over the list. Negative if the
-        policy is better. With `LinearIndex(risk=r, level=p)` and a random order it is above r with probability at most
-        p.
+        The sum of its losses in n such rounds, minus n times the least mean loss of an action over the list. With
+        `LinearIndex(risk=r, level=p)` and a random order it is above r with probability at most p.
         """
         own = self.losses[self.own, self.actions[self.own]]
         return float(own.sum() - own.size * self.losses.mean(axis=0).min())
@@ -185,11 +174,8 @@ class _IndexState(NamedTuple):
 class LiveIndex:
     """A `LinearIndex` in play, with the safe learner and the lower bound of the guard.
 
-    Call `choose` for each round and `learn` for each loss; sessions call `act` and `observe`.
-
-    index: the learner with its parameters.
-    actions, horizon, n_features: numbers of actions, rounds and features.
-    rng: random generator of the safe learner; the index itself draws nothing.
+    Call `choose` for each round and `learn` for each loss; sessions call `act` and `observe`. `rng` is that of the safe
+    learner; the index itself draws nothing.
     """
 
     mix, workspace = None, None
@@ -220,21 +206,13 @@ class LiveIndex:
 
     @property
     def state(self) -> _IndexState:
-        """The guard's numbers: fields answered, turns, loss and low.
-
-        answered: rows with a known loss. turns: rounds that the index played, not the safe learner. loss: total known
-        loss of these rounds. low: lower bound of the mean loss of the best fixed action, in [0, 1]; 0 without `risk`.
-        """
         return _IndexState(len(self.rows), self.turns, self.loss, self.low)
 
     def choose(self, features: Floats) -> tuple[int, float]:
-        """Return the action of the next round, from 0, and its probability.
+        """Start a round; return its action, from 0, and the probability.
 
-        The index (predictions from features) or the safe learner plays; the guard decides which before it reads the
-        features. The probability is 1.0 for the index, and that of the safe learner's draw otherwise. Each call starts
-        a round.
-
-        features: of the row, shape (features,), NaN where missing.
+        The index or the safe learner plays; the guard decides which before it reads the features, shape (features,),
+        NaN where missing. The probability is 1.0 for the index.
         """
         own = self._is_own_turn()
         self.own.append(own)
@@ -252,9 +230,6 @@ class LiveIndex:
 
         The regressions use every round; the safe learner and the guard's bound only rounds that the safe learner
         played.
-
-        round: number of the round, from 1, in the order of the calls of `choose`.
-        action, features, loss: action played, from 0, features of the row, and the loss in [0, 1].
         """
         if self.own[round]:
             self.pending -= 1
@@ -271,14 +246,6 @@ class LiveIndex:
             self._update(self.ridges, self.scores, action, loss)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
-        """Choose an action and write its ticket; return round, action and probability.
-
-        Round and action count from 1 and from 0. The round is TABLE_FULL, and nothing is written, if the table has no
-        free row.
-
-        cells: array of the ticket table, one row per round, changed in place.
-        features: of the row, shape (features,), NaN where missing.
-        """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
         action, probability = self.choose(features)
@@ -286,20 +253,7 @@ class LiveIndex:
         cells[round_, OUTCOME_START + 1 :] = features
         return round_, action, probability
 
-    def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-        """Return False and change nothing: there is no fast path, use `observe`.
-
-        cells, ticket, loss, cost, label: not used; parameters of every `LiveKernels.observe_fast`.
-        """
-        return False
-
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Learn from an encoded outcome; return False if the ticket is not pending.
-
-        cells, index: cells of the ticket table, changed in place, and the row of the ticket.
-        round: the round of the ticket, from 1; not used.
-        outcome: the loss in [0, 1], as its first number; False outside of it.
-        """
         action, probability = read_ticket(cells, index)
         if not is_pending(cells, index, action, probability) or not 0.0 <= outcome[0] <= 1.0:
             return False
@@ -336,10 +290,7 @@ class LiveIndex:
         return _Ridges(inverse, np.zeros((self.k, size)), np.zeros((self.k, size)), np.zeros(self.k))
 
     def _standardise(self, features: Floats) -> None:
-        """Write 1 and the standardised features into `scores`.
-
-        A missing feature is its mean.
-        """
+        """Write 1 and the standardised features, 0 if missing, into `scores`."""
         self.scores[0] = 1.0
         scores = (features - self.shift) * self.scale
         self.scores[1:] = np.where(np.isfinite(scores), np.clip(scores, -_MAX_SCORE, _MAX_SCORE), 0.0)

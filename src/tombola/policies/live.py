@@ -11,7 +11,7 @@ play the router, so that answers may come in batches.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -41,20 +41,11 @@ from tombola.rng import RngStreams, new_rng, uniform
 if TYPE_CHECKING:
     from tombola.policies.routed import Routed
 
-# Column of a decision in the ticket table: the stake, the probability of playing the router.
-STAKE = 0
-# Column of a decision in the ticket table: the action that the router chose, -1 without a router.
-ROUTER = 1
-# Column of a decision in the ticket table: the action that the safe learner chose.
-SAFE = 2
-# Column of a decision in the ticket table: the capital of the guard before the round.
-CAPITAL_BEFORE = 3
-# Column of a decision in the ticket table: the action of the present router, which settles the row; it differs from
-# `ROUTER` if models were trained while the row was in flight.
-_SETTLED = 4
-# Number of columns of a decision in the ticket table: the four above, and the choice of the router that is in use when
-# the outcome arrives. The features of the row follow.
-DECISION_WIDTH = 5
+# Columns of a decision in the ticket table: the stake, which is the probability of playing the router; the action that
+# the router chose, -1 without a router; that of the safe learner; the capital of the guard before the round; the action
+# of the present router, which settles the row. The last one differs from `ROUTER` if models were trained while the row
+# was in flight. The features of the row follow.
+STAKE, ROUTER, SAFE, CAPITAL_BEFORE, _SETTLED, DECISION_WIDTH = range(6)
 # Choice of the router, in a decision, while no model beats the best fixed action.
 _NO_ROUTER = -1
 # Leading numbers of a decision in a log: stake, choices of router and safe learner, capital. Further ones are the
@@ -63,12 +54,8 @@ _LOGGED = 4
 
 
 class RouterState(NamedTuple):
-    """Hold the capital of the guard and the model in use.
+    """Hold the capital of the guard (rows that it may still risk), and the model.
 
-    The model (router) chooses actions by features; the guard limits its loss above that of the safe learner.
-
-    capital: loss that the guard may still risk, in rows: one row is a loss of 1.
-    answered: rows with an outcome.
     trained_on: rows of the last training, 0 before it.
     model: its name, None without a router.
     """
@@ -82,10 +69,8 @@ class RouterState(NamedTuple):
 def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
     """Return a seed for the safe learner, and a random generator for the guard.
 
-    The guard draws whether the router or the safe learner plays. No model and no learner sees its generator: otherwise
-    a router could lose without limit. The same `rng` gives the same pair.
-
-    rng: random generator of the session; not changed.
+    No model and no learner sees the guard's generator: otherwise a router could lose without limit. `rng` is not
+    changed.
     """
     safe, guard = np.random.SeedSequence([int(word) for word in rng]).spawn(2)
     return safe, new_rng(guard)
@@ -93,12 +78,7 @@ def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """Mixin of feedback models that show the features of a row before the decision.
-
-    Derive from it and from a feedback model such as `FullFeedback`, which has the fields actions and horizon.
-
-    features: number of features.
-    """
+    """Mixin of feedback models that show the features of a row before the decision."""
 
     features: int = 1
 
@@ -106,15 +86,6 @@ class FeatureRows:
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the feedback model for a learner that chooses by features.
-
-        Raises ParameterError with a budget, or if `features` is not an integer >= 1.
-
-        learner: an instance of a learner, named in error messages.
-        horizon, actions: number of rounds and of actions.
-        budget_run: must be None.
-        features: number of features of a row; None raises.
-        """
         if budget_run is not None:
             raise ParameterError(
                 f"budget: expected none with {type(learner).__name__}, got one; leave it out, or play RoutedLP."
@@ -124,16 +95,10 @@ class FeatureRows:
 
     @property
     def n_features(self) -> int:
-        """The number of features of a row, which `Session.act` takes."""
         return self.features
 
     def encode_features(self, given: Any) -> Floats:
-        """Return the features of a row as an array, shape (features,).
-
-        Raises FeedbackError for another number of them, and for infinite ones.
-
-        given: numbers, NaN or None for a missing one; a single number if there is one feature.
-        """
+        """Return the features of a row, shape (features,); NaN for a missing one."""
         try:
             row = np.atleast_1d(np.array(given, dtype=np.float64))
         except (TypeError, ValueError):
@@ -149,45 +114,20 @@ class FeatureRows:
 
 @dataclass(frozen=True, eq=False)
 class RoutedFeedback(FeatureRows, FullFeedback):
-    """Feedback model of `Routed`: features before the decision, all losses after it.
+    """Feedback model of `Routed`: features before the decision, all losses after it."""
 
-    An outcome is the losses of all actions, shape (actions,).
-
-    actions, horizon, features: numbers of actions, of rounds, and of features of a row.
-    """
-
-    @property
-    def n_decision(self) -> int:
-        """The number of cells of a ticket that record a decision of the router: 5.
-
-        They are stake, action of the router, action of the safe learner, capital of the guard before the round, and
-        the action of the router in use when the losses arrive.
-        """
-        return DECISION_WIDTH
+    n_decision: ClassVar[int] = DECISION_WIDTH
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        """Return the methods of a new `LiveRouter`, which play one round at a time.
-
-        They are act, observe_fast, observe, repeat and decision; a `Session` calls them.
-
-        learner: a `Routed`.
-        rng: random generator of the session; not changed.
-        """
         router = LiveRouter(learner, self, rng)
         return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
 
 
 class LiveRouter:
-    """Play a `Routed` in a session, one round at a time.
+    """Play a `Routed` in a session; the methods are those of `LiveKernels`.
 
-    `act` chooses the action of a row and writes a ticket into the session's ticket table, an array that every method
-    gets as `cells`; `observe` takes the losses. `repeat` and `decision` are for event logs.
-
-    Raises ParameterError if the safe learner does not see whole rows.
-
-    routed: the policy.
-    model: numbers of actions, features and rounds.
-    rng: random generator from which those of the safe learner and the guard are derived.
+    Raises ParameterError if the safe learner does not see whole rows. `rng` gives the generators of safe learner and
+    guard.
     """
 
     mix, workspace = None, None
@@ -217,22 +157,14 @@ class LiveRouter:
 
     @property
     def state(self) -> RouterState:
-        """The capital of the guard, rows answered and trained on, and the model in use.
-
-        The capital is the loss, in rows, that the router may still cost. The model is its class name, or None.
-        """
         rows = self.starts[self.trained] if self.trained >= 0 else 0
         name = None if self.model is None else type(self.model).__name__
         return RouterState(float(self.account[CAPITAL]), len(self.answered), rows, name)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
-        """Choose the action of a row, write its ticket; return round, action, probability.
+        """Choose the action of a row and write its ticket, as `LiveKernels.act`.
 
-        Round and action count from 1 and from 0. Models are trained first if enough rows were answered since the last
-        training. The round is TABLE_FULL, and nothing is written, if the table has no free row.
-
-        cells: array of the ticket table, one row per round, changed in place.
-        features: of the row, shape (features,), NaN where missing.
+        Models are trained first if enough rows were answered since the last training.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
@@ -246,11 +178,8 @@ class LiveRouter:
     def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
         """Repeat a recorded decision: as `act`, with the router's choices of the record.
 
-        Returns round, action and probability. No trained model is needed. A malformed record raises ValueError.
+        No trained model is needed. A malformed record raises ValueError.
 
-        cells: array of the ticket table, one row per round, changed in place.
-        features: of the row, shape (features,), NaN where missing.
-        decision: the record, as returned by the method `decision`.
         force: take stake, safe choice and capital from the record too, because an answer was amended since.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
@@ -258,9 +187,9 @@ class LiveRouter:
         self._advance()
         choices = decision[_LOGGED:]
         in_flight = len(self._in_flight(cells)) if choices else 0
-        if len(decision) < _LOGGED or len(choices) != in_flight or not all(map(self._is_choice, choices)):
+        if len(decision) < _LOGGED or len(choices) != in_flight or not 0 <= decision[STAKE] <= 1:
             raise ValueError("malformed decision")
-        if not (self._is_choice(decision[ROUTER]) and self._is_choice(decision[SAFE]) and 0 <= decision[STAKE] <= 1):
+        if not all(map(self._is_choice, (decision[ROUTER], decision[SAFE], *choices))):
             raise ValueError("malformed decision")
         return self._decide(cells, features, int(decision[ROUTER]), choices, decision if force else None)
 
@@ -270,35 +199,18 @@ class LiveRouter:
     def decision(self, cells: Floats, round: int) -> list[float]:
         """Return the record of the decision in a round, from 1, for the event log.
 
-        In this order: stake (probability of playing the router), action of the router (-1 without one), action of the
-        safe learner, capital of the guard before the round (loss that the router may still cost, in rows). With
-        `delays="independent"`, if a block begins in this round, the actions of the new router for the rows without
-        feedback follow.
-
-        cells: array of the ticket table, one row per round.
+        In this order: stake, action of the router (-1 without one), action of the safe learner, capital of the
+            guard before the round. With `delays="independent"`, if a block begins in this round, the actions of the new
+            router for the rows without feedback follow.
         """
         logged: list[float] = cells[round, self.shown : self.shown + _LOGGED].tolist()
         return logged + self.choices.get(round, [])
 
     def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-        """Observe the losses of a row if the arguments are of the expected types.
-
-        Returns False, and changes nothing, otherwise, or if the ticket is not pending.
-
-        cells: of the ticket table, changed in place.
-        ticket: round, action and probability, as issued by `act`.
-        loss: a number in [0, 1] for each action; `cost` and `label` must be None.
-        """
         is_exact = has_native_types(ticket) and cost is label is None and copy_into(self.losses, loss)
         return is_exact and self._learn(cells, *ticket)
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Observe an encoded outcome; return False if the ticket is not pending.
-
-        cells, index: cells of the ticket table, changed in place, and the row of the ticket.
-        round: the round of the ticket, from 1; not used.
-        outcome: a loss in [0, 1] for each action.
-        """
         self.losses[:] = outcome
         return self._learn(cells, index, *read_ticket(cells, index))
 
@@ -367,10 +279,7 @@ class LiveRouter:
         return round_, action, probability
 
     def _waits(self, n: int) -> bool:
-        """Return whether the router may not play now.
-
-        Theorem C3': no router before the first answer, and one round at most after each answer.
-        """
+        """Return whether Theorem C3' lets no router play: before or twice after an answer."""
         return not self.reserves and (n == 0 or n == self.used[0])
 
     def _learn(self, cells: Floats, round: int, action: int, probability: float) -> bool:

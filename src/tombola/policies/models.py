@@ -33,16 +33,12 @@ _FOLDS = 5
 class Fitted(Protocol):
     """A fitted model: any object with `predict(features)` and `out_of_bag`.
 
-    Both are predictions of centred losses, shape (rows, actions): of new rows, and of the training rows. Centred losses
-    are losses minus the mean of their row: only differences between actions count.
+    Both are predictions of centred losses, shape (rows, actions): of new rows, and of the training rows.
     """
 
     @property
     def out_of_bag(self) -> Floats:
-        """The out-of-bag predictions for the training rows, shape (rows, actions).
-
-        They come from parts of the model that did not see the row.
-        """
+        """The predictions for the training rows, by parts that did not see the row."""
 
     def predict(self, features: Floats) -> Floats:
         """Return the predicted centred losses, shape (rows, actions).
@@ -52,17 +48,13 @@ class Fitted(Protocol):
 
 
 class Model(Protocol):
-    """A model family with its parameters: any object with the method `fit`.
-
-    `fit(features, centred, seed)` returns an object with `predict(features)` and `out_of_bag`, see `Fitted`.
-    """
+    """A model family with its parameters: any object with the method `fit`."""
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
         """Fit the model and return the fitted one.
 
         features: shape (rows, features), NaN where missing.
         centred: losses minus their row means, shape (rows, actions).
-        seed: of the model's random numbers.
         """
 
 
@@ -70,11 +62,9 @@ class Model(Protocol):
 class Trees:
     """Model family: extremely randomised trees of scikit-learn, with bootstrap.
 
-    Geurts, Ernst and Wehenkel 2006. Fitted trees are flattened into arrays and walked by one compiled kernel, because
-    scikit-learn takes milliseconds for one row.
+    Geurts, Ernst and Wehenkel 2006. Fitted trees are flattened into arrays and walked by one compiled kernel.
 
     min_leaf: smallest number of rows in a leaf.
-    trees: number of trees.
     max_features: share of the features that are tried at each split.
     """
 
@@ -83,12 +73,6 @@ class Trees:
     max_features: float = 1 / 3
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
-        """Fit the forest; return it with out-of-bag predictions.
-
-        features: shape (rows, features), NaN where missing.
-        centred: losses minus the mean of their row, shape (rows, actions).
-        seed: of the bootstrap and the splits; the same versions and seed give the same bits.
-        """
         try:
             from sklearn.ensemble import ExtraTreesRegressor
         except ImportError:
@@ -110,12 +94,6 @@ class Ridge:
     """
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
-        """Fit the regression; return it with its leave-one-out predictions.
-
-        features: shape (rows, features), NaN where missing.
-        centred: losses minus the mean of their row, shape (rows, actions).
-        seed: not used.
-        """
         filler = _medians(features)
         filled = _fill(features, filler)
         shift, scale = filled.mean(axis=0), filled.std(axis=0)
@@ -146,7 +124,6 @@ class FittedRidge:
     filler: median of each feature, which replaces missing values.
     shift, scale: mean and standard deviation of each feature.
     weights, intercept: shapes (features, actions) and (actions,).
-    out_of_bag: leave-one-out predictions for the training rows, shape (rows, actions).
     """
 
     filler: Floats
@@ -157,12 +134,6 @@ class FittedRidge:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the predicted centred losses, shape (rows, actions).
-
-        Centred losses are losses minus the mean of their row. The result is linear in the standardised features.
-
-        features: shape (rows, features); NaN, for missing, becomes the median of the training rows.
-        """
         standard = (_fill(features, self.filler) - self.shift) / self.scale
         return np.asarray(standard @ self.weights + self.intercept)
 
@@ -186,12 +157,6 @@ class SklearnModel:
     regressor: Any
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
-        """Fit a copy of the regressor; return it with its out-of-bag predictions.
-
-        features: shape (rows, features), NaN where missing.
-        centred: losses minus the mean of their row, shape (rows, actions).
-        seed: of the cross-validation, and the random state of the copy unless it has one.
-        """
         whole = self._copy(seed)
         if type(whole).__name__ in _FORESTS and whole.bootstrap:
             return _fit_forest(whole, features, centred)
@@ -222,36 +187,18 @@ class SklearnModel:
 
 @dataclass(frozen=True, eq=False)
 class FittedSklearn:
-    """A fitted regressor with the medians that replace missing features.
-
-    regressor: fitted to all training rows; an object with `predict(features)`.
-    filler: median of each feature in the training rows, shape (features,).
-    out_of_bag: cross-validated predictions for the training rows, shape (rows, actions).
-    """
+    """A fitted regressor with the medians that replace missing features."""
 
     regressor: Any
     filler: Floats
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the predictions of the regressor for new rows, shape (rows, actions).
-
-        They are of the quantity it was fitted to; `Routed` fits losses minus the mean of their row.
-
-        features: shape (rows, features); NaN, for missing, becomes the median of the training rows.
-        """
         return np.asarray(self.regressor.predict(_fill(features, self.filler)), np.float64)
 
 
 class FittedTrees(FittedSklearn):
-    """A forest as `FlatTrees`, with the medians that replace missing features.
-
-    `predict(features)` returns the mean of the trees, shape (rows, actions).
-
-    regressor: the trees, a `FlatTrees`.
-    filler: median of each feature in the training rows, shape (features,).
-    out_of_bag: predictions for the training rows by the trees that did not see them, shape (rows, actions).
-    """
+    """A forest as `FlatTrees`, with the medians that replace missing features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,15 +209,11 @@ class _FittedMean:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return the mean of the predictions."""
         return np.asarray(np.mean([part.predict(features) for part in self.parts], axis=0))
 
 
 def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the singular value decomposition by the smaller Gram matrix.
-
-    It is four times as fast as that of LAPACK. Directions below `_RELATIVE_RANK` of the largest are dropped.
-    """
+    """Return the SVD by the smaller Gram matrix, four times as fast as LAPACK's."""
     wide = design.shape[1] > design.shape[0]
     squares, vectors = np.linalg.eigh(design @ design.T if wide else design.T @ design)
     kept = squares > _RELATIVE_RANK * max(float(squares[-1]), 1e-300)
@@ -281,15 +224,9 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def fit_models(models: Sequence[Model], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
-    """Fit all models to centred losses; return them in their order.
+    """Fit all models to centred losses; return them in their order, see `with_mean`.
 
-    With several models a further one follows, which predicts the mean of their predictions. Centred losses are losses
-    minus the mean of their row.
-
-    models: families to fit.
-    features: shape (rows, features), NaN where missing.
     losses: shape (rows, actions); centred here.
-    seed: of every model.
     """
     centred = losses - losses.mean(axis=1, keepdims=True)
     return with_mean([model.fit(features, centred, seed) for model in models])
@@ -299,8 +236,6 @@ def with_mean(fitted: list[Fitted]) -> list[Fitted]:
     """Return the models, followed by one that predicts the mean of their predictions.
 
     A single model is returned alone.
-
-    fitted: models fitted to the same rows.
     """
     if len(fitted) < 2:
         return fitted
@@ -311,10 +246,7 @@ def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
     """Return the model with the least mean out-of-bag loss, and that loss.
 
     A model plays the action with its smallest out-of-bag prediction in each row. The model is None, and the loss that
-    of the best fixed action, if none beats it. Predictions that are not finite count as the largest possible loss.
-
-    fitted: models fitted to the same rows.
-    losses: of the training rows, shape (rows, actions).
+    of the best fixed action, if none beats it.
     """
     best, least = None, float(losses.mean(axis=0).min())
     rows = np.arange(len(losses))
@@ -329,8 +261,6 @@ def actions_of(predictions: Floats) -> "np.typing.NDArray[np.int64]":
     """Return the action with the smallest prediction in each row, shape (rows,).
 
     A NaN never wins against a number.
-
-    predictions: shape (rows, actions).
     """
     return np.asarray(np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64)
 
@@ -345,12 +275,7 @@ def _fit_forest(forest: Any, features: Floats, centred: Floats) -> FittedTrees:
 
 
 def _out_of_bag(flat: FlatTrees, samples: Any, features: Rows, centred: Floats) -> Floats:
-    """Return predictions by the trees that did not draw a row.
-
-    Rows drawn by every tree get the mean of the others.
-
-    samples: the rows drawn by each tree.
-    """
+    """Return predictions by trees that did not draw a row, or the mean of others."""
     rows = len(centred)
     unseen = np.ones((len(samples), rows), bool)
     for tree, drawn in enumerate(samples):
@@ -375,10 +300,7 @@ def _fill(features: Floats, filler: Floats) -> Floats:
 
 
 def fill_missing(features: Floats) -> Floats:
-    """Return a copy of the features with column medians in place of missing values.
-
-    features: shape (rows, features), NaN where missing.
-    """
+    """Return a copy of the features with column medians in place of missing values."""
     return _fill(features, _medians(features))
 
 
@@ -390,7 +312,6 @@ def _is_regressor(model: Any) -> bool:
 def as_models(owner: str, models: Any) -> tuple[Model, ...]:
     """Return the models as a tuple; ParameterError if empty or one has no `fit`.
 
-    owner: named in the error message.
     models: objects like `Model`, or regressors with `fit` and `predict` as in scikit-learn.
     """
     found = tuple(SklearnModel(one) if _is_regressor(one) else one for one in models)

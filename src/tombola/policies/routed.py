@@ -50,20 +50,17 @@ _DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(80), Ridge())
 class Routed:
     """Choose the action of each row by its features, guarded by a safe learner.
 
-    The losses of all actions are seen after each row. Models are trained at the starts of growing blocks, and the
-    best one is the router; a `Guard` limits its cost against the safe learner.
+    The losses of all actions are seen after each row. Models are trained at the starts of growing blocks, and the best
+    one is the router; a `Guard` limits its cost against the safe learner.
 
     safe: the learner over fixed actions that the guarantee compares with.
     models: of row-centred losses: those of this package, or regressors of scikit-learn such as `Lasso()`.
-    risk: largest loss of routing above that of the safe learner, in rows (one row is a loss of 1), on average over the
-        guard's draws; with delay, also over orders.
+    risk: largest loss of routing above that of the safe learner, in rows (one row is a loss of 1), on average over
+        the guard's draws; with delay, also over orders.
     worst: the same limit on every single order, which matters with delay; None for no such limit.
     growth: the length of a block as a multiple of the one before.
-    delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over orders,
-        and more rows in flight can be routed (`tombola.policies.live`).
-    feedback: model of the feedback: features before, the losses of all actions after the round.
-    plans: True: sessions always compile its kernels, and never interpret them.
-    learns, mixes: True, False: it uses its feedback, and returns one action, not a mix.
+    delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over
+        orders, and more rows in flight can be routed (`tombola.policies.live`).
 
     >>> import numpy as np
     >>> side = np.arange(400) % 2
@@ -71,7 +68,6 @@ class Routed:
     >>> trace = Routed(models=(Ridge(),)).play(Pool(losses), side[:, None], seed=1)
     >>> trace.expected_loss < 40 < trace.safe_loss
     True
-
     >>> from tombola import Session
     >>> session = Session(Routed(models=(Ridge(),)), ["left", "right"], horizon=400, features=1, seed=1)
     >>> for row, losses_of_row in zip(side[:, None], losses):
@@ -110,24 +106,20 @@ class Routed:
     ) -> "RoutedTrace":
         """Play the list once; return the trace of router, safe learner and guard.
 
-        pool: the list.
         features: shape (rows, features); None for those of the pool.
         order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
-        delay: rounds until the losses of a row are seen. Delays that are not constant are played as in a session with
-            `delays="any"`: the stake of every row in flight is reserved, and `risk` holds on every order.
-        seed: of the order, the learners and the guard.
+        delay: rounds until the losses of a row are seen. Delays that are not constant are played as in a session
+            with `delays="any"`: the stake of every row in flight is reserved, and `risk` holds on every order.
         """
-        table = as_features("Routed", features, pool)
         streams = RngStreams(seed)
-        rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
+        rows, losses, table = arrange("Routed", pool, features, order, streams)
         delay = round_delays(delay, rows)
         if not isinstance(delay, int):
-            return self._play_late(rows, np.asarray(pool.losses[rows], np.float64), table[rows], delay, streams)
-        losses = np.asarray(pool.losses[rows], np.float64)
+            return self._play_late(rows, losses, table, delay, streams)
         safe_seed, guard_rng = split_rng(streams.learner(self))
         safe = play(self.safe, Pool(losses, pool.actions), order="given", seed=safe_seed)
         safe_actions = np.asarray(safe.actions, np.int64)
-        settled, played, blocks = self._route(losses, table[rows], safe_actions, delay)
+        settled, played, blocks = self._route(losses, table, safe_actions, delay)
         index = np.arange(pool.rows)
         late_safe = safe_actions[np.maximum(index - delay, 0)]
         safe_losses = losses[index, late_safe]
@@ -164,10 +156,6 @@ class Routed:
     def block_starts(self, rounds: int) -> list[int]:
         """Return the numbers of rows with known losses at which models are trained.
 
-        They start at `FIRST_BLOCK` = 16, grow by the factor `growth` of this learner, and end below `rounds`.
-
-        rounds: number of rounds of the play.
-
         >>> Routed().block_starts(60)
         [16, 24, 36, 54]
         """
@@ -202,8 +190,6 @@ class Routed:
 class Block:
     """Hold one training, and the rows for which its router is in use.
 
-    A router is a model that chooses an action by the features of a row.
-
     start, end: number of rows with known losses at this training and at the next one.
     model: name of the best model; None if none beats the best fixed action, so that there is no router.
     out_of_bag_loss: mean loss of the model on its training rows, by parts that did not see them.
@@ -219,14 +205,12 @@ class Block:
 class RoutedTrace:
     """Trace of one pass of `Routed` over a list: safe learner, router and guard.
 
-    The router chooses actions by features, the safe learner without them. The guard draws which of the two plays, to
-    limit the loss above that of the safe learner; the unguarded router is the router as if it played every round.
+    The guard draws which of the two plays; the unguarded router is the router as if it played every round.
     `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
 
     order: row number of each round, from 0.
     losses: of all actions, in the order of play, rounds x actions.
     safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
-    stakes: probability of playing the router in each round, and the rows that the guard could still risk.
     routed: True in the rounds in which the router was played, shape (rounds,).
     blocks: the trainings; empty if the delay is not constant.
     """
@@ -251,20 +235,17 @@ class RoutedTrace:
 
     @property
     def safe_loss(self) -> float:
-        """The total loss of the safe learner over the list, as if it played every round."""
+        """The total loss of the safe learner, as if it played every round."""
         return float(self.safe_losses.sum())
 
     @property
     def router_loss(self) -> float:
-        """The total loss of the router over the list, as if it played every round."""
+        """The total loss of the router, as if it played every round."""
         return float(self.router_losses.sum())
 
     @property
     def expected_loss(self) -> float:
-        """The total loss, averaged over the guard's random draws.
-
-        The guard draws in each round whether the router or the safe learner plays. The guarantee `risk` is about this.
-        """
+        """The total loss, averaged over the guard's draws; `risk` is about it."""
         p = self.stakes.probabilities
         return float((p * self.router_losses + (1.0 - p) * self.safe_losses).sum())
 
@@ -298,8 +279,6 @@ class RoutedTrace:
 def short_repr_of(policy: Any) -> str:
     """Return the repr of a policy with the parameters that differ from their defaults.
 
-    policy: a dataclass in which every field has a default.
-
     >>> short_repr_of(Routed()), short_repr_of(Routed(risk=2.0))
     ('Routed()', 'Routed(risk=2.0)')
     """
@@ -314,14 +293,10 @@ def _fill_uniform(draws: Floats, rng: RngState) -> None:
         draws[t] = uniform(rng)
 
 
-def as_features(owner: str, features: Any, pool: Pool) -> Floats:
-    """Return features as an array, shape (rows, features).
+def arrange(owner: str, pool: Pool, features: Any, order: str, streams: RngStreams) -> tuple[Order, Floats, Floats]:
+    """Return the row of each round, and losses and features in that order.
 
-    Raises ParameterError if there are none, or not as many rows as in the pool.
-
-    owner: named in the error message.
-    features: numbers, NaN where missing, shape (rows, features), or (rows,) for one feature; None for `pool.features`.
-    pool: gives the number of rows, and the features if none are given.
+    Raises ParameterError if there are no features, or not as many rows as in the pool; None takes those of the pool.
     """
     given, rows = pool.features if features is None else features, pool.rows
     if given is None:
@@ -332,4 +307,5 @@ def as_features(owner: str, features: Any, pool: Pool) -> Floats:
         raise ParameterError(
             f"{owner}: expected features of {rows} rows, got shape {table.shape}; give one row of numbers for each row."
         )
-    return table
+    arranged: Order = as_order_model(order).arrange(rows, streams.order())
+    return arranged, np.asarray(pool.losses[arranged], np.float64), table[arranged]

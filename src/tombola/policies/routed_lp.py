@@ -38,9 +38,8 @@ from tombola.budget.tracker import (
 )
 from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.errors import ParameterError
-from tombola.order import as_order_model
 from tombola.policies.models import Fitted, Model, Ridge, Trees, as_models, with_mean
-from tombola.policies.routed import FIRST_BLOCK, as_features
+from tombola.policies.routed import FIRST_BLOCK, arrange
 from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
 
@@ -53,10 +52,7 @@ _DEFAULT_MODELS: tuple[Model, ...] = (Trees(10), Ridge())
 
 
 class _Router(NamedTuple):
-    """A model at one price, and the mean loss and cost of its out-of-bag choices.
-
-    It plays the action with the least predicted loss + price x predicted cost.
-    """
+    """A model at one price, and the mean loss and cost of its out-of-bag choices."""
 
     model: Fitted
     price: float  # of one unit of cost, in losses
@@ -100,20 +96,19 @@ class RoutedLP:
         With `Budget(..., target=...)` it plays at the least cost for this mean loss. Raises ParameterError without a
         budget, and unless pool and budget have exactly one resource.
 
-        pool: with costs.
         features: shape (rows, features); None for those of the pool.
-        budget: amount of the resource, with or without a target.
         order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
-        seed: of the order and of the learner.
         """
         if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
             raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")
         streams = RngStreams(seed)
-        rows: Order = as_order_model(order).arrange(pool.rows, streams.order())
+        rows, losses, table = arrange("RoutedLP", pool, features, order, streams)
         resolved = budget.resolve(pool.k, 1, pool.costs, horizon=pool.rows)
         tracker, _ = new_tracker(BudgetRun(resolved, "fits", mixed=False), pool.rows)
-        losses, costs = _with_null(pool, rows, added=resolved.added)
-        run = _Run(losses, costs, as_features("RoutedLP", features, pool)[rows], tracker, streams.learner(self))
+        costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[rows]
+        if resolved.added:  # a null action, with loss 1 and cost 0
+            losses, costs = np.column_stack([losses, np.ones(rows.size)]), np.column_stack([costs, np.zeros(rows.size)])
+        run = _Run(losses, costs, table, tracker, streams.learner(self))
         self._play_blocks(run, resolved)
         return BudgetedRoutedTrace(rows, losses, costs, run.actions, balance_of(tracker, resolved.amounts))
 
@@ -122,13 +117,17 @@ class RoutedLP:
         amount, models = float(limits.amounts[0]), list[Fitted]()
         while seen < rounds:
             if seen >= trained:
-                models = _fit_with_costs(self.models, run.features[:seen], run.losses[:seen], run.costs[:seen], seen)
+                # Losses and costs side by side, not centred, because null has a known loss.
+                targets = np.concatenate([run.losses[:seen], run.costs[:seen]], axis=1)
+                models = with_mean([model.fit(run.features[:seen], targets, seen) for model in self.models])
                 trained = max(seen + 1, int(seen * _TRAINING_GROWTH))
             end = min(rounds, next_solve(seen, rounds, self.growth) if seen else 1)
-            rate = max(0.0, amount - run.spent()) / (rounds - seen)
-            enough = (limits.target * rounds - run.lost(seen)) / (rounds - seen)  # infinite without a target
-            fits = run.affordable()
-            usable = fits.copy()
+            spent = float(run.tracker.spent[0] / run.tracker.unit_ticks[0])
+            lost = float(run.losses[np.arange(seen), run.actions[:seen]].sum())
+            rate = max(0.0, amount - spent) / (rounds - seen)
+            enough = (limits.target * rounds - lost) / (rounds - seen)  # infinite without a target
+            update_affordable(run.tracker)
+            fits, usable = run.tracker.fits.copy(), run.tracker.fits.copy()
             if limits.added and limits.target < math.inf:
                 usable[limits.null] = 0.0  # an added null action has loss 1, and does not help to reach a target
             columns, mix = self._columns(run, models, seen, end, _Rates(rate, enough), usable)
@@ -164,21 +163,8 @@ class RoutedLP:
         return np.concatenate(actions, axis=1), mix
 
 
-def _fit_with_costs(
-    models: Sequence[Model], features: Floats, losses: Floats, costs: Floats, seed: int
-) -> list[Fitted]:
-    """Fit each model, and their mean, to losses and costs side by side.
-
-    Predictions have shape (rows, 2k). They are not centred, because null has a known loss.
-    """
-    return with_mean([model.fit(features, np.concatenate([losses, costs], axis=1), seed) for model in models])
-
-
 def _route(predictions: Floats, price: float, fits: Floats) -> Integers:
-    """Return the action of each row: argmin of loss + price x cost over fitting ones.
-
-    predictions: losses first, then costs, shape (rows, 2k).
-    """
+    """Return the action of each row: argmin of loss + price x cost over fitting ones."""
     k = predictions.shape[1] // 2
     total = predictions[:, :k] + price * predictions[:, k:]
     return np.asarray(np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64)
@@ -207,28 +193,17 @@ def _routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "_Rates", f
 
 
 class _Rates(NamedTuple):
-    """The limits per row to come: budget left, and loss that still reaches the target.
-
-    cost: budget left / rows left.
-    loss: mean loss that reaches the target; infinite without one.
-    """
+    """The limits per row to come: budget left, and loss that still reaches the target."""
 
     cost: float
     loss: float
 
     def may_save(self, router: _Router) -> bool:
-        """Return whether a router may save: spend less by a higher price of cost.
-
-        It may with a target that it reaches, and without one if it exceeds the budget.
-        """
+        """Return whether a router reaches the target or, without one, exceeds the budget."""
         return router.loss < self.loss if self.loss < math.inf else router.cost > self.cost
 
     def best_mix(self, losses: Floats, costs: Floats) -> Floats:
-        """Return the best mix: the probability of each column, shape (columns,).
-
-        It is the cheapest mix that reaches the target; without a target, or if none reaches it, the one with the least
-        loss within the budget.
-        """
+        """Return the cheapest mix that reaches the target, or the best within the budget."""
         if self.loss < math.inf:
             try:
                 return best_mix(*target_as_budget(losses, costs[:, None], np.array([self.cost]), self.loss)[0])[0]
@@ -248,17 +223,6 @@ class _Run:
         self.losses, self.costs, self.features, self.tracker, self.rng = losses, costs, features, tracker, rng
         self.actions = np.zeros(len(losses), np.int64)
 
-    def spent(self) -> float:
-        return float(self.tracker.spent[0] / self.tracker.unit_ticks[0])
-
-    def lost(self, seen: int) -> float:
-        return float(self.losses[np.arange(seen), self.actions[:seen]].sum())
-
-    def affordable(self) -> Floats:
-        """Return 1 for each action with a largest cost that fits now, else 0."""
-        update_affordable(self.tracker)
-        return np.array(self.tracker.fits)
-
     def play(self, start: int, end: int, fits: Floats, columns: Integers, mix: Floats) -> int:
         """Draw a column per round and play its action; return the last round."""
         work = (np.zeros(self.losses.shape[1]), np.zeros(self.losses.shape[1]), np.zeros(1))
@@ -272,10 +236,7 @@ def _play_columns(
     tracker: Any, rng: RngState, fits: Floats, columns: Integers, mix: Floats, costs: Floats, actions: Integers,
     one_hot: Floats, played: Floats, reserved: Floats,
 ) -> int:  # fmt: skip
-    """Play rounds of one block; return the number of rounds played.
-
-    A round draws a column, reserves the largest cost of its action, and charges the true one. The number is that of the
-    block, or of the rounds before an action stopped fitting.
+    """Play rounds of one block until an action stops fitting; return their number.
 
     columns, mix: action of each column, rounds x columns, and its probability.
     one_hot, played, reserved: scratch space.
@@ -302,10 +263,10 @@ class BudgetedRoutedTrace:
     """Trace of one pass of `RoutedLP` over a list under a budget.
 
     order: row number of each round, from 0.
-    losses, costs: of all actions, in the order of play, rounds x actions. With an added null action, the last column of
-        `losses` is 1 and of `costs` 0.
+    losses, costs: of all actions, in the order of play, rounds x actions. With an added null action, the last
+        column of `losses` is 1 and of `costs` 0.
     actions: the action of each round.
-    balance: the budget at the end: amounts spent and left.
+    balance: the budget at the end.
     """
 
     order: Order
@@ -326,15 +287,3 @@ class BudgetedRoutedTrace:
 
     def __repr__(self) -> str:
         return f"BudgetedRoutedTrace({len(self.losses)} rows, loss {self.loss:.4g}, spent {self.spent:.4g})"
-
-
-def _with_null(pool: Pool, rows: Order, *, added: bool) -> tuple[Floats, Floats]:
-    """Return losses and costs in the order of arrival.
-
-    An added null action has loss 1 and cost 0.
-    """
-    losses = np.asarray(pool.losses[rows], np.float64)
-    costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[rows]
-    if not added:
-        return losses, costs
-    return np.column_stack([losses, np.ones(pool.rows)]), np.column_stack([costs, np.zeros(pool.rows)])

@@ -33,21 +33,14 @@ class _Nodes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FlatTrees:
-    """A forest in flat arrays that predicts the mean of its trees.
-
-    `flatten_trees` builds it from a fitted ensemble of scikit-learn; `predict` takes features, shape (rows, features).
-
-    nodes: splits and leaf values of all trees.
-    """
+    """A forest in flat arrays, from `flatten_trees`; predicts the mean of its trees."""
 
     nodes: _Nodes
 
     def predict(self, features: Floats) -> Floats:
         """Return the mean prediction of all trees for each row, shape (rows, outputs).
 
-        Outputs are the targets the forest was fitted to. Features are compared as float32, as scikit-learn does.
-
-        features: shape (rows, features), without missing values.
+        Features are compared as float32, as scikit-learn does; none may be missing.
         """
         total, count = self.sum_unseen(features, np.ones((self.nodes.roots.size, len(features)), np.bool_))
         return np.asarray(total / count[:, None])
@@ -57,7 +50,6 @@ class FlatTrees:
 
         The sum has shape (rows, outputs), the number (rows,). Their quotient is the out-of-bag prediction.
 
-        features: of the training rows, shape (rows, features).
         unseen: shape (trees, rows), True where the tree was not trained on the row.
         """
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
@@ -69,10 +61,7 @@ class FlatTrees:
 
 
 def _walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Floats) -> None:
-    """Add the leaf values of the trees that were not trained on a row; a kernel.
-
-    unseen: shape (trees, rows), True where the tree was not trained on the row. total, count: output, sum and number.
-    """
+    """Add the leaf values of the trees that were not trained on a row; a kernel."""
     for i in range(rows.shape[0]):
         for tree in range(nodes.roots.size):
             if unseen[tree, i]:
@@ -86,10 +75,7 @@ def _walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Fl
 
 
 def flatten_trees(forest: Any) -> FlatTrees:
-    """Copy the trees of a fitted scikit-learn forest into arrays.
-
-    forest: a regressor with `estimators_`, such as ExtraTreesRegressor.
-    """
+    """Copy the trees of a fitted scikit-learn forest into arrays."""
     roots, parts, start = [], [], 0
     for estimator in forest.estimators_:
         tree = estimator.tree_

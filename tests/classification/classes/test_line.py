@@ -62,6 +62,7 @@ def pool_of(generator: np.random.Generator, rows: int, columns: int, kind: str) 
     return LabelledPool(features, labels, weights)
 
 
+@pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("name", CLASSES)
 def test_whole_play_and_session_agree_with_twin(name: str, ties: Any) -> None:
@@ -112,10 +113,8 @@ def test_session_equals_play_on_longer_pool() -> None:
     generator = np.random.default_rng(1)
     for hypotheses in (Thresholds(), Intervals(), Stumps(2)):
         for ties in TIES:
-            features = np.concatenate([generator.random((300, 2)), generator.integers(-5, 5, (200, 2))])[
-                :, : hypotheses.dimensions
-            ]
-            pool = LabelledPool(features, generator.integers(0, 2, 500))
+            features = np.concatenate([generator.random((300, 2)), generator.integers(-5, 5, (200, 2))])
+            pool = LabelledPool(features[:, : hypotheses.dimensions], generator.integers(0, 2, 500))
             learner = ERM(hypotheses, ties)
             trace = play(learner, pool, delay=1, seed=2)
             assert predict_live(learner, pool, trace.order, 1, 2) == trace.actions.tolist()

@@ -19,25 +19,15 @@ Ties: TypeAlias = Literal["first", "last", "middle", "random"]
 
 
 class OnlineERM(Protocol):
-    """Protocol of an empirical risk minimiser (ERM) that is updated row by row.
-
-    Methods: `learn(row, label, weight)` adds a row with its true label, `predict(row, rng)` returns a label.
-    `HypothesisClass.online_erm` returns such an object.
-    """
+    """Protocol of an empirical risk minimiser (ERM) that is updated row by row."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Add the true label of a row.
-
-        row: features, shape (d,).
-        label: 0 or 1.
-        weight: loss of a wrong prediction, in (0, 1].
-        """
+        """Add the label of a row; `weight` in (0, 1] is the loss of a wrong prediction."""
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Return the label, 0 or 1, of a row by a hypothesis of smallest error so far.
+        """Return the label of a row by a hypothesis of smallest error so far.
 
-        row: features, shape (d,).
-        rng: random generator; only the tie rule "random" draws from it.
+        Only the tie rule "random" draws from `rng`.
         """
 
 
@@ -45,11 +35,9 @@ class OnlineERM(Protocol):
 class HypothesisClass(ABC):
     """Base class of hypothesis classes: functions from features to labels 0 and 1.
 
-    Subclasses are frozen dataclasses; they implement the property `vc` and the method `online_erm`, and may override
-    `dimensions`, `growth` and `littlestone`.
+    Subclasses are frozen dataclasses; they implement `vc` and `online_erm`, and may override the others.
 
-    ties: tie rules that the class supports. A rule selects the hypothesis that predicts if several have the smallest
-        error: the "first", "last" or "middle" one in the order of the class, or one drawn at "random".
+    ties: tie rules that the class supports.
     """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first",)
@@ -68,7 +56,6 @@ class HypothesisClass(ABC):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
         """Return a new empirical risk minimiser (ERM) of the class, without rows.
 
-        ties: tie rule, one of the attribute `ties`; "random" draws from the `rng` of `OnlineERM.predict`.
         horizon: largest number of rows that it will learn.
         dimensions: number of features of a row.
         """
@@ -77,8 +64,6 @@ class HypothesisClass(ABC):
         """Return the growth function: the largest number of labellings of n points.
 
         It is an upper bound (Sauer-Shelah) where the number is not known, and None if the VC dimension is unknown.
-
-        points: n.
         """
         return None if self.vc is None else sauer_shelah(points, self.vc)
 
@@ -86,16 +71,14 @@ class HypothesisClass(ABC):
         """Return the Littlestone dimension, possibly infinite; None if unknown.
 
         It is the number of mistakes that an adversary can force on every learner, with labels by some hypothesis.
+        ParameterError if the search takes too long.
 
         points: largest number of different feature rows that may occur; None for no limit. `FiniteClass` ignores it.
         """
         return None
 
     def check(self, dimensions: int) -> None:
-        """Raise PoolError unless rows with `dimensions` features fit the class.
-
-        They fit if the property `dimensions` of the class is None or this number.
-        """
+        """Raise PoolError unless rows with `dimensions` features fit the class."""
         if self.dimensions is not None and dimensions != self.dimensions:
             raise PoolError(
                 f"{type(self).__name__}: rows must have {plural(self.dimensions, 'feature')}, "
@@ -106,8 +89,6 @@ class HypothesisClass(ABC):
         """Return the labels of all rows by the best hypothesis, shape (rows,).
 
         The best one has the smallest total weight of errors on the pool.
-
-        pool: rows with their true labels.
         """
         self.check(pool.dimensions)
         erm = self.online_erm("first", pool.rows, pool.dimensions)
@@ -122,8 +103,6 @@ def sauer_shelah(points: int, vc: int) -> int:
     """Return the Sauer-Shelah bound sum_{i <= d} C(n, i) (Sauer 1972, Shelah 1972).
 
     It bounds the number of labellings of n points by a class of VC dimension d.
-
-    points, vc: n and d.
 
     >>> sauer_shelah(3, 5), sauer_shelah(10, 2)
     (8, 56)

@@ -37,16 +37,9 @@ class Estimator(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension: the parameter `dimension`; None if that was not given."""
         return self.dimension
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_EstimatorERM":
-        """Return an approximate ERM without rows, which refits the model as rows grow.
-
-        It is an `OnlineERM`, with the methods `learn` and `predict`.
-
-        ties: not used. horizon: largest number of rows that it will learn. dimensions: number of features of a row.
-        """
         return _EstimatorERM(self.model, self.growth_factor, horizon, dimensions)
 
 
@@ -61,12 +54,10 @@ class _EstimatorERM:
         self._fitted: Any = None
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Store a row with its label and weight."""
         self._rows[self._seen], self._labels[self._seen], self._weights[self._seen] = row, label, weight
         self._seen += 1
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Refit if due, and return the label of a row; `rng` is unused."""
         if self._seen >= self._next:
             self._fit()
         if self._fitted is None:

@@ -34,6 +34,7 @@ class FiniteClass(HypothesisClass):
 
     matrix: tuple[tuple[int, ...], ...] | Any
     ties: ClassVar[tuple[Ties, ...]] = ("first", "last", "middle", "random")
+    dimensions: ClassVar[int | None] = 1
 
     def __post_init__(self) -> None:
         rows = class_matrix("FiniteClass", self.matrix).tolist()
@@ -48,43 +49,27 @@ class FiniteClass(HypothesisClass):
         return np.array(self.matrix, np.int64)
 
     @property
-    def dimensions(self) -> int | None:
-        """Return 1: the only feature of a row is the index of its point."""
-        return 1
-
-    @property
     def size(self) -> int:
-        """The number of hypotheses: rows of `matrix`."""
+        """The number of hypotheses."""
         return len(self.matrix)
 
     @property
     def points(self) -> int:
-        """The number of points: columns of `matrix`."""
+        """The number of points."""
         return len(self.matrix[0])
 
     @cached_property
     def vc(self) -> int | None:
-        """The VC dimension of the matrix, computed exactly."""
         return vc_dimension(self.array)
 
     def growth(self, points: int) -> int | None:
-        """Return an upper bound on the number of labellings of n points by the class.
-
-        It is the number of hypotheses, or the Sauer-Shelah bound if that is smaller.
-
-        points: n.
-        """
         return min(self.size, sauer_shelah(points, self.vc or 0))
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension of the matrix, exact; `points` is ignored."""
         return littlestone_dimension(self.array)
 
     def point_of(self, row: Floats) -> int:
-        """Return the index of the point of a row; PoolError if there is no such point.
-
-        row: its only feature is the index, shape (1,).
-        """
+        """Return the index of the point of a row; PoolError if there is no such point."""
         value = float(row[0])
         if not (value.is_integer() and 0 <= value < self.points):
             raise PoolError(
@@ -94,13 +79,6 @@ class FiniteClass(HypothesisClass):
         return int(value)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_FiniteERM":
-        """Return a new ERM that adds up the errors of every hypothesis, without rows.
-
-        It is an `OnlineERM`, with the methods `learn` and `predict`.
-
-        ties: which of several hypotheses of smallest error predicts; "random" draws from the `rng` of `predict`.
-        horizon, dimensions: not used.
-        """
         return _FiniteERM(self, ties)
 
 
@@ -113,11 +91,9 @@ class _FiniteERM:
         self._errors = np.zeros(hypotheses.size)
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Add the weight to the errors of all hypotheses that differ from the label."""
         self._errors += weight * (self._columns[self._class.point_of(row)] != label)
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Return the label of a row by a hypothesis of smallest error."""
         leaders = np.flatnonzero(self._errors == self._errors.min())
         if self._ties == "random":
             with np.errstate(over="ignore"):
@@ -146,30 +122,15 @@ class AllLabellings(HypothesisClass):
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension: the number of points, since every labelling is possible."""
         return self.points
 
     def growth(self, points: int) -> int | None:
-        """Return the number of labellings of n points: 2^n, n at most that of the class.
-
-        points: n.
-        """
         return sauer_shelah(min(points, self.points), self.points)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension: the number of points of the class.
-
-        points: largest number of different points that may occur, returned if it is smaller; None for no limit.
-        """
         return self.points if points is None else min(points, self.points)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_MajorityERM":
-        """Return a new ERM that predicts the majority label of each point, without rows.
-
-        It is an `OnlineERM`, with the methods `learn` and `predict`; labels count with their weights.
-
-        ties: label of ties and new points: 0 if "first", 1 if "last". horizon, dimensions: not used.
-        """
         return _MajorityERM(otherwise=int(ties == "last"))
 
 
@@ -181,11 +142,9 @@ class _MajorityERM:
         self._gains: dict[tuple[float, ...], float] = {}
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Count the label of the point of a row, with this weight."""
         point = tuple(row.tolist())
         self._gains[point] = self._gains.get(point, 0.0) + (weight if label == 1 else -weight)
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Return the majority label of the point of a row; `rng` is unused."""
         gain = self._gains.get(tuple(row.tolist()), 0.0)
         return self._otherwise if gain == 0 else int(gain > 0)

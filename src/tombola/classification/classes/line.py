@@ -24,8 +24,8 @@ from tombola.classification.erm_kernels import (
     predict_one,
 )
 from tombola.classification.pool import LabelledPool
-from tombola.classification.segment_tree import ranked_tree
-from tombola.classification.switch_dp import COUNT, FEATURE, LABEL, RULES, new_switch_dp
+from tombola.classification.segment_tree import Tree, ranked_tree
+from tombola.classification.switch_dp import COUNT, FEATURE, LABEL, RULES, SwitchDP, new_switch_dp
 from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import compile_loop, compile_step
 from tombola.rng import new_rng
@@ -35,10 +35,8 @@ from tombola.rng import new_rng
 class LineClass(HypothesisClass):
     """Base class of hypothesis classes whose label changes a few times on a line.
 
-    A hypothesis is a first label and the values of one feature at which the label switches. A subclass
-    implements the property `switches`, the largest number of switches.
+    A hypothesis is a first label and the values of one feature at which the label switches.
 
-    ties: tie rules that the class supports, all four: which of several hypotheses of smallest error predicts.
     entries: number of labels that may come first, before all switches: 1 for label 0 only, 2 for both.
     """
 
@@ -47,49 +45,27 @@ class LineClass(HypothesisClass):
 
     @property
     def dimensions(self) -> int | None:
-        """Return 1: a row has one feature."""
         return 1
 
     @property
     @abstractmethod
     def switches(self) -> int:
-        """The largest number of label changes along the feature, from small to large.
-
-        Subclasses define it.
-        """
+        """The largest number of label changes along the feature, from small to large."""
 
     @property
     def vc(self) -> int | None:
-        """The VC dimension: equal to `switches`, the largest number of label switches."""
         return self.switches
 
     def growth(self, points: int) -> int | None:
-        """Return the number of labellings that the class gives to n different numbers.
-
-        It is exact: the sum of C(n, i) over i <= switches.
-
-        points: n.
-        """
         return sauer_shelah(points, self.switches)
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension: infinite without a limit, else exact.
-
-        It is the number of mistakes that an adversary can force on every learner. ParameterError if the search takes
-        too long.
-
-        points: largest number of different values of the feature; None for no limit.
-        """
         if points is None:
             return math.inf
         return littlestone_dimension(self.on_points(points)) if points else 0
 
     def on_points(self, points: int) -> NDArray[np.int64]:
         """Return all labellings of 0, 1, .. by the class, shape (labellings, points).
-
-        Entries are labels 0 and 1.
-
-        points: number of points.
 
         >>> Thresholds().on_points(2).tolist()
         [[0, 0], [1, 1], [0, 1]]
@@ -102,50 +78,32 @@ class LineClass(HypothesisClass):
         return np.array(rows, np.int64)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_LineERM":
-        """Return a new ERM by dynamic programming over switches, without rows.
-
-        It is an `OnlineERM`, with the methods `learn` and `predict`.
-
-        ties: which of several hypotheses of smallest error predicts; "random" draws from the `rng` of `predict`.
-        horizon, dimensions: largest number of rows, and number of features of a row.
-        """
         return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Integers:
-        """Play ERM over an order, compiled; return the predicted labels, (rounds,).
-
-        ties: which of several hypotheses of smallest error predicts.
-        pool: rows with their labels.
-        order: row of each round, from 0.
-        arrivals: arrival schedule of the labels: when the label of each round becomes known.
-        rng: random generator, used for ties="random" only.
-        """
-        keys, values = pool.ranks
-        rows = LabelledRows(pool.features, keys, pool.labels, pool.weights)
-        tree = ranked_tree(values, pool.dimensions, self.switches)
+        """Play ERM over an order, compiled; return the predicted labels, (rounds,)."""
+        tree, dp, rows = self._ranked(pool, ties)
         labels = np.zeros(order.size, np.int64)
-        arguments = (tree, new_switch_dp(RULES[ties], self.entries, self.switches), rng, rows, order, arrivals, labels)
+        arguments = (tree, dp, rng, rows, order, arrivals, labels)
         compile_loop(predict_all, arguments)(*arguments)
         return labels
 
     def best_labels(self, pool: LabelledPool) -> Integers:
-        """Return the labels of all rows by the best hypothesis of the class, (rows,).
-
-        The best one has the smallest total weight of errors on the pool.
-
-        pool: rows with features, true labels and weights.
-        """
         self.check(pool.dimensions)
-        keys, values = pool.ranks
-        rows = LabelledRows(pool.features, keys, pool.labels, pool.weights)
-        tree = ranked_tree(values, pool.dimensions, self.switches)
-        dp = new_switch_dp(RULES["first"], self.entries, self.switches)
+        tree, dp, rows = self._ranked(pool, "first")
         arguments = (tree, dp, rows, new_rng(np.random.SeedSequence(0)))
         compile_loop(learn_all, arguments)(*arguments)
         cuts = dp.cuts[: dp.place[COUNT]]
         passed = np.searchsorted(cuts, pool.features[:, dp.place[FEATURE]], side="right")
         labels: Integers = (dp.place[LABEL] + passed) % 2
         return labels
+
+    def _ranked(self, pool: LabelledPool, ties: Ties) -> tuple[Tree, SwitchDP, LabelledRows]:
+        """Return an empty tree and minimiser for the ranks of a pool, and its rows."""
+        keys, values = pool.ranks
+        tree = ranked_tree(values, pool.dimensions, self.switches)
+        dp = new_switch_dp(RULES[ties], self.entries, self.switches)
+        return tree, dp, LabelledRows(pool.features, keys, pool.labels, pool.weights)
 
 
 class _LineERM:
@@ -158,11 +116,9 @@ class _LineERM:
         self._predict = compile_step(predict_one, (*vectors, rng, row))
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Add the true label of a row."""
         self._learn(*self._vectors, row, label, weight)
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Predict by the current minimiser; recompute it only if it may have changed."""
         return int(self._predict(*self._vectors, rng, row))
 
 
@@ -170,22 +126,13 @@ class _LineERM:
 class Thresholds(LineClass):
     """Label 1 from some number on: h(x) = 1 if x >= c.
 
-    Hypothesis class, without parameters: c is any number, or infinite. A row has one feature, x.
-
     >>> Thresholds().vc, Thresholds().growth(10), Thresholds().littlestone(10), Thresholds().littlestone()
     (1, 11, 3, inf)
     """
 
-    @property
-    def switches(self) -> int:
-        """Return 1: labels along the line change once, from 0 to 1."""
-        return 1
+    switches: ClassVar[int] = 1
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension: infinity, or floor(log2(points + 1)).
-
-        points: largest number of different values of the feature; None for no limit, which gives infinity.
-        """
         return math.inf if points is None else (points + 1).bit_length() - 1
 
 
@@ -193,16 +140,11 @@ class Thresholds(LineClass):
 class Intervals(LineClass):
     """Label 1 from some number up to another: h(x) = 1 if a <= x < b.
 
-    Hypothesis class, without parameters: a <= b are any numbers. A row has one feature, x.
-
     >>> Intervals().vc, Intervals().growth(10)
     (2, 56)
     """
 
-    @property
-    def switches(self) -> int:
-        """Return 2: labels along the line change at a and at b."""
-        return 2
+    switches: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
@@ -223,7 +165,6 @@ class Unions(LineClass):
 
     @property
     def switches(self) -> int:
-        """Return 2 * intervals: labels change at both ends of each interval."""
         return 2 * self.intervals
 
 
@@ -243,35 +184,24 @@ class Stumps(LineClass):
 
     features: int
     entries: ClassVar[int] = 2
+    switches: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         _validate.integer("Stumps", "features", self.features, least=1)
 
     @property
     def dimensions(self) -> int | None:
-        """The number of features of a row."""
         return self.features
 
     @property
-    def switches(self) -> int:
-        """Return 1: labels along a feature change once."""
-        return 1
-
-    @property
     def vc(self) -> int | None:
-        """The VC dimension: the largest v with C(v, floor(v/2)) <= 2 * features."""
         size = 1
         while math.comb(size + 1, (size + 1) // 2) <= 2 * self.features:
             size += 1
         return size
 
     def growth(self, points: int) -> int | None:
-        """Return the largest number of labellings that stumps can give to n points.
-
-        points: n.
-        """
         return sum(min(math.comb(points, size), 2 * self.features) for size in range(points + 1))
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return the Littlestone dimension: infinity for points=None, else None (unknown)."""
         return math.inf if points is None else None

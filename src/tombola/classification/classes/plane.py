@@ -6,6 +6,7 @@ that labels a new row correctly is still one. It is meant for a few thousand row
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,11 +16,7 @@ from tombola.engine.compiler import compile_loop
 
 
 class _PlaneERM:
-    """Search a class in the plane again whenever its hypothesis was wrong.
-
-    search: returns a hypothesis of largest gain, for points and their gains of label 1 over label 0.
-    label: returns the label of a row, for a hypothesis and the row.
-    """
+    """Search a class in the plane again whenever its hypothesis was wrong."""
 
     def __init__(self, search: Callable[[Floats, Floats], Floats], label: Callable[[Floats, Floats], int]) -> None:
         self._search, self._label = search, label
@@ -27,14 +24,12 @@ class _PlaneERM:
         self._found: Floats | None = None
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Add the gain of label 1 over label 0, plus or minus `weight`, at a row."""
         point = (float(row[0]), float(row[1]))
         self._gains[point] = self._gains.get(point, 0.0) + (weight if label == 1 else -weight)
         if self._found is not None and self._label(self._found, row) != label:
             self._found = None
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        """Return the label of a row by the current minimiser; `rng` is unused."""
         if not self._gains:
             return 0
         if self._found is None:
@@ -47,13 +42,9 @@ class _PlaneERM:
 class _PlaneClass(HypothesisClass):
     """Base class of classes of rows with two features."""
 
-    @property
-    def dimensions(self) -> int | None:
-        """Return 2: the coordinates in the plane."""
-        return 2
+    dimensions: ClassVar[int | None] = 2
 
     def littlestone(self, points: int | None = None) -> float | None:
-        """Return infinity; None (unknown) for a limited number of points."""
         return np.inf if points is None else None
 
 
@@ -67,24 +58,14 @@ class Rectangles(_PlaneClass):
     4
     """
 
-    @property
-    def vc(self) -> int | None:
-        """The VC dimension, 4."""
-        return 4
+    vc: ClassVar[int | None] = 4
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
-        """Return a new ERM that searches all rectangles, without rows.
-
-        It is an `OnlineERM`, with the methods `learn` and `predict`. ties, horizon, dimensions: not used.
-        """
         return _PlaneERM(_find_rectangle, _in_rectangle)
 
 
 def _find_rectangle(points: Floats, gains: Floats) -> Floats:
-    """Return (left, right, bottom, top) of a rectangle of largest gain.
-
-    An empty rectangle has left > right. gains: of label 1 over label 0 at each point, shape (n,).
-    """
+    """Return (left, right, bottom, top) of a best rectangle; left > right if empty."""
     levels, ranks = np.unique(points[:, 1], return_inverse=True)
     found = np.array([1.0, 0.0, 1.0, 0.0])
     arguments = (points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
@@ -135,30 +116,19 @@ class Halfplanes(_PlaneClass):
     (3, 14)
     """
 
-    @property
-    def vc(self) -> int | None:
-        """The VC dimension, 3."""
-        return 3
+    vc: ClassVar[int | None] = 3
 
     def growth(self, points: int) -> int | None:
-        """Return n^2 - n + 2, the largest number of labellings of n points by lines.
-
-        points: n.
-        """
         return points * points - points + 2 if points else 1
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> _PlaneERM:
-        """Return a new ERM that searches all lines through two points, without rows.
-
-        It is an `OnlineERM`, with the methods `learn` and `predict`. ties, horizon, dimensions: not used.
-        """
         return _PlaneERM(_find_halfplane, _in_halfplane)
 
 
 def _find_halfplane(points: Floats, gains: Floats) -> Floats:
     """Return a half-plane of largest gain: two points of its line, side, part.
 
-    A side of 0 stands for all of the plane or none of it. gains: of label 1 over label 0 at each point, shape (n,).
+    A side of 0 stands for all of the plane or none of it.
     """
     everything = float(gains.sum())
     found = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0 if everything > 0 else 0.0, 0.0])
