@@ -130,6 +130,23 @@ def test_page_of_ranks(asked: Any) -> None:
 
 
 @pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("limit", "state"), [(None, "in progress"), (90, "undecided")])
+def test_title_of_final_answer_with_open_groups(limit: int | None, state: str) -> None:
+    """The question is answered for the list, and still open for a group of few rows."""
+    labels = ["many"] * 56 + ["few"] * 4
+    race = Race("ab", 60, seed=1, strata=labels, max_calls=limit)
+    while not race.done and not race.whole.proved:
+        for call in race.calls():
+            race.record(call, loss=float(call.candidate == "b") if call.row_index < 56 else 0.5)
+    if limit:
+        race.settings = replace(race.settings, max_calls=race.calls_made)
+    assert (race.proved, race.whole.proved, race.done) == (None, True, limit is not None)
+    for page in (RaceReport.from_race(race).to_html(), race._repr_html_()):
+        assert f"The best: a; groups {state}" in page
+        assert "Race in progress" not in page
+
+
+@pytest.mark.usefixtures("plainly")
 def test_page_of_answers_on_file() -> None:
     """Before the first row there are means instead of empty charts; later there are both."""
     known = np.array([[9.0, 1.0]] * 20 + [[math.nan] * 2] * 20)

@@ -370,16 +370,24 @@ def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]
 
 
 def _title(race: Race) -> str:
-    if race.proved and race.settings.candidate is not None:
-        return f"{race.settings.candidate} has rank {race.rank_sets[race.settings.candidate][0]}"
-    if race.proved and race.settings.baseline is None:
-        more = f" and {len(race.answer) - 3} more" if len(race.answer) > 3 else ""
-        claim = f"Within {race.settings.within:g} of the best" if is_within_only(race.whole) else "The best"
-        claim = "In order" if race.rank_sets else claim
-        return f"{claim}: {', '.join(race.answer[:3])}{more}"
-    if race.settings.baseline is not None and race.proved is not None:
-        return "The gate is passed" if race.proved else "The gate is not passed"
-    return "Undecided" if race.done else "Race in progress"
+    if race.failed_call is not None or (race.proved is None and race.whole.proved is None):
+        return "Undecided" if race.done else "Race in progress"
+    # The answer for the list is final, also while those for groups are open.
+    groups = "" if race.proved is not None else f"; groups {'undecided' if race.done else 'in progress'}"
+    return f"{_claim(race)}{groups}"
+
+
+def _claim(race: Race) -> str:
+    """Return the final answer for the whole list as a heading."""
+    settings, answer = race.settings, race.answer
+    if settings.baseline is not None:
+        # A gate that fails in one group is not passed.
+        return "The gate is not passed" if False in (race.proved, race.whole.proved) else "The gate is passed"
+    if settings.candidate is not None:
+        return f"{settings.candidate} has rank {race.rank_sets[settings.candidate][0]}"
+    claim = f"Within {settings.within:g} of the best" if is_within_only(race.whole) else "The best"
+    claim = "In order" if race.rank_sets else claim
+    return f"{claim}: {', '.join(answer[:3])}{f' and {len(answer) - 3} more' if len(answer) > 3 else ''}"
 
 
 def _cards(report: RaceReport) -> list[tuple[str, str]]:
