@@ -2,14 +2,17 @@
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom
+from typer.testing import CliRunner
 
 from tombola import Pool, rank
-from tombola.errors import ParameterError
+from tombola.cli.app import app
+from tombola.errors import ParameterError, TombolaWarning
 from tombola.ranking.page import ranking_page
 from tombola.ranking.paired_tests import _betting_pvalues, pair_pvalues
 
@@ -268,3 +271,59 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
         rank(table, kind="scores", missing="best")  # type: ignore[arg-type]
     with pytest.raises(ParameterError):
         rank([[np.nan, 1.0]], kind="scores", missing="drop")
+
+
+def run(*words: object) -> str:
+    """Return the output of `tombola rank`, without notes."""
+    done = CliRunner().invoke(app, ["rank", *map(str, words)])
+    assert done.exit_code == 0, done.exception or done.output
+    return done.stdout
+
+
+@pytest.mark.parametrize("cell", [lambda n: f"{60 + n}%", lambda n: str(60 + n)], ids=["sign", "range"])
+def test_candidate_in_percent_is_named_and_ranks_are_among_the_others(cell: Any, tmp_path: Path) -> None:
+    """Its unit is not that of the others, so that it cannot be ranked; then the ranks of the table are not exact."""
+    path, page = tmp_path / "t.csv", tmp_path / "t.html"
+    path.write_text("id,a,b,c\n" + "".join(f"q{n},{n % 2},{n % 3 % 2},{cell(n)}\n" for n in range(30)))
+    text = " ".join(run(path, "--scores", "--this-list", "--out", page).split())
+    sentence = "On this list, without c: the ranks are among the other 2 candidates only, which have answered every row"
+    for found in (text, page.read_text(encoding="utf-8")):
+        assert sentence in found
+        assert "are exact" not in found
+    facts = json.loads(run(path, "--scores", "--json"))
+    assert facts["candidates_left_out"] == ["c"]
+    assert [one["exact"] for one in facts["readings"]] == [False, False]
+    both = json.loads(run(f"x={path}", f"y={path}", "--scores", "--json"))
+    assert [one["candidates_left_out"] for one in both["metrics"].values()] == [["c"], ["c"]]
+    path.write_text(path.read_text().replace(",c\n", ",remark\n").replace("%", " words"))
+    assert json.loads(run(path, "--scores", "--ignore", "remark", "--json"))["readings"][0]["exact"]
+
+
+def test_half_filled_table_names_the_race_that_finishes_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,a,b\n" + "".join(f"q{n},1,{n % 3}\n" if n % 2 else f"q{n},,\n" for n in range(40)))
+    options = ["--scores", "--range", "0,10"]
+    start = f"tombola race start {path} --candidates a,b --known {path} --scores --range 0,10"
+    assert f"{start} --file {tmp_path}/t.race --question ranks\n" in run(path, *options)
+    for full in ([*options, "--missing", "drop"], [*options, "--missing", "worst"]):
+        assert "race start t" not in run(path, *full).replace(str(tmp_path), "t")
+
+
+def test_means_are_in_the_unit_of_the_columns(tmp_path: Path) -> None:
+    table = np.array([[10.0, 20.0], [30.0, 60.0]] * 20)
+    columns = {"names": ["minisat seconds", "glucose seconds"], "range": (0, 60)}
+    assert "mean seconds" in str(rank(table, kind="losses", reading="this list", **columns))
+    assert "mean points" in str(rank(table, kind="scores", range=(0, 60), unit="points", reading="this list"))
+    assert "mean loss" in str(rank(table / 60, kind="losses", names=["a_error", "b_error"], reading="this list"))
+    path = tmp_path / "t.csv"
+    path.write_text("id,a_accuracy,b_accuracy\n" + "".join(f"q{n},1,{n % 2}\n" for n in range(20)))
+    assert "mean accuracy" in run(path, "--this-list")
+
+
+def test_kind_against_the_names_of_the_columns_is_warned() -> None:
+    names = ["a_accuracy", "b_accuracy"]
+    with pytest.warns(TombolaWarning, match=r"rank: the names say higher is better \(a_accuracy, b_accuracy\)"):
+        rank([[0.0, 1.0]] * 20, kind="losses", names=names)
+    with pytest.warns(TombolaWarning, match="but kind='scores' was given"):
+        rank({"time": np.ones((9, 2))}, kind="scores", names=["a seconds", "b seconds"])
+    rank([[0.0, 1.0]] * 20, kind="scores", names=names)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -9,17 +10,16 @@ from typing import Any, Literal
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import option_text
+from tombola._formatting import in_cli_style, join_names, option_text
 from tombola._types import Floats
 from tombola.confidence import Betting
-from tombola.errors import ParameterError
+from tombola.errors import ParameterError, TombolaWarning
 from tombola.pool import Pool
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
+from tombola.readers.names import Kind, direction_of
 
-# Direction of a table: lower or higher is better.
-_Kind = Literal["losses", "scores"]
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]
 # Smallest and largest possible value of a table, in its unit; they become losses 0 and 1, or 1 and 0 for scores.
@@ -32,7 +32,7 @@ _ROUNDING = 1e-9  # per row: sums of losses that differ by at most this times th
 def rank(
     table: Any,
     *,
-    kind: _Kind | Mapping[str, _Kind] | None = None,
+    kind: Kind | Mapping[str, Kind] | None = None,
     names: Sequence[str] | None = None,
     reading: _ReadingName | None = None,
     level: float = 0.05,
@@ -40,6 +40,7 @@ def rank(
     clusters: Any = None,
     in_order: bool = False,
     missing: Literal["keep", "drop", "worst"] = "keep",
+    unit: str | None = None,
     seed: int = 0,
 ) -> Any:
     """Rank the candidates of a table, with the ranks that each of them may have.
@@ -47,7 +48,7 @@ def rank(
     table: a `Pool`, a data frame, or an array of rows x candidates; NaN marks an answer that is missing. A mapping
         from metric names to such tables ranks by several metrics at one shared level.
     kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses. With several metrics
-        also a mapping.
+        also a mapping. TombolaWarning if the names of the columns state the other direction.
     names: the candidates, if the table does not name them; None: its column names, or numbers.
     reading: "this list" for the order on these rows, exact where the table is full; "beyond this list" for rows as a
         sample of rows like these. By default both for a full table, and "this list" for a partly filled one.
@@ -59,6 +60,7 @@ def rank(
         random part of the list, and the level holds for one look.
     missing: rows with a missing answer: "keep" takes them as not answered yet; "drop" ranks on the other rows only;
         "worst" counts a missing answer, such as a timeout, as the worst one.
+    unit: the word for the values in texts, such as seconds; None: that of the column names, else loss or score.
     seed: fixes the order in which rows are bet on, if they are not in order.
 
     Returns a `Ranking`, or a `MetricsRanking` for several metrics. ParameterError if table or options do not fit.
@@ -75,14 +77,24 @@ def rank(
     level = _validate.real("rank", "level", level, above=0, below=1)
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
         options = {"names": names, "reading": reading, "clusters": clusters, "in_order": in_order}
-        options |= {"missing": missing, "seed": seed}
+        options |= {"missing": missing, "unit": unit, "seed": seed}
         return _rank_metrics(table, kind, range, level, options)
     if isinstance(kind, Mapping) or isinstance(range, Mapping):
         raise ParameterError(
             "rank: expected one kind and one range for one table, got a mapping; give a mapping of tables too."
         )
     values, labels, kind = _values(table, names, kind)
+    stated, word = direction_of(labels)
+    if stated not in (None, kind) and not in_cli_style():
+        better = "higher" if stated == "scores" else "lower"
+        warnings.warn(
+            f"rank: the names say {better} is better ({join_names(labels, limit=3)}), but kind={kind!r} was given.",
+            TombolaWarning,
+            stacklevel=2,
+        )
     low, high = range or (0.0, 1.0)
+    # Losses in [0, 1] are called that, as by `compare`, whatever they count.
+    plain = kind == "losses" and (low, high) == (0.0, 1.0)
     losses = _losses(values, kind, low, high)
     if missing not in ("keep", "drop", "worst"):
         choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
@@ -115,12 +127,13 @@ def rank(
         0 if clusters is None else units.shape[0],
         (low, high),
         population - len(answered),
+        "" if plain else word if unit is None else unit,
     )
 
 
 def _rank_metrics(
     tables: Mapping[str, Any],
-    kind: _Kind | Mapping[str, _Kind] | None,
+    kind: Kind | Mapping[str, Kind] | None,
     limits: Limits | Mapping[str, Limits] | None,
     level: float,
     options: dict[str, Any],
@@ -155,7 +168,7 @@ def _rank_metrics(
     return MetricsRanking(found, level)
 
 
-def _values(table: Any, names: Sequence[str] | None, kind: _Kind | None) -> tuple[Floats, tuple[str, ...], _Kind]:
+def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple[Floats, tuple[str, ...], Kind]:
     """Return numbers, names of the candidates and direction of any table."""
     if isinstance(table, Pool):
         if kind == "scores":
@@ -181,7 +194,7 @@ def _values(table: Any, names: Sequence[str] | None, kind: _Kind | None) -> tupl
     return values, labels, kind
 
 
-def _losses(values: Floats, kind: _Kind, low: float, high: float) -> Floats:
+def _losses(values: Floats, kind: Kind, low: float, high: float) -> Floats:
     if not low < high:
         raise ParameterError(
             f"rank: expected a range with low < high, got ({low:g}, {high:g}); "

@@ -1,15 +1,17 @@
 """Results of `rank`: rank sets, groups of ties and pairs, by reading."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tombola._formatting import option_text, plural
+from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing.verdict import rank_text
+from tombola.readers.to_pool import direction_text
 from tombola.readers.units import Units
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class Reading:
         it holds for this ranking alone.
     n_worst: number of missing answers that were counted as the worst value.
     n_dropped: number of rows that were left out because an answer is missing.
+    left_out: candidates of the table that are not ranked, such as one in another unit.
     """
 
     name: Literal["this list", "beyond this list"]
@@ -58,6 +61,7 @@ class Reading:
     every_look: bool = False
     n_worst: int = 0
     n_dropped: int = 0
+    left_out: tuple[str, ...] = ()
 
     @property
     def separated(self) -> float:
@@ -70,19 +74,24 @@ class Reading:
 
     def sentence(self) -> str:
         """Return a sentence for users: the rows that the ranks refer to, and the level."""
-        filled = f"{plural(self.n_worst, 'missing answer')} counted as the worst value"
-        dropped = f"without the {plural(self.n_dropped, 'row')} left out"
+        filled = f"with {plural(self.n_worst, 'missing answer')} counted as the worst value" if self.n_worst else ""
+        rows = [f"the {plural(self.n_dropped, 'row')} left out"] if self.n_dropped else []
+        without = " and ".join([*([join_names(self.left_out)] if self.left_out else []), *rows])
+        without = f"without {without}" if without else ""
         if self.name == "this list" and self.exact:
-            if self.n_dropped:
-                return f"On this list, {dropped}: the ranks are exact, because every candidate has answered the others."
-            reason = f"with {filled}" if self.n_worst else "because every candidate has answered every row"
-            return f"On this list: the ranks are exact, {reason}."
+            answered = "the others" if self.n_dropped else "every row"
+            claim = f"the ranks are exact, {filled or f'because every candidate has answered {answered}'}"
+            if self.left_out:
+                claim = f"the ranks are among the other {plural(len(self.ranks), 'candidate')} only, "
+                claim += filled or f"which have answered {answered}"
+            return f"{', '.join(filter(None, ['On this list', without]))}: {claim}."
         looks = ", however often you look" if self.every_look else ""
         held = f"all rank sets hold simultaneously with probability {1 - self.level:g}{looks}"
         if self.name == "this list":
-            return f"On this list: from {plural(self.rows, 'row')} in random order; {held}."
-        condition = f" (with {filled})" if self.n_worst else f" ({dropped})" if self.n_dropped else ""
-        return f"Beyond this list, for rows like these{condition}: {held}."
+            where = ", ".join(filter(None, ["On this list", without]))
+            return f"{where}: from {plural(self.rows, 'row')} in random order; {held}."
+        conditions = ", ".join(filter(None, [filled, without]))
+        return f"Beyond this list, for rows like these{f' ({conditions})' if conditions else ''}: {held}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +106,7 @@ class Ranking:
     clusters: number of clusters; 0 without clusters.
     scale: smallest and largest possible value of the table.
     n_incomplete: number of rows with a missing answer that are not used, but part of the list.
+    unit: the word for the values in texts, such as seconds; "" for loss or score.
 
     Methods with a parameter `reading` take its name; None is the first one.
 
@@ -116,6 +126,16 @@ class Ranking:
     clusters: int = 0
     scale: tuple[float, float] = (0.0, 1.0)
     n_incomplete: int = 0
+    unit: str = ""
+
+    def without(self, candidates: Sequence[str]) -> "Ranking":
+        """Return the ranking with a remark that these candidates of the table are not ranked."""
+        return replace(self, readings=tuple(replace(one, left_out=tuple(candidates)) for one in self.readings))
+
+    @property
+    def units(self) -> Units:
+        """Conversion between losses in [0, 1] and values of the table."""
+        return Units(*self.scale, scores=self.kind == "scores", unit=self.unit)
 
     @property
     def n_dropped(self) -> int:
@@ -228,7 +248,7 @@ class Ranking:
 
         loss: mean loss in [0, 1], such as an entry of `means`.
         """
-        return Units(*self.scale, scores=self.kind == "scores").number(loss)
+        return self.units.number(loss)
 
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
         """Return the interval of the mean of a candidate, in the unit of the table.
@@ -276,6 +296,7 @@ class Ranking:
         rows_not_used, rows_left_out: numbers of rows with a missing answer: still part of the list, or dropped from it.
         answers_counted_as_worst: number of missing answers that count as the worst value.
         clusters: number of clusters; None without clusters.
+        candidates_left_out: names of the candidates of the table that are not ranked; then no reading is exact.
         readings: list of dicts: reading (its name), exact, level, rows, pairs_separated (share of pairs in [0, 1]),
             contradiction and every_look, as in `Reading`; groups, lists of names; candidates, a list of dicts, best
             mean first: candidate (its name); mean, low and high, in the unit of the table; first_rank and last_rank,
@@ -288,6 +309,7 @@ class Ranking:
             "rows_left_out": self.n_dropped,
             "answers_counted_as_worst": self.readings[0].n_worst if self.readings else 0,
             "clusters": self.clusters or None,
+            "candidates_left_out": list(self.readings[0].left_out) if self.readings else [],
             "readings": [self._reading_json(one) for one in self.readings],
         }
 
@@ -303,7 +325,7 @@ class Ranking:
                 }
             )  # fmt: skip
         return {
-            "reading": one.name, "exact": one.exact, "level": one.level, "rows": one.rows,
+            "reading": one.name, "exact": one.exact and not one.left_out, "level": one.level, "rows": one.rows,
             "pairs_separated": one.separated, "contradiction": one.contradiction, "every_look": one.every_look,
             "groups": self.groups(one.name),
             "candidates": rows,
@@ -319,13 +341,14 @@ class Ranking:
         """
         one, shown = reading, self.order()[:max_candidates]
         width = min(32, max(len("candidate"), *(len(self.names[a]) for a in shown)))
-        word = "score" if self.kind == "scores" else "loss"
-        found = [f"{'ranks':>9}  {'candidate':<{width}}  {'mean ' + word:>10}  {'interval':>19}"]
+        header = f"mean {self.units.quantity}"
+        digits = max(10, len(header))
+        found = [f"{'ranks':>9}  {'candidate':<{width}}  {header:>{digits}}  {'interval':>19}"]
         for a in shown:
             ranks, (low, high) = rank_text(one.ranks[a]), self.interval(a, one.name)
             name = self.names[a] if len(self.names[a]) <= width else self.names[a][: width - 3] + "..."
             mean = self.value(float(self.means[a]))
-            found.append(f"{ranks:>9}  {name:<{width}}  {mean:>10.4g}  {f'{low:.4g} to {high:.4g}':>19}")
+            found.append(f"{ranks:>9}  {name:<{width}}  {mean:>{digits}.4g}  {f'{low:.4g} to {high:.4g}':>19}")
         if len(shown) < len(self.names):
             found.append(f"{'...':>9}  and {len(self.names) - len(shown)} more")
         return found
@@ -333,7 +356,7 @@ class Ranking:
     @property
     def direction(self) -> str:
         """The sentence that states whether lower or higher values are better."""
-        return f"Read as {self.kind}: {'higher' if self.kind == 'scores' else 'lower'} is better."
+        return f"R{direction_text(self.kind, self.unit)[1:]}."
 
     def __str__(self) -> str:
         parts = [self.direction, *filter(None, [self.missing_text])]
@@ -376,6 +399,10 @@ class MetricsRanking:
 
     metrics: dict[str, Ranking]
     level: float
+
+    def without(self, candidates: Sequence[str]) -> "MetricsRanking":
+        """Return the rankings with a remark that these candidates of the tables are not ranked."""
+        return replace(self, metrics={name: one.without(candidates) for name, one in self.metrics.items()})
 
     @property
     def readings(self) -> tuple[str, ...]:
