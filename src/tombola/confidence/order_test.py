@@ -76,17 +76,11 @@ MARTINGALE_SHARE = 0.5
 class _MartingaleState(NamedTuple):
     """State of the test, one row per column of values.
 
-    tree: Fenwick tree of the counts per bin.
-    counts: values so far.
+    tree, counts: Fenwick tree of the counts per bin; values so far.
     last: side of the last rank, +1 or -1.
-    means: running mean of the payoff of each strategy.
-    wealth: wealth of each strategy, divided by exp(exponent).
-    exponent: logarithm of the scale of `wealth`.
-    max_log_wealth: largest logarithm of the total wealth so far.
+    means, wealth: running mean of the payoff, and wealth divided by exp(exponent), of each strategy.
     alarm_at: the count at the first alarm; 0 before.
-    payoffs: scratch space.
-    strategies: `_STRATEGIES`.
-    threshold: log wealth of an alarm.
+    threshold: log wealth of an alarm. payoffs: scratch space.
     """
 
     tree: Floats
@@ -105,8 +99,7 @@ class _MartingaleState(NamedTuple):
 class OrderVerdict(NamedTuple):
     """Result of an order test.
 
-    refuted: whether random order is refuted at the level of the test.
-    column: index of the column with the first alarm; without an alarm, of that with the strongest evidence.
+    column: of the first alarm; without an alarm, of the strongest evidence.
     values: the number of values of that column at the alarm; 0 without an alarm.
     p_value: P(evidence as strong as this), at most, in random order.
     """
@@ -130,11 +123,7 @@ class RandomOrderTest:
     """Test random order sequentially, for columns of values in [0, 1].
 
     In random order, an alarm is ever raised with probability at most `level`. A column is an action: add whole rows,
-    or, with bandit feedback, the loss of the action played together with that action.
-
-    columns: their number.
-    level: probability of a false alarm.
-    seed: of the random generator that breaks ties.
+    or, with bandit feedback, the loss of the action played together with that action. The seed breaks ties.
 
     >>> test = RandomOrderTest(level=0.01, seed=0)
     >>> for t in range(200):
@@ -156,13 +145,7 @@ class RandomOrderTest:
         return compile_loop(_update_one_value, (self._memory, self._rng, 0, 0.0), view=self._view)
 
     def update(self, x: Any, action: int | None = None) -> bool:
-        """Add one value of a column, or one row; return whether an alarm was raised.
-
-        ParameterError if a value is outside of [0, 1].
-
-        x: a value; without `action`, one value per column.
-        action: index of the column; None: all columns.
-        """
+        """Add one value of a column, or one row; return whether an alarm was raised."""
         if action is None and self.columns > 1:
             return self.extend(np.asarray(x, np.float64).reshape(1, -1))
         at = 0 if action is None else action
@@ -174,10 +157,7 @@ class RandomOrderTest:
     def extend(self, values: Any, actions: Any = None) -> bool:
         """Add rows, or values, in their order; return whether an alarm was raised.
 
-        ParameterError if a value is outside of [0, 1].
-
-        values: shape (rows, columns); with `actions`, shape (n,).
-        actions: the column of each value, shape (n,); None: whole rows.
+        values: in [0, 1], shape (rows, columns); with `actions`, the column of each value, shape (n,).
         """
         table = np.asarray(values, np.float64)
         if actions is None and self.columns == 1 and table.ndim == 1:
@@ -212,10 +192,7 @@ class RandomOrderTest:
 
     @property
     def evidence(self) -> Floats:
-        """Natural log of the largest wealth of bets against random order, (columns,).
-
-        The larger, the stronger the evidence; 0 before the first value.
-        """
+        """Natural log of the largest wealth of bets against random order, (columns,)."""
         return np.array(self._state.max_log_wealth)
 
     def verdict(self) -> OrderVerdict:
@@ -228,9 +205,8 @@ class RandomOrderTest:
 def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
     """Test whether the rows of a table or pool are in random order as listed.
 
-    losses: a pool, or an array of values in [0, 1], shape (rows, columns) or (rows,).
-    level: probability of a false alarm.
-    seed: of the random generator, for ties and shuffles.
+    losses: a pool, or an array of values in [0, 1], shape (rows, columns) or (rows,). `level` is the probability of a
+        false alarm; the seed is for ties and shuffles.
 
     >>> print(check_order(np.repeat([[0.0, 1.0], [1.0, 0.0]], 100, axis=0), seed=0))
     not in random order: alarm in column 0 after ... values, p-value ...
@@ -247,13 +223,9 @@ def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
 def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed: int) -> OrderVerdict:
     """Return the verdict of a martingale test and a permutation test together.
 
-    An alarm of the martingale decides. Without one, the permutation test of the whole list runs, and its alarm decides.
-    Each p-value is divided by its share of the level, so that the smaller one is valid (Bonferroni).
-
-    test: the martingale test, which has read all of `table` at the level level / 2 (MARTINGALE_SHARE).
-    table: the complete list, shape (rows, columns).
-    level: probability of a false alarm of both tests together.
-    seed: of the shuffles.
+    An alarm of the martingale, which has read all of `table` at level / 2, decides. Without one, the permutation test
+    of the whole list runs, and its alarm decides. Each p-value is divided by its share of the level, so that the
+    smaller one is valid (Bonferroni).
     """
     rest = (1.0 - MARTINGALE_SHARE) * _validate.real("check_order", "level", level, above=0, below=1)
     verdict = test.verdict()

@@ -27,13 +27,9 @@ _MAX_BERNSTEIN_BET = 0.5
 class _SequenceState(NamedTuple):
     """State of the sequences in closed form, one entry per action.
 
-    counts, total: number and sum of values.
-    low, high: the interval.
     squares, gain_squares: sums of squared errors, and of squared gains (`finite_gain`).
     numerator, denominator: weighted sums; their ratio is the centre of the interval.
-    cost: sum of the costs of all bets; it widens the interval.
-    population: number of rows, or infinite.
-    log_level: ln(2 / level).
+    cost: sum of the costs of all bets; it widens the interval. log_level: ln(2 / level).
     """
 
     counts: Floats
@@ -101,11 +97,9 @@ def _add_weighted(state: Any, action: int, value: float, bet: float, cost: float
 class HoeffdingSequence(_ClosedForm):
     """Hoeffding confidence sequence with Robbins' mixture over all constant bets.
 
-    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
-
-    Valid at all sample sizes simultaneously. With g_i = N / (N - i + 1) for a population of N rows, and
-    V = (g_1^2 + ... + g_n^2) / 4, the half width at count n is sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V),
-    where r makes it tightest near a count of 100.
+    Valid at all sample sizes simultaneously; parameters as in `Confidence`. With g_i = N / (N - i + 1) for a population
+    of N rows, and V = (g_1^2 + ... + g_n^2) / 4, the half width at count n is
+    sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V), where r makes it tightest near a count of 100.
 
     >>> sequence = HoeffdingSequence(population=1000)
     >>> sequence.extend([0.0, 1.0] * 50)
@@ -132,12 +126,10 @@ class HoeffdingSequence(_ClosedForm):
 class BernsteinSequence(_ClosedForm):
     """Empirical Bernstein confidence sequence, narrow for a small variance.
 
-    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
-
-    Valid at all sample sizes simultaneously. The bet b_i, at most 1/2, depends on the values before x_i, and g_i =
-    N / (N - i + 1) for a population of N rows. The half width at count n is (ln(2 / level) + sum of costs) / (b_1 g_1 +
-    ... + b_n g_n). The cost of x_i is (x_i - m_i)^2 (-ln(1 - b_i) - b_i), where m_i is the mean of the values before
-    and one pseudo-value of 1/2.
+    Valid at all sample sizes simultaneously; parameters as in `Confidence`. The bet b_i, at most 1/2, depends on the
+    values before x_i, and g_i = N / (N - i + 1) for a population of N rows. The half width at count n is (ln(2 / level)
+    + sum of costs) / (b_1 g_1 + ... + b_n g_n). The cost of x_i is (x_i - m_i)^2 (-ln(1 - b_i) - b_i), where m_i is the
+    mean of the values before and one pseudo-value of 1/2.
 
     >>> sequence = BernsteinSequence(population=2000)
     >>> sequence.extend([0.5, 0.51] * 500)
@@ -158,11 +150,8 @@ class BernsteinSequence(_ClosedForm):
 class StratifiedMean:
     """Confidence sequence for the mean of a list in strata of known size.
 
-    Strata are groups of rows, each sampled in random order; rows may be drawn from any of them at any time.
-    Each of s strata has a betting confidence sequence at level / s; the bounds are averaged by stratum size.
-
-    sizes: number of rows of each stratum, by name.
-    level: error probability of the interval, at all times simultaneously.
+    Strata are groups of rows of known number, each sampled in random order; rows may be drawn from any of them at any
+    time. Each of s strata has a betting confidence sequence at level / s; the bounds are averaged by stratum size.
 
     >>> strata = StratifiedMean({"north": 100, "south": 300})
     >>> strata.extend([0.0] * 60 + [1.0] * 60, ["north"] * 60 + ["south"] * 60)
@@ -177,13 +166,7 @@ class StratifiedMean:
         self._sequences = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
 
     def extend(self, values: Any, strata: Any) -> None:
-        """Add values in [0, 1] with their strata.
-
-        If one of them is invalid, none is added, and ParameterError is raised.
-
-        values: shape (n,).
-        strata: the name of the stratum of each value, shape (n,).
-        """
+        """Add values in [0, 1] with the names of their strata; all or none."""
         numbers, names = np.asarray(values, np.float64), np.asarray(strata, dtype=object)
         if numbers.ndim != 1 or names.shape != numbers.shape:
             raise ParameterError(

@@ -32,10 +32,9 @@ _RANGE_QUANTILES = (0.05, 0.95)
 
 
 class _SimulatedAnswer(NamedTuple):
-    """Answer of one simulated race: for the whole list, or for one group.
+    """Answer of one simulated race, for the whole list or for one group.
 
     answer: names of the candidates; with a question about one rank, one text with it.
-    decided: whether the question was answered.
     wrong: whether the answer contradicts the table.
     """
 
@@ -47,11 +46,9 @@ class _SimulatedAnswer(NamedTuple):
 class _SimulatedRace(NamedTuple):
     """Result of one simulated race, on one shuffle of the table.
 
-    calls, cost: number of calls, and their total cost; 0 without costs.
-    rows: rows that needed a call or an answer on file.
+    rows: rows that needed a call or an answer on file. cost: 0 without costs.
     answer: for the whole list, as in `_SimulatedAnswer`.
     decided, wrong: whether all questions were answered, and whether one answer is wrong; groups included.
-    groups: the answer for each group.
     """
 
     calls: int
@@ -67,10 +64,7 @@ class _SimulatedRace(NamedTuple):
 class Plan:
     """Result of `plan` at one level: calls, answers and rate of wrong answers.
 
-    settings: of the simulated races, with their level.
-    rows: length of the list.
-    outcomes: the simulated races, one per shuffle: calls, cost, answer, and whether it was decided and wrong.
-    strata: the groups of the rows; None without groups.
+    `rows` is the length of the list, `outcomes` has one simulated race per shuffle.
     """
 
     settings: RaceSettings
@@ -101,10 +95,7 @@ class Plan:
 
     @property
     def wrong(self) -> float:
-        """The share, in [0, 1], of simulated races with a wrong answer.
-
-        Its expectation is at most the level of the races.
-        """
+        """The share of simulated races with a wrong answer; expected: at most the level."""
         return float(np.mean([one.wrong for one in self.outcomes]))
 
     @property
@@ -114,10 +105,9 @@ class Plan:
 
     @property
     def answers(self) -> list[tuple[tuple[str, ...], int]]:
-        """Pairs (names of the candidates, number of simulated races with this answer).
+        """Pairs (names, number of races with this answer), the most frequent first.
 
-        The most frequent answer comes first. With a question about one rank, the names are one text, such as "a: rank
-        2".
+        With a question about one rank, the names are one text, such as "a: rank 2".
         """
         return Counter(one.answer for one in self.outcomes).most_common()
 
@@ -144,7 +134,6 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Return the results over all simulated races as a dict of JSON data.
 
-        level: error probability of the races.
         calls, calls_low, calls_high: mean number of calls per race, and its 5 % and 95 % quantiles.
         share, saved: mean number of calls divided by rows times candidates, in [0, 1]; and 1 - share.
         decided, wrong: shares in [0, 1] of the races that answered the question, and of those with a wrong answer.
@@ -191,7 +180,6 @@ def plan(
     All levels are simulated on the same shuffles of the rows. ParameterError if an option is invalid.
 
     pool      the table of losses; its costs are the costs of the calls
-    seed      seed of the shuffles
     levels    error probabilities to compare
     within, top, baseline, question, candidate   the question; see `RaceSettings`
     max_cost  cap on the total cost of all calls, made one at a time; None: no cap
@@ -229,12 +217,9 @@ def plan(
 
 
 class _PartTable(NamedTuple):
-    """The table of one rule: the whole list, or one group.
+    """Losses (rows, k), their sums and side information of the list or one group.
 
-    table     (rows, k) losses of the part
-    totals    (k,) their sums
-    position  (rows of the list,) index of each row within the part; -1 if it is not in the part
-    side      answers on file and history of the part, or None
+    position: index of each row of the list within the part; -1 if it is not in the part.
     """
 
     table: Rows
@@ -249,12 +234,9 @@ class _PartTable(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """Input of the simulated races: a finished table, its parts and costs.
+    """Input of the simulated races; the first part is the whole list.
 
-    parts     the whole list first, then the groups
-    costs     (rows, k) cost of each call; None without `max_cost`
-    unknown   (rows, k) whether a cell takes a call; None if nothing is on file
-    workload  expected work, which decides whether loops are compiled
+    costs: (rows, k), None without `max_cost`; unknown: (rows, k), cells that take a call, None if nothing is on file.
     """
 
     parts: tuple[_PartTable, ...]
@@ -266,7 +248,7 @@ class _Job(NamedTuple):
     def of(
         cls, pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, workload: Workload
     ) -> "_Job":
-        """Return the job of a pool; None for `strata` or `side`: no groups, no answers."""
+        """Return the job of a pool."""
         table = cast("Rows", np.ascontiguousarray(pool.losses))
         every = np.arange(pool.rows)
         parts = [_PartTable(table, pool.totals, every, side)]

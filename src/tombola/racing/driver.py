@@ -50,11 +50,7 @@ _REFRESH_INTERVAL = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by `race` on Ctrl-C; `race(..., log=error.log)` continues the race.
-
-    race: the race so far.
-    log: event log of the race, with every answer that arrived.
-    """
+    """Raised by `race` on Ctrl-C; `race(..., log=error.log)` continues the race."""
 
     def __init__(self, race: Race, log: EventSink) -> None:
         super().__init__(f"stopped after {plural(race.calls_made, 'call')}; pass error.log as log to continue")
@@ -152,12 +148,10 @@ def run_race_file(
     SessionError if another process runs the same file, or if the whole first row fails. OutOfRangeError if a command
     prints a number outside of the range; that call stays without an answer.
 
-    file         the race file; calls that it has answers to are not made again
-    evaluator    runs the commands, one per candidate
     workers      number of commands that run at a time
-    max_seconds  time limit of this run in seconds; the file then holds an unfinished race. None: no limit
+    max_seconds  time limit of this run; the file then holds an unfinished race. None: no limit
     log          receives one line per row counted and per failed command; None: silent
-    counts       counts the calls of this run and their failures; None: no counts
+    counts       counts the calls of this run and their failures
     """
 
     async def ask(call: Call) -> Any:
@@ -175,9 +169,9 @@ def run_race_file(
 
 
 def _direction(evaluate: _Evaluate, kind: Kind | None) -> Kind:
-    """Return the direction of the answers: the given one, else the one by the name of `evaluate`.
+    """Return the given direction, else the one by the name of `evaluate`.
 
-    Raises ParameterError if there is neither; warns if they contradict each other.
+    ParameterError if there is neither; a warning if they contradict each other.
     """
     function = evaluate
     while isinstance(function, functools.partial):
@@ -278,11 +272,6 @@ class _Driver:
 
     While every answer is a failure, answers are held back: the set-up is probably broken, and after a repair the race
     should start anew. `drive` raises SessionError if the whole first row fails.
-
-    race: the race, with the answers of its log.
-    log: gets every new answer.
-    progress: shows the state after each answer.
-    units: of the values that `ask` returns; losses in [0, 1] by default.
     """
 
     def __init__(self, race: Race, log: EventSink, progress: "_Progress", units: Units = UNIT_LOSSES) -> None:
@@ -292,11 +281,9 @@ class _Driver:
         self._baseline_failures = 0
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
-        """Make calls until the race is over.
+        """Make calls until the race is over, `workers` at a time.
 
-        ask: makes one call; the result is a value, or value and cost. An exception is a failed call, except for
-            OutOfRangeError, which is raised.
-        workers: calls in flight at a time.
+        `ask` returns a value, or value and cost. An exception is a failed call; only OutOfRangeError is raised.
         """
         tasks: dict[asyncio.Future[Any], Call] = {}
         try:
@@ -398,12 +385,7 @@ class _Progress:
 
 
 def progress_line(race: Race) -> str:
-    """Return one line about a race in progress, without a line break.
-
-    It has the number of rows counted, active candidates, leader with its mean, calls, and rows still needed.
-
-    race: the race.
-    """
+    """Return one line about a race: rows, leader, calls, and rows still needed."""
     leader = race.leader
     units = race.settings.units
     mean = "" if leader is None else f"mean {units.quantity} {units.number(race.mean_losses[leader]):.4g}"
@@ -420,12 +402,9 @@ def progress_line(race: Race) -> str:
 
 @contextlib.contextmanager
 def run_lock(path: Path) -> Iterator[None]:
-    """Lock a race file for one run; a context manager.
+    """Lock a race file for one run, by the file `path` + "-run"; a context manager.
 
-    SessionError if another process runs the race: two runs would make the same calls. The lock is on the file `path` +
-    "-run", which is removed at the end.
-
-    path: the race file.
+    SessionError if another process runs the race: two runs would make the same calls.
     """
     lock_path = Path(f"{path}-run")
     with lock_path.open("w") as lock:
@@ -449,14 +428,10 @@ def _reason(error: BaseException) -> str:
 def loss_and_cost(
     call: Call, result: Any, units: Units = UNIT_LOSSES, default_cost: float | None = 0.0
 ) -> tuple[float, float]:
-    """Return (loss in [0, 1], cost) from the result of an evaluation.
+    """Return (loss in [0, 1], cost) from the result of an evaluation of a call.
 
-    FeedbackError if the result is not a number or a pair of numbers, or is outside of the range.
-
-    call: the call that was made, for the error message.
-    result: a value, or a tuple of value and cost.
-    units: direction and range of the value.
-    default_cost: cost of a result without a cost; None rejects such a result.
+    FeedbackError unless it is a number in the range of `units`, or a tuple of that and a cost. `default_cost` is the
+    cost of a result without one; None rejects such a result.
     """
     if default_cost is None and not isinstance(result, tuple):
         raise FeedbackError(

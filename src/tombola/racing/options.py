@@ -26,18 +26,7 @@ _SEED_BITS = 32
 
 
 class RaceOptions(TypedDict, total=False):
-    """Keyword options of races: the fields of `RaceSettings` except `candidates`.
-
-    All may be left out; defaults are those of `RaceSettings`, which explains each in full.
-
-    seed, level: seed of the shuffle, and error probability of the answer.
-    question, within, top, baseline, candidate: the question: its kind, tolerance, number of best candidates, candidate
-        to compare with, and candidate to rank.
-    population: None for an answer about the list, math.inf about rows like these.
-    blocks: with question="ranks", whether to prove only the order between groups of similar candidates.
-    max_calls, max_cost, max_call_cost, on_failure: limits of calls and costs, and the treatment of failed calls.
-    kind, range, unit: direction, smallest and largest value, and name of the unit of the answers.
-    """
+    """Keyword options of races: the fields of `RaceSettings` except `candidates`."""
 
     seed: int | None
     level: float
@@ -139,18 +128,12 @@ class RaceSettings:
 
     @property
     def units(self) -> Units:
-        """Conversion between losses in [0, 1] and values in the unit of `range`.
-
-        It follows `kind`: a score at the upper end of `range` is the loss 0.
-        """
+        """Conversion between losses in [0, 1] and values, by `kind` and `range`."""
         return Units(*self.range, scores=self.kind == "scores", unit=self.unit)
 
     @property
     def default_cost(self) -> float | None:
-        """Cost of a call that reports none: 0, or with `max_cost`, `max_call_cost`.
-
-        None with `max_cost` and without `max_call_cost`: every answer must come with its cost.
-        """
+        """Cost of a call that reports none: 0, or `max_call_cost`; None: none is allowed."""
         return 0.0 if self.max_cost is None else self.max_call_cost
 
     def _check_unit(self) -> None:
@@ -202,9 +185,7 @@ class RaceSettings:
     def with_limits(self, max_calls: int | None = None, max_cost: float | None = None) -> "RaceSettings":
         """Return a copy of the settings with higher limits.
 
-        ParameterError if a new limit is lower than the present one, or if there is no present one.
-
-        max_calls, max_cost: the new limits; None keeps the present one.
+        ParameterError if a new limit is lower than the present one, or if there is no present one. None keeps it.
 
         >>> RaceSettings(("a", "b"), max_cost=25).with_limits(max_cost=50).max_cost
         50.0
@@ -221,13 +202,7 @@ class RaceSettings:
         )
 
     def rule(self, rows: int) -> Elimination:
-        """Return a new elimination rule that answers the question of the race.
-
-        Its class is `Best`, `Within`, `Top`, `Gate`, `Ranks`, `Blocks` or `Place`, by the question.
-        The rule is in its state before the first row: all candidates are active.
-
-        rows: number of rows of the list.
-        """
+        """Return a new elimination rule for a list of `rows` rows, by the question."""
         size = rows if self.population is None else self.population
         common: dict[str, Any] = {"candidates": len(self.candidates), "rows": rows, "population": size}
         common["level"] = self.level
@@ -243,19 +218,13 @@ class RaceSettings:
         return Within(**common, within=within) if self.within > 0 else Best(**common)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a dict from the names of the fields to JSON values, for `from_json`.
-
-        Tuples become lists; an infinite population is written as "inf".
-        """
+        """Return the fields as JSON data; an infinite population is written as "inf"."""
         infinite = {"population": "inf"} if self.population == math.inf else {}
         return {**asdict(self), "candidates": list(self.candidates), "range": list(self.range), **infinite}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
-        """Return the settings from the output of `to_json`; ParameterError if invalid.
-
-        data: as returned by `to_json`.
-        """
+        """Return the settings from the output of `to_json`; ParameterError if invalid."""
         population = math.inf if data.get("population") == "inf" else None
         names, limits = tuple(data["candidates"]), tuple(data["range"])
         return cls(**{**data, "candidates": names, "population": population, "range": limits})
@@ -265,12 +234,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def accepts_race_options(function: _Function) -> _Function:
-    """Decorator: show the race options in the signature of a function, not **options.
-
-    Only `help` and editors are affected, not calls.
-
-    function: has a parameter `**options: Unpack[RaceOptions]`; it is returned with another signature.
-    """
+    """Decorator: show the race options in the signature of a function, not **options."""
     known = signature(RaceSettings).parameters
     options = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__]
     if "evaluate" in signature(function).parameters:
@@ -282,13 +246,7 @@ def accepts_race_options(function: _Function) -> _Function:
 
 
 def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
-    """Return names as strings; ParameterError unless distinct and not blank.
-
-    There must be at least one name.
-
-    what: name of the parameter, for the error message, such as "rows".
-    names: a sequence of any objects, converted by `str`; ParameterError for a single string.
-    """
+    """Return names as strings; ParameterError unless distinct, not blank, and some."""
     _validate.not_text("race", what, names)
     words = tuple(str(name) for name in names)
     if not words or not all(word.strip() for word in words):
@@ -301,10 +259,6 @@ def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
 
 def hash_of_rows(rows: Sequence[str]) -> str:
     """Return the SHA-256 of the row names in the order of the list, in hexadecimal.
-
-    It identifies the list in reports. Another order gives another hash.
-
-    rows: names of the rows.
 
     >>> hash_of_rows(["a", "b"])[:8]
     'facdde7a'

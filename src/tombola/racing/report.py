@@ -47,13 +47,10 @@ MEANS_NOTE = "Means are over all answers, on file and recorded; the verdict coun
 class _Standing(NamedTuple):
     """One candidate in the report of a race.
 
-    name: of the candidate.
-    mean_loss, rows: its mean loss, and the rows it is over; NaN and 0 before the first row. With answers on file, the
-        mean is over all answers, on file and recorded; else over the rows counted before its drop.
-    active: whether it is still in the race.
-    against, wealth: if dropped, the opponent it lost to and the wealth of that bet; else "" and NaN.
+    mean_loss, rows: mean, and the rows it is over; NaN and 0 before the first row. With answers on file, it is over all
+        answers, on file and recorded; else over the rows counted before its drop.
+    against, wealth, drop_row: if dropped, the opponent it lost to, the wealth of that bet, and the rows counted then.
     ranks: first and last possible rank; None without question="ranks".
-    drop_row: number of rows counted when it was dropped; 0 if it is active.
     """
 
     name: str
@@ -70,14 +67,11 @@ class _Standing(NamedTuple):
 class RaceReport:
     """Data of the report of a race: standings, curves and origin of the answers.
 
-    race              the race
-    standings         one named tuple per candidate: name, mean_loss, rows (that the mean is over), active, against and
-                      wealth (opponent and bet that dropped it), ranks, drop_row. Active ones come first, by mean loss,
-                      then dropped ones, the last drop first; with question="ranks" they are sorted by rank set
-    wealth            shape (rows counted, candidates): evidence against each candidate after each row, as the wealth
-                      of the bet against it; NaN once it is dropped
-    survivors         shape (rows counted + 1,): number of active candidates before the first row and after each row
-    calls             shape (rows counted + 1,): number of answers used before the first row and after each row
+    standings         one named tuple per candidate: active ones first, by mean loss, then dropped ones, the last drop
+                      first; with question="ranks" they are sorted by rank set
+    wealth            as `Race.wealth`
+    survivors, calls  shape (rows counted + 1,): number of active candidates, and of answers used, before the first
+                      row and after each row
     name              name of the race file; "" for a race in memory
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`); None if unknown
     earlier_limits    (max_calls, max_cost) before each time they were raised, oldest first
@@ -96,8 +90,6 @@ class RaceReport:
     def from_race(cls, race: Race) -> "RaceReport":
         """Return the report of a race in memory, finished or not.
 
-        race: the race; it is not changed.
-
         >>> from tombola.racing import race
         >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), kind="losses",
         ...                 seed=1)
@@ -114,11 +106,7 @@ class RaceReport:
 
     @classmethod
     def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
-        """Return the report of a race file.
-
-        file: an open race file.
-        race: the race of the file, if it is in memory already; None: it is rebuilt from the file.
-        """
+        """Return the report of a race file; `race`: its race, if it is in memory."""
         # The race first: reading it also reads the limits that other processes raised.
         report = cls.from_race(race or file.race)
         config, limits = file.evaluator_config or None, file.earlier_limits
@@ -131,28 +119,20 @@ class RaceReport:
 
     @property
     def cost_saved(self) -> float | None:
-        """Estimated cost of the calls not made, in the unit of `max_cost`, or None.
-
-        It is the number of calls saved times the mean cost of an answered call. None if all costs are 0, or no call is
-        answered.
-        """
+        """Calls saved times the mean cost of a call; None without costs or answers."""
         race = self.race
         return race.cost / race.calls_answered * race.calls_saved if race.cost and race.calls_answered else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as a dict of JSON data.
 
-        verdict, answer: the answer as a sentence, and as a list of names.
-        proved, done: True, False (refuted) or None (open); whether the race has ended.
-        quantity: word for the values, "loss", "score" or the unit.
+        proved: True, False (refuted) or None (open). quantity: "loss", "score" or the unit. answer: list of names.
         candidates: list of dicts: name; mean, in the unit of the race, and rows it is over; active; against and wealth,
             opponent and wealth of the bet that dropped it, "certain" if infinite; ranks, [first, last]; drop_row. None
             if unknown.
-        rows, rows_counted, calls, calls_saved, failures: numbers. calls_on_file: only with answers on file.
-        cost, cost_saved_estimate: sum of the costs, and estimate of the costs saved, or None.
+        calls_on_file: only with answers on file. cost_saved_estimate: None if unknown.
         groups: only with groups: by name, proved, answer, rows, rows_counted, and means by candidate.
-        settings, earlier_limits, hash_of_rows, evaluator, tombola: `RaceSettings.to_json`; list of max_calls and
-            max_cost before each raise; SHA-256 of the row names; `evaluator_config`; version.
+        settings, evaluator: `RaceSettings.to_json` and `evaluator_config`. hash_of_rows: SHA-256 of the row names.
         """
         race = self.race
         return {
@@ -179,10 +159,7 @@ class RaceReport:
         }
 
     def group_cells(self) -> list[dict[str, str]]:
-        """Return one dict of texts per group, for tables; empty without groups.
-
-        Keys: name, rows (such as "12 of 400"), answer, leader, and mean (the mean loss or score of the leader).
-        """
+        """Return a dict of texts per group: name, rows, answer, leader and its mean."""
         units, cells = self.race.settings.units, []
         for name, result in self.race.by_group.items():
             means = {one: mean for one, mean in _group_means(self.race, name, result).items() if one in result.active}
@@ -222,10 +199,7 @@ class RaceReport:
 
 
 def race_html(race: Race) -> str:
-    """Return an HTML fragment about a race for notebooks: verdict and standings.
-
-    race: the race, finished or not.
-    """
+    """Return an HTML fragment about a race for notebooks: verdict and standings."""
     report = RaceReport.from_race(race)
     rows = [
         (one["name"], one["mean_loss"], one["rows"], one["state"])
@@ -244,15 +218,7 @@ def plot_race(
     axes: "Axes | None" = None,
     size: tuple[float, float] | None = None,
 ) -> "Figure":
-    """Draw the evidence of a race over rows, or the candidates left over calls.
-
-    Returns the figure; ParameterError if no row is counted yet.
-
-    race: the race.
-    curve: "wealth" of the bet against each candidate by rows, or "survivors": number of active candidates by calls.
-    axes: Matplotlib axes to draw into; None: a new figure.
-    size: width and height of a new figure, in inches; None: the default.
-    """
+    """Draw the "wealth" or the "survivors" of a race; see `Race.plot`."""
     charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
     if curve not in charts:
         raise ParameterError(f"plot: expected curve='wealth' or curve='survivors', got {curve!r}; write one of them.")
@@ -293,10 +259,7 @@ def _means(race: Race) -> dict[str, tuple[float, int]]:
 
 
 def _means_of_answers(race: Race, answers: Floats) -> dict[str, tuple[float, int]]:
-    """Return mean and number of the answers of each candidate; NaN and 0 without any.
-
-    answers: shape (rows, k), NaN where there is none.
-    """
+    """Return mean and number of the answers (rows, k) by name; NaN and 0 without any."""
     columns = {name: column[~np.isnan(column)] for name, column in zip(race.candidates, answers.T, strict=True)}
     return {name: (float(one.mean()) if one.size else math.nan, one.size) for name, one in columns.items()}
 
@@ -420,13 +383,7 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
 
 
 def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
-    """Return the limits of a race that are set, each with its earlier values.
-
-    A list of (name, present value, earlier values, oldest first). The name is "calls" for `max_calls` and "cost" for
-    `max_cost`.
-
-    report: report of the race.
-    """
+    """Return (word, present limit, earlier limits) of max_calls and max_cost, if set."""
     found: list[tuple[str, float, list[float]]] = []
     settings = report.race.settings
     for at, (word, now) in enumerate((("calls", settings.max_calls), ("cost", settings.max_cost))):
@@ -493,12 +450,8 @@ def _survivor_chart(report: RaceReport) -> Chart:
 class RunTimes(NamedTuple):
     """Run times of one candidate, over its answered calls.
 
-    name: name of the candidate.
-    calls: number of answered calls.
-    seconds: total run time in seconds; a timeout counts as the time limit.
-    timeouts: number of calls that reached the time limit.
-    failures: number of calls that failed before the time limit.
-    par10: mean over the calls of the seconds of a solved call, or ten time limits for another; NaN without calls.
+    seconds: total; a timeout counts as the time limit. failures: calls that failed before the time limit.
+    par10: mean of the seconds of a solved call, or ten time limits for another; NaN without calls.
     """
 
     name: str
@@ -512,11 +465,8 @@ class RunTimes(NamedTuple):
 def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]:
     """Return the run times of all candidates, in their order.
 
-    The candidates of a race answer different rows, so compare PAR10 only of those that ran to the end.
-
-    race: a race whose losses are run times divided by `cap` (`race run --loss seconds`).
-    events: events of the race; answers have the loss seconds / cap, and the seconds as cost.
-    cap: the time limit in seconds.
+    The losses of the race must be seconds / `cap`, and the costs seconds. The candidates of a race answer different
+    rows, so compare PAR10 only of those that ran to the end.
 
     >>> race = Race(["a", "b"], rows=2, seed=1)
     >>> events = [Event("answer", 1, 0.5, 30.0), Event("answer", 2, 1.0, 60.0)]

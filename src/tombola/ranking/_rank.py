@@ -47,13 +47,13 @@ def rank(
 
     table: a `Pool`, a data frame, or an array of rows x candidates; NaN marks an answer that is missing. A mapping
         from metric names to such tables ranks by several metrics at one shared level.
-    kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses. With several metrics
-        also a mapping. TombolaWarning if the names of the columns state the other direction.
-    names: the candidates, if the table does not name them; None: its column names, or numbers.
+    kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses. TombolaWarning if the
+        names of the columns state the other direction. With several metrics, `kind` and `range` may be mappings.
+    names: the candidates; None: the column names, or numbers.
     reading: "this list" for the order on these rows, exact where the table is full; "beyond this list" for rows as a
-        sample of rows like these. By default both for a full table, and "this list" for a partly filled one.
+        sample of rows like these. None: both for a full table, and "this list" for a partly filled one.
     level: the probability that any rank set of a reading is wrong.
-    range: the smallest and the largest possible value; by default 0 and 1. With several metrics also a mapping.
+    range: the smallest and the largest possible value; None: 0 and 1.
     clusters: one value per row; rows of one cluster are treated as one unit. None: every row is a unit.
     in_order: the rows are listed in the random order in which they are answered. Then the level holds over all looks
         at the growing table, and the rows before the first incomplete one count. Else the rows answered must be a
@@ -72,7 +72,6 @@ def rank(
         ranks  candidate   mean loss             interval
             1  a                   0               0 to 0
             2  b              0.6667     0.6667 to 0.6667
-
     """
     level = _validate.real("rank", "level", level, above=0, below=1)
     if isinstance(table, Mapping) and not hasattr(table, "columns"):

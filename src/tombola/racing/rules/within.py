@@ -26,9 +26,6 @@ _DROP_SHARES = ((0.2, 0.999), (1.0, 0.97), (2.0, 0.9), (math.inf, 0.5))
 def _drop_share(within: float, rows: int) -> float:
     """Return the share of the level that is spent on dropping candidates.
 
-    within: tolerance in mean loss.
-    rows: length of the list.
-
     >>> [_drop_share(within, 400) for within in (0.005, 0.01, 0.06, 0.1)]
     [0.999, 0.97, 0.9, 0.5]
     """
@@ -38,14 +35,9 @@ def _drop_share(within: float, rows: int) -> float:
 class Within(Elimination):
     """Rule for a candidate with mean loss at most `within` above the smallest.
 
-    candidates, rows: number of candidates, and length of the list.
-    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
-    level: largest probability of a wrong answer.
-    within: tolerance in mean loss, above 0.
-
     `chosen` is the answer. Own fields of the state:
 
-    tolerance         `within`
+    tolerance         `within`, above 0
     settling_wealth   wealth of bets against "a is worse than b by the tolerance or more" that refutes it
     settled           (k, k) 1 at [a, b] if a is proved to be worse than b by less than the tolerance
     deposit           (k, k) wealth, at [a, b], put into bets against "a is worse than b by the tolerance or more",
@@ -82,11 +74,6 @@ class Within(Elimination):
         return state
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison per active rival that the leader is not settled against.
-
-        The question is whether mean loss of the leader < mean loss of the rival + `within`. The leader has the smallest
-        total loss.
-        """
         best, k = self.leader, self.candidates
         others = [b for b in self.active if b != best]
         threshold = self.state.settling_wealth * len(others)
@@ -106,14 +93,6 @@ class Within(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Draw the conclusions that answers on file make certain before the first row.
-
-        A kernel. It drops candidates that cannot be the best, and sets `settled` for pairs whose difference is certain
-        to be less than the tolerance.
-
-        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
-            loss over the answers on file of each candidate, must be over all rows.
-        """
         k = state.total_loss.size
         drop_hopeless(state)
         for a in range(k):
@@ -127,10 +106,7 @@ class Within(Elimination):
 
     @property
     def chosen(self) -> int | None:
-        """Number, from 0, of the candidate proved to be within the tolerance of the best.
-
-        None while the question is open.
-        """
+        """Number of the candidate proved to be within the tolerance; None while open."""
         return next((a for a, chosen in enumerate(self.state.is_chosen) if chosen), None)
 
 
@@ -170,10 +146,7 @@ def _close_accounts(state: Any) -> None:
 
 
 def _redistribute(state: Any, a: int, b: int) -> None:
-    """Move min(wealth, deposit) of b's account for a to b's other accounts.
-
-    They get equal parts, as wealth and as deposit.
-    """
+    """Move min(wealth, deposit) of b's account for a in equal parts to its others."""
     k, others = state.total_loss.size, 0.0
     for c in range(k):
         others += state.active[c] if c != b else 0.0
