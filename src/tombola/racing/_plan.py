@@ -31,14 +31,10 @@ from tombola.rng import RngStreams, repetition_seeds
 _RANGE_QUANTILES = (0.05, 0.95)
 
 
-class _SimulatedAnswer(NamedTuple):
-    """Answer of one simulated race, for the whole list or for one group.
+class _Answer(NamedTuple):
+    """Answer of a simulated race: names, or one text with a rank; does the table contradict it."""
 
-    answer: names of the candidates; with a question about one rank, one text with it.
-    wrong: whether the answer contradicts the table.
-    """
-
-    answer: tuple[str, ...]
+    names: tuple[str, ...]
     decided: bool
     wrong: bool
 
@@ -46,18 +42,13 @@ class _SimulatedAnswer(NamedTuple):
 class _SimulatedRace(NamedTuple):
     """Result of one simulated race, on one shuffle of the table.
 
-    rows: rows that needed a call or an answer on file. cost: 0 without costs.
-    answer: for the whole list, as in `_SimulatedAnswer`.
-    decided, wrong: whether all questions were answered, and whether one answer is wrong; groups included.
+    rows: rows that needed a call or an answer on file. answers: the one for the list first, then those for groups.
     """
 
     calls: int
     rows: int
-    answer: tuple[str, ...]
-    decided: bool
-    wrong: bool
-    cost: float = 0.0
-    groups: tuple[_SimulatedAnswer, ...] = ()
+    cost: float
+    answers: tuple[_Answer, ...]
 
 
 @dataclass(frozen=True)
@@ -96,12 +87,12 @@ class Plan:
     @property
     def wrong(self) -> float:
         """The share of simulated races with a wrong answer; expected: at most the level."""
-        return float(np.mean([one.wrong for one in self.outcomes]))
+        return float(np.mean([any(one.wrong for one in found.answers) for found in self.outcomes]))
 
     @property
     def decided(self) -> float:
         """The share, in [0, 1], of simulated races that answered the question."""
-        return float(np.mean([one.decided for one in self.outcomes]))
+        return float(np.mean([all(one.decided for one in found.answers) for found in self.outcomes]))
 
     @property
     def answers(self) -> list[tuple[tuple[str, ...], int]]:
@@ -109,7 +100,7 @@ class Plan:
 
         With a question about one rank, the names are one text, such as "a: rank 2".
         """
-        return Counter(one.answer for one in self.outcomes).most_common()
+        return Counter(one.answers[0].names for one in self.outcomes).most_common()
 
     @property
     def cost(self) -> float:
@@ -122,14 +113,11 @@ class Plan:
 
         Its `answers`, `decided` and `wrong` are about the group. Calls and costs are those of the whole race.
         """
-        names, sizes = ((), ()) if self.strata is None else (self.strata.names, self.strata.sizes)
-        return {
-            name: replace(
-                self, rows=size, strata=None,
-                outcomes=tuple(one._replace(**one.groups[at]._asdict(), groups=()) for one in self.outcomes),
-            )
-            for at, (name, size) in enumerate(zip(names, sizes, strict=True))
-        }  # fmt: skip
+        found = {}
+        for at, name in enumerate(self.strata.names if self.strata is not None else (), start=1):
+            outcomes = tuple(one._replace(answers=one.answers[at : at + 1]) for one in self.outcomes)
+            found[name] = replace(self, rows=self.strata.sizes[at - 1], strata=None, outcomes=outcomes)
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """Return the results over all simulated races as a dict of JSON data.
@@ -146,9 +134,8 @@ class Plan:
         if self.settings.max_cost is not None:
             more |= {"max_cost": self.settings.max_cost, "cost": self.cost}
         if self.strata is not None:
-            groups = {name: one.to_json() for name, one in self.by_group.items()}
-            kept = ("decided", "wrong", "answers")
-            more["groups"] = {name: {key: one[key] for key in kept} for name, one in groups.items()}
+            groups = ((name, one.to_json()) for name, one in self.by_group.items())
+            more["groups"] = {name: {key: one[key] for key in ("decided", "wrong", "answers")} for name, one in groups}
         return {
             "level": self.settings.level, "calls": self.calls, "calls_low": low, "calls_high": high,
             "share": self.share, "saved": 1.0 - self.share, "decided": self.decided, "wrong": self.wrong,
@@ -204,14 +191,11 @@ def plan(
         max_cost=max_cost, max_call_cost=max_call_cost,
     )  # fmt: skip
     groups = None if strata is None else strata if isinstance(strata, Strata) else Strata.of(strata, pool.rows)
-    orders, side = repetition_seeds(seed, count), _side_of(pool, known, history)
-    workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
-    job = _Job.of(pool, _call_costs(pool, asked), groups, side, workload)
-    plans = []
-    for level in levels:
-        settings = replace(asked, level=level)
+    job = _new_job(pool, _call_costs(pool, asked), groups, _side_of(pool, known, history), count * len(levels))
+    orders, plans = repetition_seeds(seed, count), []
+    for settings in (replace(asked, level=level) for level in levels):
         pieces = [(settings, job, one) for one in orders]
-        outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {level:g}")
+        outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {settings.level:g}")
         plans.append(Plan(settings, pool.rows, tuple(outcomes), groups))
     return plans
 
@@ -227,11 +211,6 @@ class _PartTable(NamedTuple):
     position: NDArray[np.int64]
     side: SideInformation | None
 
-    def order(self, order: Order) -> Order:
-        """Return an order of the list, restricted to the part, as indices within the part."""
-        places = self.position[order]
-        return places[places >= 0].astype(np.uint32)
-
 
 class _Job(NamedTuple):
     """Input of the simulated races; the first part is the whole list.
@@ -244,23 +223,16 @@ class _Job(NamedTuple):
     unknown: NDArray[np.bool_] | None
     workload: Workload
 
-    @classmethod
-    def of(
-        cls, pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, workload: Workload
-    ) -> "_Job":
-        """Return the job of a pool."""
-        table = cast("Rows", np.ascontiguousarray(pool.losses))
-        every = np.arange(pool.rows)
-        parts = [_PartTable(table, pool.totals, every, side)]
-        for group in range(0 if strata is None else len(strata.names)):
-            assert strata is not None
-            members = strata.rows_of(group)
-            position = np.full(pool.rows, -1)
-            position[members] = np.arange(members.size)
-            own = None if side is None else side.of_rows(members)
-            rows: Floats = np.asarray(table[members], np.float64)
-            parts.append(_PartTable(rows, rows.sum(axis=0, dtype=np.float64), position, own))
-        return cls(tuple(parts), costs, None if side is None else np.isnan(side.known), workload)
+
+def _new_job(pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, races: int) -> _Job:
+    table = cast("Rows", np.ascontiguousarray(pool.losses))
+    parts = [_PartTable(table, pool.totals, np.arange(pool.rows), side)]
+    for members, position in () if strata is None else strata.groups():
+        rows: Floats = np.asarray(table[members], np.float64)
+        own = None if side is None else side.of_rows(members)
+        parts.append(_PartTable(rows, rows.sum(axis=0), position, own))
+    workload = Workload.of_rounds(pool.rows * races, pool.k)
+    return _Job(tuple(parts), costs, None if side is None else np.isnan(side.known), workload)
 
 
 def _call_costs(pool: Pool, settings: RaceSettings) -> Rows | None:
@@ -317,26 +289,19 @@ def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
             rows = int(np.argwhere(called)[calls, 0])
             rules = _play_parts(settings, job, order[:rows])
             used = used[:rows]
-    answers = [_answer(settings, rule, part.totals) for rule, part in zip(rules, job.parts, strict=True)]
-    return _SimulatedRace(
-        calls,
-        int(np.count_nonzero(used.any(axis=1))),
-        answers[0].answer,
-        all(one.decided for one in answers),
-        any(one.wrong for one in answers),
-        cost,
-        tuple(answers[1:]),
-    )
+    answers = tuple(_answer(settings, rule, part.totals) for rule, part in zip(rules, job.parts, strict=True))
+    return _SimulatedRace(calls, int(np.count_nonzero(used.any(axis=1))), cost, answers)
 
 
 def _play_parts(settings: RaceSettings, job: _Job, order: Order) -> list[Elimination]:
     shared = replace(settings, level=share_of_level(settings.level, len(job.parts) - 1))
     rules = []
     for part in job.parts:
-        rule, own = shared.rule(len(part.table)), part.order(order)
+        rules.append(rule := shared.rule(len(part.table)))
+        places = part.position[order]
         with job.workload.active():
-            _ = rule.play(part.table, own) if part.side is None else InformedRule(rule, part.side).play(part.table, own)
-        rules.append(rule)
+            player = rule if part.side is None else InformedRule(rule, part.side)
+            player.play(part.table, places[places >= 0].astype(np.uint32))
     return rules
 
 
@@ -360,9 +325,9 @@ def _affordable(costs: Floats, settings: RaceSettings) -> int:
     return int(np.argmax(refused)) if refused.any() else int(costs.size)
 
 
-def _answer(settings: RaceSettings, rule: Elimination, totals: Floats) -> _SimulatedAnswer:
+def _answer(settings: RaceSettings, rule: Elimination, totals: Floats) -> _Answer:
     answer = tuple(settings.candidates[a] for a in answer_of(rule))
     if isinstance(rule, Place):
         # The candidate is known beforehand; its rank is the answer.
         answer = (f"{answer[0]}: rank {rank_text(rule.rank_set())}",)
-    return _SimulatedAnswer(answer, is_proved(rule) is not None, is_wrong(rule, totals))
+    return _Answer(answer, is_proved(rule) is not None, is_wrong(rule, totals))

@@ -153,7 +153,7 @@ class Race(ProcessBound):
         issued: list[Call] = []
         with self._locked():
             for ticket in self._upcoming():
-                ahead = self._position(ticket) > self._cursor
+                ahead = (ticket - 1) // len(self.candidates) > self._cursor
                 if (count is None and ahead) or len(issued) == count or self.limit_reached:
                     break
                 issued.append(self._issue(ticket))
@@ -202,7 +202,7 @@ class Race(ProcessBound):
         FeedbackError if the ticket is not one of this race, or its answer is on file; else as `record`.
         """
         ticket = self._check_ticket(event.ticket)
-        if self._n_known and self._is_on_file(ticket):
+        if self._is_on_file(ticket):
             raise FeedbackError(
                 f"Race: expected events of unknown cells, got one of ticket {ticket}, whose answer is on file; "
                 "use the log of this race."
@@ -216,8 +216,7 @@ class Race(ProcessBound):
     def call(self, ticket: int) -> Call:
         """Return the `Call` of a ticket, from 1; it need not be issued."""
         ticket = self._check_ticket(ticket)
-        position, candidate = divmod(ticket - 1, len(self.candidates))
-        row = self._order[position]
+        row, candidate = self._cell(ticket)
         return Call(ticket, self.candidates[candidate], self.rows[row], row)
 
     def recorded(self, ticket: int) -> Event:
@@ -270,17 +269,10 @@ class Race(ProcessBound):
         """The dropped candidates, in the order in which they were dropped."""
         state = self.rule.state
         gone = sorted((int(state.drop_row[a]), a) for a in range(len(self.candidates)) if state.active[a] == 0.0)
-        names = self.candidates
-        return [
-            # `Ranks` drops against the whole field, encoded as -1.
-            Dropped(
-                names[a],
-                row,
-                names[o] if (o := int(state.dropped_against[a])) >= 0 else "",
-                float(state.wealth_at_drop[a]),
-            )
-            for row, a in gone
-        ]
+        # `Ranks` drops against the whole field, encoded as -1.
+        opponents = [*self.candidates, ""]
+        against = [opponents[int(a)] for a in state.dropped_against]
+        return [Dropped(self.candidates[a], row, against[a], float(state.wealth_at_drop[a])) for row, a in gone]
 
     @property
     def rows_counted(self) -> int:
@@ -353,8 +345,7 @@ class Race(ProcessBound):
         losses = self.side.known.copy()
         with self._locked():
             for ticket in self._answers:
-                position, candidate = divmod(ticket - 1, len(self.candidates))
-                losses[self._order[position], candidate] = self._recorded_loss(ticket)
+                losses[self._cell(ticket)] = self._recorded_loss(ticket)
         return losses
 
     @property
@@ -470,9 +461,6 @@ class Race(ProcessBound):
 
         return race_html(self)
 
-    def _position(self, ticket: int) -> int:
-        return (ticket - 1) // len(self.candidates)
-
     def _parts_at(self, position: int) -> tuple[Part, ...]:
         """Return the parts that the row at a position of the shuffled order belongs to."""
         if self.strata is None:
@@ -492,9 +480,13 @@ class Race(ProcessBound):
             else:
                 self._next_ticket += 1
 
-    def _is_on_file(self, ticket: int) -> bool:
+    def _cell(self, ticket: int) -> tuple[int, int]:
+        """Return row of the list and candidate of a ticket, as indices."""
         position, candidate = divmod(ticket - 1, len(self.candidates))
-        return bool(self._is_known[self._order[position], candidate])
+        return self._order[position], candidate
+
+    def _is_on_file(self, ticket: int) -> bool:
+        return bool(self._is_known[self._cell(ticket)])
 
     def _is_issued(self, ticket: int) -> bool:
         return ticket in self._answers or ticket in self._pending
@@ -523,8 +515,7 @@ class Race(ProcessBound):
                 f"Race.record: expected either a loss or failed=True for ticket {ticket}, got {given}; "
                 "write record(ticket, loss=...)."
             )
-        real = isinstance(loss, Real)
-        if loss is not None and not (real and 0.0 <= loss <= 1.0):
+        if loss is not None and not (isinstance(loss, Real) and 0.0 <= loss <= 1.0):
             raise FeedbackError(
                 f"Race.record: expected a loss in [0, 1] for ticket {ticket}, got {loss!r}; "
                 "rescale it, and pass 1 - score if higher is better."
@@ -535,20 +526,15 @@ class Race(ProcessBound):
     def _take(self, event: Event) -> None:
         self._answers[event.ticket] = event
         call = self._pending.pop(event.ticket)
-        self._add_cost(event.cost)
+        # Neumaier summation: 250 calls of 0.1 cost exactly 25.
+        total = self._cost + event.cost
+        self._cost_error += (max(self._cost, event.cost) - total) + min(self._cost, event.cost)
+        self._cost, self._largest_cost = total, max(self._largest_cost, event.cost)
         self._failures += event.failed
         if event.failed and self.settings.on_failure == "stop":
             self._failed_call = self._failed_call or call
         self._awaited.discard(event.ticket)
         self._count_rows()
-
-    def _add_cost(self, cost: float) -> None:
-        """Add a cost by Neumaier summation: 250 calls of 0.1 cost exactly 25."""
-        total = self._cost + cost
-        larger, smaller = (self._cost, cost) if self._cost >= cost else (cost, self._cost)
-        self._cost_error += (larger - total) + smaller
-        self._cost = total
-        self._largest_cost = max(self._largest_cost, cost)
 
     def _count_rows(self) -> None:
         while not (self._awaited or self._decided or self._failed_call):
@@ -581,9 +567,7 @@ class Race(ProcessBound):
         """Update the tickets that the next row still needs."""
         first = self._cursor * len(self.candidates) + 1
         needed = [first + a for a in self._needed(self._cursor)] if first <= self._n_cells else []
-        self._awaited = {
-            ticket for ticket in needed if not (ticket in self._answers or (self._n_known and self._is_on_file(ticket)))
-        }
+        self._awaited = {one for one in needed if one not in self._answers and not self._is_on_file(one)}
 
 
 def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
@@ -594,11 +578,9 @@ def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
 
 def conflicting_answer(before: Event, event: Event) -> ConflictError:
     """Return, not raise, the error for a second, different answer to one ticket."""
-    return ConflictError(
-        f"Race.record: ticket {event.ticket} has been answered with {_text(before)}, got {_text(event)} now; "
-        "the first answer stands."
+    first, second = (
+        "a failure" if one.failed else f"loss {one.loss!r} and cost {one.cost!r}" for one in (before, event)
     )
-
-
-def _text(event: Event) -> str:
-    return "a failure" if event.failed else f"loss {event.loss!r} and cost {event.cost!r}"
+    return ConflictError(
+        f"Race.record: ticket {event.ticket} has been answered with {first}, got {second} now; the first answer stands."
+    )

@@ -17,7 +17,6 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
@@ -114,9 +113,8 @@ def race(
     side = SideInformation.of(names, ids, known, history, given.units)
     groups = None if strata is None else Strata.of(strata, len(ids))
     settings, sink = open_log(log, given, ids, side, groups)
-    driver = _Driver(
-        Race.restore(settings, ids, sink.replay(), side, groups), sink, _Progress(show=progress), settings.units
-    )
+    restored = Race.restore(settings, ids, sink.replay(), side, groups)
+    driver = _Driver(restored, sink, _Progress(show=progress), settings.units)
 
     def ask(call: Call) -> Any:
         return evaluate(by_name[call.candidate], row_at(call.row_index))
@@ -158,11 +156,8 @@ def run_race_file(
         return await evaluator.evaluate(call, log, counts)
 
     with run_lock(file.path):
-        driver = _Driver(
-            Race.restore(file.settings, file.rows, file.replay(), file.side, file.strata),
-            file,
-            _Progress(show=log is not None, log=log),
-        )
+        race = Race.restore(file.settings, file.rows, file.replay(), file.side, file.strata)
+        driver = _Driver(race, file, _Progress(show=log is not None, log=log))
         with contextlib.suppress(TimeoutError):
             asyncio.run(asyncio.wait_for(driver.drive(ask, workers), max_seconds))
     return driver.race
@@ -235,20 +230,17 @@ def _rows_by_position(rows: Any) -> tuple[list[str], Callable[[int], Any]]:
     The index of a frame names its rows, and so does an index of texts of a series; else texts name themselves, and all
     others are numbered.
     """
-    if is_frame(rows):
-        index = frame_index(rows)
-        names = map(str, range(len(rows)) if index is None else index)
-        by_position = getattr(rows, "iloc", None)
+    index, numbers = frame_index(rows), list(map(str, range(len(rows))))
+    if is_frame(rows) and not hasattr(rows, "iloc"):
         # Rows of polars are dicts: its `row` with names.
-        return list(names), by_position.__getitem__ if by_position is not None else lambda at: rows.row(at, named=True)
-    index = frame_index(rows)
-    # Numbers are what a filter or a shuffle left of the numbering; texts are names.
-    if index is not None and all(isinstance(name, str) for name in index):
-        return index, rows.iloc.__getitem__
-    # A pandas series is indexed by label; `iloc` indexes it by position.
+        return numbers if index is None else list(map(str, index)), lambda at: rows.row(at, named=True)
+    # pandas is indexed by label; `iloc` indexes it by position.
     pick = getattr(rows, "iloc", rows).__getitem__
-    texts = all(isinstance(row, str) for row in rows)
-    return ([str(row) for row in rows] if texts else list(map(str, range(len(rows))))), pick
+    # Numbers of a series are what a filter or a shuffle left of the numbering; texts are names.
+    if index is not None and (is_frame(rows) or all(isinstance(name, str) for name in index)):
+        return list(map(str, index)), pick
+    texts = not is_frame(rows) and all(isinstance(row, str) for row in rows)
+    return list(map(str, rows)) if texts else numbers, pick
 
 
 def _run_to_end(driver: "_Driver", work: Any) -> None:
@@ -377,21 +369,18 @@ class _Progress:
             self._last_row = race.rows_counted
             self._log(progress_line(race))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._status is not None:
             self._status.stop()
 
 
 def progress_line(race: Race) -> str:
     """Return one line about a race: rows, leader, calls, and rows still needed."""
-    leader = race.leader
-    units = race.settings.units
-    mean = "" if leader is None else f"mean {units.quantity} {units.number(race.mean_losses[leader]):.4g}"
-    leading = f", {leader} leads with {mean}" if leader is not None else ""
+    units, leading, estimate = race.settings.units, "", ""
+    if race.leader is not None:
+        mean = units.number(race.mean_losses[race.leader])
+        leading = f", {race.leader} leads with mean {units.quantity} {mean:.4g}"
     more, ends = race.rows_remaining, race.rows_remaining_range
-    estimate = ""
     if more and ends:
         estimate = f", about {plural(more, 'row')} to go (90 % range {ends[0]:,} to {ends[1]:,})"
     return (

@@ -111,10 +111,9 @@ class RaceSettings:
             if not (calls := _validate.real("Race", "max_calls", self.max_calls, least=0)).is_integer():
                 _reject("max_calls", "a whole number", self.max_calls, f"max_calls={int(calls)}")
             plain["max_calls"] = int(calls)
-        if self.max_cost is not None:
-            plain["max_cost"] = _validate.real("Race", "max_cost", self.max_cost, least=0)
-        if self.max_call_cost is not None:
-            plain["max_call_cost"] = _validate.real("Race", "max_call_cost", self.max_call_cost, least=0)
+        for name in ("max_cost", "max_call_cost"):
+            if (cost := getattr(self, name)) is not None:
+                plain[name] = _validate.real("Race", name, cost, least=0)
         # NumPy scalars cannot be serialised as JSON.
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -166,17 +165,13 @@ class RaceSettings:
             _reject("question", "'best' or 'ranks'", self.question, "question='ranks'")
         if self.question == "ranks" and (self.within > 0 or self.baseline is not None):
             _reject("question", "'best' with within or baseline", self.question, "Race(..., question='ranks') alone")
-        if self.candidate is not None:
-            self._check_candidate(self.candidate)
-        if self.blocks and (self.question != "ranks" or self.candidate is not None):
-            _reject("blocks", "used with question='ranks' and without candidate", "another question", "blocks=False")
-
-    def _check_candidate(self, name: str) -> None:
-        if self.question != "ranks" or self.top > 1:
+        if self.candidate is not None and (self.question != "ranks" or self.top > 1):
             given = f"question={self.question!r} and top={self.top}"
             _reject("candidate", "used with question='ranks' and without top", given, "question='ranks' beside it")
-        if name not in self.candidates:
-            _reject("candidate", f"one of {', '.join(self.candidates)}", name, f"{self.candidates[0]!r}")
+        if self.candidate is not None and self.candidate not in self.candidates:
+            _reject("candidate", f"one of {', '.join(self.candidates)}", self.candidate, f"{self.candidates[0]!r}")
+        if self.blocks and (self.question != "ranks" or self.candidate is not None):
+            _reject("blocks", "used with question='ranks' and without candidate", "another question", "blocks=False")
 
     def with_seed(self) -> "RaceSettings":
         """Return these settings if they have a seed, else a copy with a random seed."""
@@ -190,32 +185,29 @@ class RaceSettings:
         >>> RaceSettings(("a", "b"), max_cost=25).with_limits(max_cost=50).max_cost
         50.0
         """
-        for name, new in (("max_calls", max_calls), ("max_cost", max_cost)):
+        limits: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
+        limits = {name: new for name, new in limits.items() if new is not None}
+        for name, new in limits.items():
             before = getattr(self, name)
-            if new is not None and (before is None or new < before):
+            if before is None or new < before:
                 shown = "no limit" if before is None else f"{before:g}"
                 _reject(name, f"at least the present limit, which is {shown}", new, "a larger number, or leave it out")
-        return replace(
-            self,
-            max_calls=self.max_calls if max_calls is None else max_calls,
-            max_cost=self.max_cost if max_cost is None else max_cost,
-        )
+        return replace(self, **limits)
 
     def rule(self, rows: int) -> Elimination:
         """Return a new elimination rule for a list of `rows` rows, by the question."""
         size = rows if self.population is None else self.population
-        common: dict[str, Any] = {"candidates": len(self.candidates), "rows": rows, "population": size}
-        common["level"] = self.level
+        common = len(self.candidates), rows, size, self.level
         within = self.within / self.units.gap(1.0)
         if self.candidate is not None:
-            return Place(**common, candidate=self.candidates.index(self.candidate))
+            return Place(*common, candidate=self.candidates.index(self.candidate))
         if self.question == "ranks":
-            return (Blocks if self.blocks else Ranks)(**common, top=self.top if self.top > 1 else 0)
+            return (Blocks if self.blocks else Ranks)(*common, top=self.top if self.top > 1 else 0)
         if self.baseline is not None:
-            return Gate(**common, baseline=self.candidates.index(self.baseline), margin=within)
+            return Gate(*common, baseline=self.candidates.index(self.baseline), margin=within)
         if self.top > 1:
-            return Top(**common, top=self.top)
-        return Within(**common, within=within) if self.within > 0 else Best(**common)
+            return Top(*common, top=self.top)
+        return Within(*common, within=within) if self.within > 0 else Best(*common)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON data; an infinite population is written as "inf"."""

@@ -6,11 +6,12 @@ level / (g + 1); by the union bound any of them is wrong with probability at mos
 section 10).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tombola import _validate
 from tombola._types import Floats, Order
@@ -61,6 +62,13 @@ class Strata(NamedTuple):
         """Return the indices of the rows of a group, in the order of the list."""
         return np.flatnonzero(np.array(self.of_row) == group).astype(np.uint32)
 
+    def groups(self) -> "Iterator[tuple[Order, NDArray[np.int64]]]":
+        """Yield the rows of each group, and the index of every row in it; -1: none."""
+        for members in map(self.rows_of, range(len(self.names))):
+            position = np.full(len(self.of_row), -1)
+            position[members] = np.arange(members.size)
+            yield members, position
+
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON data: the keys are names, of_row and title."""
         return {"names": list(self.names), "of_row": list(self.of_row), "title": self.title}
@@ -99,18 +107,13 @@ class Part:
 
 def share_of_level(level: float, groups: int) -> float:
     """Return the level of one of groups + 1 rules, by the union bound."""
-    return level / (groups + 1) if groups else level
+    return level / (groups + 1)
 
 
 def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation) -> list[Part]:
     """Return the parts of a race: the whole list first, then the groups."""
-    groups = () if strata is None else strata.sizes
-    shared = replace(settings, level=share_of_level(settings.level, len(groups)))
+    shared = replace(settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names)))
     parts = [Part(shared.rule(rows), range(rows), side)]
-    for group, size in enumerate(groups):
-        assert strata is not None
-        members = strata.rows_of(group)
-        position = np.zeros(rows, int)
-        position[members] = np.arange(size)
-        parts.append(Part(shared.rule(size), position.tolist(), side.of_rows(members)))
+    for members, position in () if strata is None else strata.groups():
+        parts.append(Part(shared.rule(members.size), position.tolist(), side.of_rows(members)))
     return parts
