@@ -24,19 +24,14 @@ _PLAN_BATCH = 500
 
 
 class AuditResult(NamedTuple):
-    """Result of the test of one statement.
-
-    rows: the row at which the outcome was reached; if undecided, the rows so far.
-    p_value: P(evidence as strong as this), at most, if the outcome is wrong; 1 if undecided, 0 if certain.
-    mean, deviation: of the sample, in the units of the statement; the deviation of single rows is nan in strata.
-    """
+    """Result of the test of one statement, in its units."""
 
     statement: str
     outcome: Outcome
-    rows: int
-    p_value: float
+    rows: int  # the row at which the outcome was reached; if undecided, the rows so far
+    p_value: float  # P(evidence as strong as this), at most, if it is wrong; 1 if undecided, 0 if certain
     mean: float
-    deviation: float = math.nan
+    deviation: float = math.nan  # of single rows; nan for a list in strata
 
     def __str__(self) -> str:
         if self.outcome == "undecided":

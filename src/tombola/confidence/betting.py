@@ -123,26 +123,21 @@ def total_wealth(wealth: Any, row: int, at: int) -> float:
 class BettingGrid(NamedTuple):
     """State of `Betting`: a grid of e-processes, one per hypothesised mean.
 
-    counts, total, low, high, squares: of each action: number and sum of values, interval, sum of squared errors.
-    points: sorted hypothesised means, shape (2 k, size of the grid); of k actions, row a holds the means tested from
-        below for action a, row k + a those of its mirrored values 1 - x.
-    wealth: at [4 r + j, i], the wealth of strategy j of the bets against the mean points[r, i], j = 0..3.
-    head, tail, floor: of each row; the means not yet refuted are points[head:tail], the largest refuted one is floor.
-    threshold: wealth that refutes a mean, 2 / level.
+    Of k actions, row a of `points` has the means tested from below for action a, row k + a those of mirrored values.
     """
 
-    counts: Floats
-    total: Floats
-    low: Floats
+    counts: Floats  # number of values of each action
+    total: Floats  # their sum
+    low: Floats  # interval of each action
     high: Floats
-    squares: Floats
-    points: Floats
-    wealth: Floats
-    head: Floats
+    squares: Floats  # sum of squared errors
+    points: Floats  # (2 k, size of the grid) sorted hypothesised means
+    wealth: Floats  # [4 r + j, i]: wealth of strategy j of the bets against points[r, i], j = 0..3
+    head: Floats  # of each row; the means not yet refuted are points[head:tail]
     tail: Floats
-    floor: Floats
+    floor: Floats  # of each row, the largest refuted mean
     population: float
-    threshold: float
+    threshold: float  # wealth that refutes a mean, 2 / level
 
 
 class Betting(Confidence):
@@ -242,18 +237,14 @@ def _drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
         tail -= 1
     state.head[row], state.tail[row] = head, tail
     if 0 < 2 * (tail - head) <= _GRID_POINTS and points[tail - 1] - state.floor[row] > _MIN_GRID_WIDTH:
-        _refine(points, head, tail, state.floor[row])
+        _repeat_twice(points, head, tail)
+        below = state.floor[row]
+        for j in range(0, 2 * (tail - head), 2):
+            points[j] = (below + points[j + 1]) / 2.0
+            below = points[j + 1]
         for q in range(N_STRATEGIES):
             _repeat_twice(state.wealth[N_STRATEGIES * row + q], head, tail)
         state.head[row], state.tail[row] = 0.0, 2.0 * (tail - head)
-
-
-def _refine(points: Floats, head: int, tail: int, below: float) -> None:
-    """Insert a midpoint below each of points[head:tail], and move all to the front."""
-    _repeat_twice(points, head, tail)
-    for j in range(0, 2 * (tail - head), 2):
-        points[j] = (below + points[j + 1]) / 2.0
-        below = points[j + 1]
 
 
 @no_inline

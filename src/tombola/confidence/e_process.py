@@ -25,22 +25,16 @@ _MAX_WEALTH = 1e150
 
 
 class _EProcessState(NamedTuple):
-    """State of `EProcess`, one entry per action.
-
-    counts, total, squares: number and sum of values, sum of squared errors.
-    points, wealth: the hypothesised largest mean, shape (actions, 1); wealth by strategy, shape (4 actions, 1).
-    refuted_at: the count at which `max_wealth` reached the threshold, 0 before.
-    mirrored: 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x.
-    """
+    """State of `EProcess`, one entry per action."""
 
     counts: Floats
     total: Floats
-    squares: Floats
-    points: Floats
-    wealth: Floats
+    squares: Floats  # sum of squared errors
+    points: Floats  # (actions, 1) the hypothesised largest mean
+    wealth: Floats  # (4 actions, 1) wealth by strategy
     max_wealth: Floats
-    refuted_at: Floats
-    mirrored: float
+    refuted_at: Floats  # the count at which `max_wealth` reached the threshold, 0 before
+    mirrored: float  # 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x
     population: float
     threshold: float
 

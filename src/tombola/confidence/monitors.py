@@ -298,15 +298,6 @@ def _certificate(
     paired: Any = None,
 ) -> Certificate:
     return Certificate(
-        names=tuple(names),
-        population=confidence.population,
-        level=level,
-        rounds=rounds,
-        answered=answered,
-        loss=loss,
-        counts=confidence.counts,
-        means=confidence.means,
-        lows=confidence.lows,
-        highs=confidence.highs,
-        paired=np.full(len(names), np.inf) if paired is None else paired,
-    )
+        tuple(names), confidence.population, level, rounds, answered, loss, confidence.counts, confidence.means,
+        confidence.lows, confidence.highs, np.full(len(names), np.inf) if paired is None else paired,
+    )  # fmt: skip

@@ -74,26 +74,19 @@ MARTINGALE_SHARE = 0.5
 
 
 class _MartingaleState(NamedTuple):
-    """State of the test, one row per column of values.
+    """State of the test, one row per column of values."""
 
-    tree, counts: Fenwick tree of the counts per bin; values so far.
-    last: side of the last rank, +1 or -1.
-    means, wealth: running mean of the payoff, and wealth divided by exp(exponent), of each strategy.
-    alarm_at: the count at the first alarm; 0 before.
-    threshold: log wealth of an alarm. payoffs: scratch space.
-    """
-
-    tree: Floats
-    counts: Floats
-    last: Floats
-    means: Floats
-    wealth: Floats
+    tree: Floats  # Fenwick tree of the counts per bin
+    counts: Floats  # values so far
+    last: Floats  # side of the last rank, +1 or -1
+    means: Floats  # running mean of the payoff of each strategy
+    wealth: Floats  # wealth of each strategy, divided by exp(exponent)
     exponent: Floats
     max_log_wealth: Floats
-    alarm_at: Floats
-    payoffs: Floats
+    alarm_at: Floats  # the count at the first alarm; 0 before
+    payoffs: Floats  # scratch space
     strategies: Floats
-    threshold: float
+    threshold: float  # log wealth of an alarm
 
 
 class OrderVerdict(NamedTuple):
@@ -133,10 +126,16 @@ class RandomOrderTest:
     """
 
     def __init__(self, columns: int = 1, level: float = 0.01, *, seed: int) -> None:
-        self.columns = _validate.integer("RandomOrderTest", "columns", columns, least=1)
+        self.columns = columns = _validate.integer("RandomOrderTest", "columns", columns, least=1)
         self.level = _validate.real("RandomOrderTest", "level", level, above=0, below=1)
         self._rng = new_rng(_validate.seed_sequence("RandomOrderTest", seed))
-        state = _initial_state(self.columns, math.log(self.columns / self.level))
+        state = _MartingaleState(
+            tree=np.zeros((columns, _N_BINS + 1)), counts=np.zeros(columns), last=np.zeros(columns),
+            means=np.zeros((columns, len(_STRATEGIES))), wealth=np.tile(_STRATEGIES[:, 2], (columns, 1)),
+            exponent=np.zeros(columns), max_log_wealth=np.zeros(columns), alarm_at=np.zeros(columns),
+            payoffs=np.zeros(len(_BET_PER_MEAN)), strategies=_STRATEGIES,
+            threshold=math.log(self.columns / self.level),
+        )  # fmt: skip
         self._memory, self._view = flatten(state, 0), unflattener(state)
         self._state = self._view(self._memory)
 
@@ -240,22 +239,6 @@ def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed
 def _reject(method: str, expected: str, got: str) -> NoReturn:
     raise ParameterError(
         f"RandomOrderTest: {method} expected {expected}, got {got}; rescale the values, and name the column of each."
-    )
-
-
-def _initial_state(columns: int, threshold: float) -> _MartingaleState:
-    return _MartingaleState(
-        tree=np.zeros((columns, _N_BINS + 1)),
-        counts=np.zeros(columns),
-        last=np.zeros(columns),
-        means=np.zeros((columns, len(_STRATEGIES))),
-        wealth=np.tile(_STRATEGIES[:, 2], (columns, 1)),
-        exponent=np.zeros(columns),
-        max_log_wealth=np.zeros(columns),
-        alarm_at=np.zeros(columns),
-        payoffs=np.zeros(len(_BET_PER_MEAN)),
-        strategies=_STRATEGIES,
-        threshold=threshold,
     )
 
 

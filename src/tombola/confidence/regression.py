@@ -45,53 +45,36 @@ FIT_ROUNDS = 25.0
 class Fit(NamedTuple):
     """Regression of the losses on components of history; built by `new_fit`.
 
-    N rows, k candidates, q components. Counted rows have known losses, which are in `losses`.
-    Matrices with N rows are stored by columns: loops over rows are vectorised.
-
-    components         (N, q) principal components of history: mean 0, variance 1, uncorrelated
-    intercept          mean loss of the history columns; 1/2 if they are not losses
-    prior, scale       (q,) mean of the loadings of the history columns, and their standard deviation
-    noise              variance of a history column around the mean of all columns; 1/8 if they are not losses
-    order, losses      (N,), (N, k) counted rows and their losses, in the order of counting
-    fitted             (k,) workspace: candidates that are fitted
-    mean_targets, mean_errors   (N, 2) workspace of the first level: mean losses, without and with the prior subtracted,
-                       and their leave-one-out errors
-    mean_fits          (N, 1) workspace: predicted mean of the candidates
-    targets, fits, errors   (N, k) workspace of the second level: losses to fit, predictions, leave-one-out errors
-    centred, scores    (N, q) workspace: components of the counted rows, centred and scaled; the same rotated
-    factors            (N,) workspace: leave-one-out error / residual
-    gram, axes         (q, q) workspace: Gram matrix, its eigenvectors
-    centre, values, inverse   (q,) workspace: mean components of the counted rows, eigenvalues; 1 / (those + penalty)
-    cross, weights     (q, max(k, 2)) workspace: products of scores and targets; coefficients
-    means, ceilings    (max(k, 2),) workspace: mean targets, largest predictions
+    N rows, k candidates, q components. Counted rows have known losses. Matrices with N rows are stored by columns:
+    loops over rows are vectorised. The fields from `fitted` on are workspace.
     """
 
-    components: Floats
-    intercept: float
-    prior: Floats
-    scale: Floats
-    noise: float
-    order: Floats
-    losses: Floats
-    fitted: Floats
-    mean_targets: Floats
-    mean_errors: Floats
-    mean_fits: Floats
-    targets: Floats
-    fits: Floats
-    errors: Floats
-    centred: Floats
-    scores: Floats
-    factors: Floats
-    gram: Floats
-    axes: Floats
-    centre: Floats
-    values: Floats
-    inverse: Floats
-    cross: Floats
-    weights: Floats
-    means: Floats
-    ceilings: Floats
+    components: Floats  # (N, q) principal components of history: mean 0, variance 1, uncorrelated
+    intercept: float  # mean loss of the history columns; 1/2 if they are not losses
+    prior: Floats  # (q,) mean of the loadings of the history columns
+    scale: Floats  # (q,) and their standard deviation
+    noise: float  # variance of a history column around the mean of all columns; 1/8 if they are not losses
+    order: Floats  # (N,) counted rows, in the order of counting
+    losses: Floats  # (N, k) their losses
+    fitted: Floats  # (k,) candidates that are fitted
+    mean_targets: Floats  # (N, 2) first level: mean losses, without and with the prior subtracted
+    mean_errors: Floats  # (N, 2) their leave-one-out errors
+    mean_fits: Floats  # (N, 1) predicted mean of the candidates
+    targets: Floats  # (N, k) second level: losses to fit
+    fits: Floats  # (N, k) predictions
+    errors: Floats  # (N, k) leave-one-out errors
+    centred: Floats  # (N, q) components of the counted rows, centred and scaled
+    scores: Floats  # (N, q) the same rotated
+    factors: Floats  # (N,) leave-one-out error / residual
+    gram: Floats  # (q, q) Gram matrix
+    axes: Floats  # (q, q) its eigenvectors
+    centre: Floats  # (q,) mean components of the counted rows
+    values: Floats  # (q,) eigenvalues
+    inverse: Floats  # (q,) 1 / (those + penalty)
+    cross: Floats  # (q, max(k, 2)) products of scores and targets
+    weights: Floats  # (q, max(k, 2)) coefficients
+    means: Floats  # (max(k, 2),) mean targets
+    ceilings: Floats  # (max(k, 2),) largest predictions
 
 
 def new_fit(history: Floats, columns: int) -> Fit:

@@ -25,24 +25,19 @@ _MAX_BERNSTEIN_BET = 0.5
 
 
 class _SequenceState(NamedTuple):
-    """State of the sequences in closed form, one entry per action.
-
-    squares, gain_squares: sums of squared errors, and of squared gains (`finite_gain`).
-    numerator, denominator: weighted sums; their ratio is the centre of the interval.
-    cost: sum of the costs of all bets; it widens the interval. log_level: ln(2 / level).
-    """
+    """State of the sequences in closed form, one entry per action."""
 
     counts: Floats
     total: Floats
     low: Floats
     high: Floats
-    squares: Floats
-    gain_squares: Floats
-    numerator: Floats
+    squares: Floats  # sum of squared errors
+    gain_squares: Floats  # sum of squared gains (`finite_gain`)
+    numerator: Floats  # weighted sums; their ratio is the centre of the interval
     denominator: Floats
-    cost: Floats
+    cost: Floats  # sum of the costs of all bets; it widens the interval
     population: float
-    log_level: float
+    log_level: float  # ln(2 / level)
 
 
 class _ClosedForm(Confidence):
@@ -65,33 +60,6 @@ class _ClosedForm(Confidence):
             population=self.population,
             log_level=math.log(2.0 / self.level),
         )
-
-
-def _next_bet(state: Any, action: int, variance: float) -> float:
-    """Return the next bet for this variance, and add its gain to the sum.
-
-    The optimal bet for count n is g_i sqrt(2 log_level / (variance (g_1^2 + ... + g_n^2))) with g = `finite_gain`.
-    Here n is the current count; the extra logarithm keeps the sum of the costs finite.
-    """
-    i = state.counts[action] + 1.0
-    g = finite_gain(state.population, state.counts[action])
-    state.gain_squares[action] += g * g
-    return g * math.sqrt(
-        2.0 * state.log_level / (max(variance, 1e-12) * state.gain_squares[action] * math.log(1.0 + i))
-    )
-
-
-def _add_weighted(state: Any, action: int, value: float, bet: float, cost: float) -> None:
-    """Add a value weighted by its bet, and write the interval, which the cost widens."""
-    left = state.population - state.counts[action]
-    state.numerator[action] += bet * (value + state.total[action] / left)
-    state.denominator[action] += bet * finite_gain(state.population, state.counts[action])
-    state.cost[action] += cost
-    state.counts[action] += 1.0
-    state.total[action] += value
-    centre = state.numerator[action] / state.denominator[action]
-    radius = (state.log_level + state.cost[action]) / state.denominator[action]
-    intersect(state, action, centre - radius, centre + radius, state.population)
 
 
 class HoeffdingSequence(_ClosedForm):
@@ -139,12 +107,23 @@ class BernsteinSequence(_ClosedForm):
 
     @staticmethod
     def update_state(state: _SequenceState, action: int, value: float) -> None:
-        n = state.counts[action]
-        guess = mean_estimate(state.total[action], n)
-        bet = min(_MAX_BERNSTEIN_BET, _next_bet(state, action, variance_estimate(state.squares[action], n)))
+        n, g = state.counts[action], finite_gain(state.population, state.counts[action])
+        guess, variance = mean_estimate(state.total[action], n), variance_estimate(state.squares[action], n)
         squared_error = (value - guess) * (value - guess)
         state.squares[action] += squared_error
-        _add_weighted(state, action, value, bet, squared_error * (-math.log1p(-bet) - bet))
+        state.gain_squares[action] += g * g
+        # Optimal for count n is g_i sqrt(2 log_level / (variance (g_1^2 + ... + g_n^2))). Here n is the current count;
+        # the extra logarithm keeps the sum of the costs finite.
+        spread = max(variance, 1e-12) * state.gain_squares[action] * math.log(1.0 + (n + 1.0))
+        bet = min(_MAX_BERNSTEIN_BET, g * math.sqrt(2.0 * state.log_level / spread))
+        state.numerator[action] += bet * (value + state.total[action] / (state.population - n))
+        state.denominator[action] += bet * g
+        state.cost[action] += squared_error * (-math.log1p(-bet) - bet)
+        state.counts[action] += 1.0
+        state.total[action] += value
+        centre = state.numerator[action] / state.denominator[action]
+        radius = (state.log_level + state.cost[action]) / state.denominator[action]
+        intersect(state, action, centre - radius, centre + radius, state.population)
 
 
 class StratifiedMean:

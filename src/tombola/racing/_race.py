@@ -447,7 +447,7 @@ class Race(ProcessBound):
         # The report is built on races.
         from tombola.racing.report import plot_race
 
-        return plot_race(self, curve, axes=ax, size=size)
+        return plot_race(self, curve, ax, size)
 
     def __repr__(self) -> str:
         state = f"answer {', '.join(self.answer)}" if self.proved else "finished" if self.done else "in progress"

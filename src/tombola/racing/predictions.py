@@ -41,24 +41,19 @@ _COMPARED_ROWS = 256
 
 
 class _RowSums(NamedTuple):
-    """Known losses and predictions, and their sums over the rows left.
+    """Known losses and predictions of N rows and k candidates, and their sums.
 
-    N rows, k candidates. `unknown` and `predicted` are stored by columns: loops over rows are vectorised.
-
-    known, unknown     (N, k) known losses, 0 where unknown; 1 where the answer is not on file
-    predicted          (N, k) present predictions; the known loss where it is known. One row if there is no history
-    left               (N,) 1 while a row is not counted
-    *_left, *_seen     (k,) sums over the rows left, and over those counted; n_known_left is a number
+    `unknown` and `predicted` are stored by columns: loops over rows are vectorised.
     """
 
-    known: Floats
-    unknown: Floats
-    predicted: Floats
-    left: Floats
-    known_left: Floats
-    n_known_left: Floats
-    predicted_left: Floats
-    predicted_seen: Floats
+    known: Floats  # (N, k) known losses, 0 where unknown
+    unknown: Floats  # (N, k) 1 where the answer is not on file
+    predicted: Floats  # (N, k) present predictions, or known losses; one row if there is no history
+    left: Floats  # (N,) 1 while a row is not counted
+    known_left: Floats  # (k,) sum of the known losses over the rows left
+    n_known_left: Floats  # (k,) and their number
+    predicted_left: Floats  # (k,) sum of the present predictions over the rows left
+    predicted_seen: Floats  # (k,) and over those counted
 
 
 class InformedRule:
@@ -67,13 +62,6 @@ class InformedRule:
     Feed rows by `update`, or a whole table by `play`; `rule` is reset, and then changed in place. With history, it also
     bets on adjusted losses: the loss minus its prediction from history, plus the mean prediction of the rows left.
     After a fit to n rows, `schedule(n)` is the number of rows at which predictions are fitted again.
-
-    >>> from tombola.racing.rules.best import Best
-    >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)
-    >>> table = np.array([[0.0, 1.0]] * 100)
-    >>> side = SideInformation.of(["a", "b"], [str(row) for row in range(100)], {"a": table[:, 0]})
-    >>> InformedRule(rule, side).play(table, np.arange(100, dtype=np.uint32)) == rule.rows_seen
-    True
     """
 
     def __init__(self, rule: Elimination, side: SideInformation, schedule: Callable[[int], int] = next_fit) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,19 +47,16 @@ MEANS_NOTE = "Means are over all answers, on file and recorded; the verdict coun
 class _Standing(NamedTuple):
     """One candidate in the report of a race.
 
-    mean_loss, rows: mean, and the rows it is over; NaN and 0 before the first row. With answers on file, it is over all
-        answers, on file and recorded; else over the rows counted before its drop.
-    against, wealth, drop_row: if dropped, the opponent it lost to, the wealth of that bet, and the rows counted then.
-    ranks: first and last possible rank; None without question="ranks".
+    With answers on file, its mean is over all answers; else over the rows counted before its drop.
     """
 
     name: str
     mean_loss: float
-    rows: int
+    rows: int  # that the mean is over; 0 before the first
     active: bool
-    against: str
-    wealth: float
-    ranks: tuple[int, int] | None = None
+    against: str = ""  # the opponent it lost to, if dropped
+    wealth: float = math.nan  # of the bet that dropped it
+    ranks: tuple[int, int] | None = None  # first and last possible rank, with question="ranks"
     drop_row: int = 0
 
 
@@ -88,15 +85,7 @@ class RaceReport:
 
     @classmethod
     def from_race(cls, race: Race) -> "RaceReport":
-        """Return the report of a race in memory, finished or not.
-
-        >>> from tombola.racing import race
-        >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), kind="losses",
-        ...                 seed=1)
-        >>> report = RaceReport.from_race(finished)
-        >>> report.survivors.tolist(), report.standings[0].name
-        ([2.0, 2.0, 1.0], 'a')
-        """
+        """Return the report of a race in memory, finished or not."""
         wealth = race.wealth
         evaluated = (~np.isnan(wealth)).sum(axis=1).astype(float)
         drops = np.bincount([one.row for one in race.dropped], minlength=len(wealth) + 1)
@@ -201,23 +190,13 @@ class RaceReport:
 def race_html(race: Race) -> str:
     """Return an HTML fragment about a race for notebooks: verdict and standings."""
     report = RaceReport.from_race(race)
-    rows = [
-        (one["name"], one["mean_loss"], one["rows"], one["state"])
-        for one in (_table_row(standing, race) for standing in report.standings)
-    ]
-    table = HtmlTable(
-        ("candidate", f"mean {race.settings.units.quantity}", "rows", "state"), [tuple(map(str, row)) for row in rows]
-    )
+    lines = (_table_row(one, race) for one in report.standings)
+    rows = [tuple(str(line[key]) for key in ("name", "mean_loss", "rows", "state")) for line in lines]
+    table = HtmlTable(("candidate", f"mean {race.settings.units.quantity}", "rows", "state"), rows)
     return html_block(_title(race), _cards(report), [table], [f"{race.verdict}."])
 
 
-def plot_race(
-    race: Race,
-    curve: Literal["wealth", "survivors"] = "wealth",
-    *,
-    axes: "Axes | None" = None,
-    size: tuple[float, float] | None = None,
-) -> "Figure":
+def plot_race(race: Race, curve: str, axes: "Axes | None", size: tuple[float, float] | None) -> "Figure":
     """Draw the "wealth" or the "survivors" of a race; see `Race.plot`."""
     charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
     if curve not in charts:
@@ -228,26 +207,21 @@ def plot_race(
 
 
 def _standings(race: Race) -> tuple[_Standing, ...]:
-    means = _means(race)
-    # A candidate without answers has mean NaN, which does not sort: it comes last.
-    ranked = sorted(race.active, key=lambda name: (not means[name][1], means[name][0]))
-    active = [_Standing(name, *means[name], active=True, against="", wealth=math.nan) for name in ranked]
+    means, sets = _means(race), race.rank_sets
+    active = [_Standing(name, *means[name], active=True, ranks=sets.get(name)) for name in race.active]
     dropped = [
-        _Standing(
-            one.candidate, *means[one.candidate], active=False, against=one.against, wealth=one.wealth,
-            drop_row=one.row,
-        )
-        for one in race.dropped
-    ]  # fmt: skip
-    if not (sets := race.rank_sets):
+        _Standing(name, *means[name], False, against, wealth, sets.get(name), row)  # noqa: FBT003 - not active
+        for name, row, against, wealth in race.dropped
+    ]
+    # A candidate without answers has mean NaN, which does not sort: it comes last.
+    active.sort(key=lambda one: (not one.rows, one.mean_loss))
+    if not sets:
         return (*active, *reversed(dropped))
     # Candidates without a rank set, with settings.candidate, come last.
     unranked = (len(race.candidates) + 1,) * 2
-    ranked_by = sorted(
-        [*active, *dropped], key=lambda one: (*sets.get(one.name, unranked), not one.rows, one.mean_loss)
-    )
+    ranked = sorted([*active, *dropped], key=lambda one: (*(one.ranks or unranked), not one.rows, one.mean_loss))
     # A settled rank rests on many pairs, so there is no single wealth to show.
-    return tuple(one._replace(ranks=sets.get(one.name), wealth=math.nan) for one in ranked_by)
+    return tuple(one._replace(wealth=math.nan) for one in ranked)
 
 
 def _means(race: Race) -> dict[str, tuple[float, int]]:
@@ -354,14 +328,11 @@ def _claim(race: Race) -> str:
 
 
 def _cards(report: RaceReport) -> list[tuple[str, str]]:
-    race = report.race
+    race, units = report.race, report.race.settings.units
     share = race.calls_saved / max(race.calls_made + race.calls_saved, 1)
     cards = [
         ("candidates", f"{len(race.candidates):,}"),
-        (
-            "answers",
-            f"{race.settings.units.quantity}, {'higher' if race.settings.kind == 'scores' else 'lower'} is better",
-        ),
+        ("answers", f"{units.quantity}, {'higher' if units.scores else 'lower'} is better"),
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls", f"{race.calls_made:,}"),
         # Calls that are not made yet are saved only once the race is over.
@@ -448,18 +419,14 @@ def _survivor_chart(report: RaceReport) -> Chart:
 
 
 class RunTimes(NamedTuple):
-    """Run times of one candidate, over its answered calls.
-
-    seconds: total; a timeout counts as the time limit. failures: calls that failed before the time limit.
-    par10: mean of the seconds of a solved call, or ten time limits for another; NaN without calls.
-    """
+    """Run times of one candidate, over its answered calls."""
 
     name: str
     calls: int
-    seconds: float
+    seconds: float  # total; a timeout counts as the time limit
     timeouts: int
-    failures: int
-    par10: float
+    failures: int  # before the time limit
+    par10: float  # mean of the seconds of a solved call, or ten time limits for another; NaN without calls
 
 
 def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]:
@@ -477,13 +444,11 @@ def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]
     for event in events:
         if event.kind == "answer":
             answers[race.call(event.ticket).candidate].append(event)
-    return [_of_candidate(name, found, cap) for name, found in answers.items()]
-
-
-def _of_candidate(name: str, answers: list[Event], cap: float) -> RunTimes:
-    timeouts = sum(not one.failed and one.loss == 1.0 for one in answers)
-    failures = sum(one.failed for one in answers)
-    solved = sum(one.cost for one in answers if not one.failed and one.loss != 1.0)
-    penalty = _PENALTY_FACTOR * cap * (timeouts + failures)
-    par10 = (solved + penalty) / len(answers) if answers else float("nan")
-    return RunTimes(name, len(answers), sum(one.cost for one in answers), timeouts, failures, par10)
+    found = []
+    for name, events_ in answers.items():
+        timeouts = sum(not one.failed and one.loss == 1.0 for one in events_)
+        failures = sum(one.failed for one in events_)
+        solved = sum(one.cost for one in events_ if not one.failed and one.loss != 1.0)
+        par10 = (solved + _PENALTY_FACTOR * cap * (timeouts + failures)) / len(events_) if events_ else math.nan
+        found.append(RunTimes(name, len(events_), sum(one.cost for one in events_), timeouts, failures, par10))
+    return found

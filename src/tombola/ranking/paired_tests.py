@@ -69,9 +69,9 @@ class _AllPairs(Elimination):
 
     def init(self) -> Any:
         k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, 1.0, _GOAL_RESERVE)
-        state = self.initial_state(bettors=k * k, threshold=math.inf, goal_share=share)
         # Only the wealth after the last row counts.
-        return state._replace(wealth=np.tile(pair_weights(self.population, horizon_share=1.0), (k * k, 1)))
+        weights = pair_weights(self.population, horizon_share=1.0)
+        return self.initial_state(bettors=k * k, threshold=math.inf, weights=weights, goal_share=share)
 
     def open_questions(self) -> list[OpenQuestion]:
         return []

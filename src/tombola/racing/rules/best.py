@@ -16,15 +16,7 @@ from tombola.racing.rules.elimination import Elimination, OpenQuestion, best_two
 
 
 class Best(Elimination):
-    """Rule for the best candidate: drop candidates until one is left.
-
-    >>> import numpy as np
-    >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)
-    >>> rule.play(np.array([[0.0, 1.0]] * 100), np.arange(100, dtype=np.uint32)) < 30
-    True
-    >>> rule.active
-    [0]
-    """
+    """Rule for the best candidate: drop candidates until one is left."""
 
     supports_predictions = True
 

@@ -26,60 +26,34 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class EliminationState(NamedTuple):
     """State of a rule after `rows_seen` rows; k candidates numbered from 0.
 
-    A rule adds fields of its own (`Elimination.initial_state`); its class lists them.
-
-    active            (k,) 1 while a candidate is in the race, else 0
-    total_loss        (k,) sum of losses over the rows counted
-    drop_row          (k,) number of rows after which the candidate was dropped, 0 while active or if answers on file
-                      dropped it before the first row
-    dropped_against   (k,) the opponent it was dropped against, -1 while active
-    opponent          (k,) `Best`, `Within`: the opponent on the last row, -1 before
-    wealth_at_drop    (k,) wealth of the bet that dropped it; infinite if the outcome was certain
-    current_wealth    (k,) wealth of the bet against it now
-    rows_seen, done   (1,) rows counted; 1 when the question is answered or no row is left
-    wealth            (bettors, 4) wealth by strategy (`tombola.racing.rules.bets`); 8 with predictions, 5 for pairs of
-                      a sample
-    squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
-    known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
-    rows, population  length of the list, and of the population (may be infinite)
-    threshold         wealth at which a bet decides
-
-    Only with predictions (`Elimination.use_predictions`), else None:
-
-    offset            (k,) mean prediction over the rows left minus the prediction of the current row
-    predicted_mean    (k,) mean prediction over the rows left, the current one included
-    predicted_seen    (k,) sum of the present predictions over the rows counted
-    residual_low      (k, k) smallest possible d - g over the rows left, for candidate and opponent; d is the difference
-                      of their losses, g the predicted one
-    residual_variance (k, k) estimated variance of d - g, for candidate and opponent
-    fitted_rows       (1,) number of rows of this estimate
-    prior_noise       (k,) variance of loss minus prediction before the first fit; 0 if the whole column is known
+    A rule adds fields of its own; its class lists them. The last seven are None without predictions. d is the
+    difference of the losses of candidate and opponent, g the predicted one.
     """
 
-    active: Floats
-    total_loss: Floats
-    drop_row: Floats
-    dropped_against: Floats
-    opponent: Floats
-    wealth_at_drop: Floats
-    current_wealth: Floats
-    rows_seen: Floats
-    done: Floats
-    wealth: Floats
-    squared_residuals: Floats
-    n_bets: Floats
-    known_loss: Floats
-    known_gain: Floats
+    active: Floats  # (k,) 1 while a candidate is in the race, else 0
+    total_loss: Floats  # (k,) sum of losses over the rows counted
+    drop_row: Floats  # (k,) rows counted at the drop; 0 while active, or if answers on file dropped it
+    dropped_against: Floats  # (k,) the opponent it was dropped against, -1 while active
+    opponent: Floats  # (k,) `Best`, `Within`: the opponent on the last row, -1 before
+    wealth_at_drop: Floats  # (k,) wealth of the bet that dropped it; infinite if the outcome was certain
+    current_wealth: Floats  # (k,) wealth of the bet against it now
+    rows_seen: Floats  # (1,) rows counted
+    done: Floats  # (1,) 1 when the question is answered or no row is left
+    wealth: Floats  # (bettors, 4) wealth by strategy; 8 with predictions, 5 for pairs of a sample
+    squared_residuals: Floats  # (bettors,) sum, and
+    n_bets: Floats  # (bettors,) number of terms, for the variance estimate of each bettor
+    known_loss: Floats  # (k,) sums of the known losses,
+    known_gain: Floats  # (k,) and of 1 - loss, over the rows after the current one
     rows: float
-    population: float
-    threshold: float
-    offset: Floats | None = None
-    predicted_mean: Floats | None = None
-    predicted_seen: Floats | None = None
-    residual_low: Floats | None = None
-    residual_variance: Floats | None = None
-    fitted_rows: Floats | None = None
-    prior_noise: Floats | None = None
+    population: float  # infinite if rows are i.i.d. draws
+    threshold: float  # wealth at which a bet decides
+    offset: Floats | None = None  # (k,) predicted_mean minus the prediction of the current row
+    predicted_mean: Floats | None = None  # (k,) mean prediction over the rows left, the current one included
+    predicted_seen: Floats | None = None  # (k,) sum of the present predictions over the rows counted
+    residual_low: Floats | None = None  # (k, k) smallest possible d - g over the rows left
+    residual_variance: Floats | None = None  # (k, k) estimated variance of d - g
+    fitted_rows: Floats | None = None  # (1,) number of rows of this estimate
+    prior_noise: Floats | None = None  # (k,) variance before the first fit; 0 if the whole column is known
 
 
 @cache
@@ -91,14 +65,12 @@ def _state_type(rule: str, own: tuple[str, ...]) -> Any:
 class OpenQuestion(NamedTuple):
     """An undecided comparison, from which the rows still needed are estimated.
 
-    edge: mean loss so far of the candidate that looks worse minus that of the better one, plus the tolerance of the
-        question; if 0 or less, more rows like those so far do not decide it.
-    variance: of this difference of losses on one row. threshold: wealth that decides the comparison.
+    If the edge, in favour of the decision, is 0 or less, more rows like those so far do not decide it.
     """
 
-    edge: float
-    variance: float
-    threshold: float
+    edge: float  # mean difference of losses so far, plus the tolerance of the question
+    variance: float  # of this difference on one row
+    threshold: float  # wealth that decides the comparison
 
 
 class Elimination(ABC):
@@ -143,14 +115,16 @@ class Elimination(ABC):
     def init(self) -> Any:
         """Return the state before the first row, built by `initial_state`."""
 
-    def initial_state(self, *, bettors: int, threshold: float, **own: float | Floats) -> Any:
+    def initial_state(self, *, bettors: int, threshold: float, weights: Any = None, **own: float | Floats) -> Any:
         """Return a state with all candidates active and bettors of wealth 1.
 
         A bettor, a row of `state.wealth`, is an e-process against one null hypothesis; at `threshold` its bet decides.
-        `own` are the fields of the rule itself; a kernel can change arrays, not numbers.
+        `weights` are its initial wealths by strategy; None: those of `bet`. `own` are the fields of the rule itself; a
+        kernel can change arrays, not numbers.
         """
         k, zeros = self.candidates, np.zeros(self.candidates)
-        weights = MIXTURE_WEIGHTS if self.has_predictions else STRATEGY_WEIGHTS
+        if weights is None:
+            weights = MIXTURE_WEIGHTS if self.has_predictions else STRATEGY_WEIGHTS
         common = EliminationState(
             active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
             opponent=np.full(k, -1.0), wealth_at_drop=zeros, current_wealth=np.ones(k),

@@ -17,21 +17,13 @@ from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_ro
 
 
 class Gate(Elimination):
-    """Rule that compares each candidate with a baseline.
+    """Rule that compares each candidate with a baseline; `decisions` has the answers.
 
-    margin: 0 asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss.
-
-    `decisions` has the answers. Own fields of the state, beside `margin` and `baseline`:
+    A margin of 0 asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss. Own
+    fields of the state, beside `margin` and `baseline`:
 
     decision          (k,) 1 statement proved, -1 refuted, 0 open; decided candidates are dropped
     total_advantage   (k,) total loss of the baseline minus that of the candidate
-
-    >>> import numpy as np
-    >>> rule = Gate(candidates=2, rows=100, population=100, level=0.05, baseline=0, margin=0.0)
-    >>> rule.play(np.array([[0.5, 0.1]] * 100), np.arange(100, dtype=np.uint32)) < 50
-    True
-    >>> rule.decisions
-    {1: True}
     """
 
     supports_predictions = True

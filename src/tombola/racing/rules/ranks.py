@@ -27,12 +27,6 @@ class Ranks(Elimination):
 
     goal_share        1 / goal of the bets towards the last row (`tombola.racing.rules.pair_bets`)
     before            (k, k) 1 at [a, b] once "a before b" is proved, directly or by transitivity
-
-    >>> import numpy as np
-    >>> rule = Ranks(candidates=3, rows=200, population=200, level=0.05)
-    >>> calls = rule.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
-    >>> calls < 200, rule.rank_sets().tolist()
-    (True, [[1, 1], [2, 2], [3, 3]])
     """
 
     def __init__(self, candidates: int, rows: int, population: float, level: float, *, top: int = 0) -> None:
@@ -40,19 +34,14 @@ class Ranks(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        k, threshold = self.candidates, n_pairs(self.candidates) / self.level
-        state = self.initial_state(
-            bettors=k * k,
-            threshold=threshold,
-            goal_share=share_of_goal(threshold),
-            top=float(self.top),
-            before=np.zeros((k, k)),
-            **self._own_fields(),
-        )
-        return state._replace(wealth=np.tile(pair_weights(self.population), (k * k, 1)))
+        return self._initial_state(n_pairs(self.candidates) / self.level)
 
-    def _own_fields(self) -> dict[str, Floats]:
-        return {}
+    def _initial_state(self, threshold: float, **own: Floats) -> Any:
+        k = self.candidates
+        return self.initial_state(
+            bettors=k * k, threshold=threshold, weights=pair_weights(self.population),
+            goal_share=share_of_goal(threshold), top=float(self.top), before=np.zeros((k, k)), **own,
+        )  # fmt: skip
 
     def rank_sets(self) -> "np.typing.NDArray[np.int64]":
         """Return first and last possible rank, from 1, of every candidate, shape (k, 2)."""
@@ -187,21 +176,12 @@ class Blocks(Ranks):
 
     rejected          (k, k) 1 at [a, b] once "a is at least as good as b" is rejected
     reached, stack    (k,) scratch space for the search of chains
-
-    >>> import numpy as np
-    >>> table, order = np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32)
-    >>> pairs, blocks = (rule(candidates=3, rows=200, population=200, level=0.05) for rule in (Ranks, Blocks))
-    >>> blocks.play(table, order) < pairs.play(table, order), blocks.rank_sets().tolist()
-    (True, [[1, 1], [2, 2], [3, 3]])
     """
 
     def init(self) -> Any:
-        threshold = max(1, self.candidates - 1) / self.level
-        return super().init()._replace(threshold=threshold, goal_share=share_of_goal(threshold))
-
-    def _own_fields(self) -> dict[str, Floats]:
         k = self.candidates
-        return {"rejected": np.zeros((k, k)), "reached": np.zeros(k), "stack": np.zeros(k)}
+        own = {"rejected": np.zeros((k, k)), "reached": np.zeros(k), "stack": np.zeros(k)}
+        return self._initial_state(max(1, k - 1) / self.level, **own)
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
@@ -260,12 +240,6 @@ class Place(Elimination):
     e_values          (2, k) E_ab and E_ba, by opponent b
     rank_range        (2,) first and last rank still possible
     is_used           (k,) scratch space for means of the smallest e-values
-
-    >>> import numpy as np
-    >>> rule = Place(candidates=3, rows=200, population=200, level=0.05, candidate=1)
-    >>> _ = rule.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
-    >>> rule.rank_set()
-    (2, 2)
     """
 
     def __init__(self, candidates: int, rows: int, population: float, level: float, *, candidate: int) -> None:
@@ -274,16 +248,11 @@ class Place(Elimination):
 
     def init(self) -> Any:
         k, threshold = self.candidates, 2.0 / self.level
-        state = self.initial_state(
-            bettors=2 * k,
-            threshold=threshold,
-            goal_share=share_of_goal(threshold),
-            candidate=float(self.candidate),
-            e_values=np.ones((2, k)),
-            rank_range=np.array([1.0, float(k)]),
-            is_used=np.zeros(k),
-        )
-        return state._replace(wealth=np.tile(pair_weights(self.population), (2 * k, 1)))
+        return self.initial_state(
+            bettors=2 * k, threshold=threshold, weights=pair_weights(self.population),
+            goal_share=share_of_goal(threshold), candidate=float(self.candidate), e_values=np.ones((2, k)),
+            rank_range=np.array([1.0, float(k)]), is_used=np.zeros(k),
+        )  # fmt: skip
 
     def rank_set(self) -> tuple[int, int]:
         """Return the first and the last rank that `candidate` may have; 1 is the best."""

@@ -27,21 +27,13 @@ _PAIR_SHARE = 0.75
 class Top(Elimination):
     """Rule for the best `top` candidates, in any order among themselves.
 
-    A set below is a possible answer: `top` of the candidates. Own fields of the state:
+    A set below is a possible answer: `top` of the candidates. Own fields of the state, beside `top`:
 
-    top               number of candidates to keep
     pair_threshold    wealth of pairs that drops a candidate
     members           (sets, k) 1 for the members of a set
     n_sets            (1,) number of sets not rejected: the first rows of `members`; 0 while there are too many
     rejection_wealth  (k,) least wealth at which a set with the candidate was rejected
     pair_wealth       (k,) scratch space for the wealth of pairs
-
-    >>> import numpy as np
-    >>> rule = Top(candidates=3, rows=100, population=100, level=0.05, top=2)
-    >>> rule.play(np.array([[0.0, 1.0, 0.1]] * 100), np.arange(100, dtype=np.uint32)) < 60
-    True
-    >>> rule.active
-    [0, 2]
     """
 
     supports_predictions = True

@@ -35,21 +35,13 @@ def _drop_share(within: float, rows: int) -> float:
 class Within(Elimination):
     """Rule for a candidate with mean loss at most `within` above the smallest.
 
-    `chosen` is the answer. Own fields of the state:
+    `chosen` is the answer. Own fields of the state; "a is too bad" for "a is worse than b by the tolerance or more":
 
     tolerance         `within`, above 0
-    settling_wealth   wealth of bets against "a is worse than b by the tolerance or more" that refutes it
-    settled           (k, k) 1 at [a, b] if a is proved to be worse than b by less than the tolerance
-    deposit           (k, k) wealth, at [a, b], put into bets against "a is worse than b by the tolerance or more",
-                      without gains
+    settling_wealth   wealth of bets against "a is too bad" that refutes it
+    settled           (k, k) 1 at [a, b] once "a is too bad" is refuted
+    deposit           (k, k) wealth, at [a, b], put into bets against "a is too bad", without gains
     is_chosen         (k,) 1 for the answer
-
-    >>> import numpy as np
-    >>> rule = Within(candidates=2, rows=100, population=100, level=0.05, within=0.5)
-    >>> rule.play(np.array([[0.0, 0.1]] * 100), np.arange(100, dtype=np.uint32)) < 30
-    True
-    >>> rule.chosen
-    0
     """
 
     supports_predictions = True
