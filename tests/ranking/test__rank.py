@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from tombola import Pool, rank
 from tombola.cli.app import app
 from tombola.errors import ParameterError, TombolaWarning
+from tombola.ranking import _rank
 from tombola.ranking.page import ranking_page
 from tombola.ranking.paired_tests import _betting_pvalues, pair_pvalues
 
@@ -83,6 +84,13 @@ def test_betting_pvalues_are_valid_over_samples_and_orders() -> None:
     assert all(sum(mass for q, mass in probability.items() if q <= p) <= p + 1e-9 for p in probability)
 
 
+@pytest.fixture
+def without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the intervals of means, which take most of the time of a ranking."""
+    monkeypatch.setattr(_rank, "_intervals", lambda rows, *_, **__: (rows.min(axis=0), rows.max(axis=0)))
+
+
+@pytest.mark.usefixtures("without_intervals")
 def test_partly_filled_table_gives_rank_sets_that_cover() -> None:
     """100 random halves of a table: at level .2 more than 33 misses have probability below 1e-3."""
     losses = right_or_wrong(60, [0.2, 0.3, 0.5], seed=5)
@@ -132,6 +140,7 @@ def test_cluster_intervals_are_in_units_of_rows() -> None:
     assert low == pytest.approx(losses[:, 0].mean()) == high
 
 
+@pytest.mark.usefixtures("without_intervals")
 def test_clusters_of_unequal_size_keep_the_level_at_all_looks() -> None:
     """All orders of 5 clusters. By rows a is better, by means of clusters b is: means would be wrong in every order."""
     a_loses, b_loses, b_loses_all = [(1.0, 0.0)], [(0.0, 1.0)], [(0.0, 1.0)] * 3
@@ -194,6 +203,7 @@ def test_unknown_metrics_are_refused(arguments: dict[str, Any], message: str) ->
         rank([[0.0, 1.0]], kind={"error": "losses"})
 
 
+@pytest.mark.usefixtures("without_intervals")
 def test_plot_draws_one_bar_per_candidate() -> None:
     losses = right_or_wrong(120, [0.1, 0.3, 0.35, 0.8], seed=12)
     found = rank(losses, kind="losses", names=["a", "b", "c", "d"])
@@ -203,6 +213,7 @@ def test_plot_draws_one_bar_per_candidate() -> None:
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["a", "b", "c", "d"]
 
 
+@pytest.mark.usefixtures("without_intervals")
 def test_looks_at_a_growing_table_only_add_claims_in_order() -> None:
     """With `in_order` a later look keeps every claim of an earlier one: one e-process, not a new one per look."""
     losses = right_or_wrong(200, [0.2, 0.3, 0.45], seed=13)
