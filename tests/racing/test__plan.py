@@ -6,6 +6,8 @@ import pytest
 from tombola.pool import Pool
 from tombola.racing import plan
 
+pytestmark = pytest.mark.usefixtures("plainly")
+
 
 def test_plan_of_other_questions() -> None:
     pool = Pool((np.random.default_rng(1).random((150, 3)) < [0.1, 0.15, 0.8]).astype(float), actions=["a", "b", "c"])
@@ -18,7 +20,6 @@ def test_plan_of_other_questions() -> None:
     assert near.share < 1
 
 
-@pytest.mark.usefixtures("plainly")
 def test_plan_of_ranks() -> None:
     losses = np.random.default_rng(1).random((150, 3)) * [0.1, 0.5, 1.0]
     pool = Pool(losses, actions=["a", "b", "c"])
@@ -30,7 +31,6 @@ def test_plan_of_ranks() -> None:
     assert place.answers == [(("b: rank 2",), 8)]
 
 
-@pytest.mark.usefixtures("plainly")
 def test_plan_of_ranks_reports_wrong_orders() -> None:
     """Rows of tied candidates at a level of .9: some shuffles must claim an order against the file."""
     pool = Pool(np.tile(np.eye(2), (6, 1)), actions=["a", "b"])

@@ -322,8 +322,8 @@ def test_half_filled_table_names_the_race_that_finishes_it(tmp_path: Path) -> No
 
 def test_means_are_in_the_unit_of_the_columns(tmp_path: Path) -> None:
     table = np.array([[10.0, 20.0], [30.0, 60.0]] * 20)
-    columns = {"names": ["minisat seconds", "glucose seconds"], "range": (0, 60)}
-    assert "mean seconds" in str(rank(table, kind="losses", reading="this list", **columns))
+    seconds = ["minisat seconds", "glucose seconds"]
+    assert "mean seconds" in str(rank(table, kind="losses", names=seconds, range=(0, 60), reading="this list"))
     assert "mean points" in str(rank(table, kind="scores", range=(0, 60), unit="points", reading="this list"))
     assert "mean loss" in str(rank(table / 60, kind="losses", names=["a_error", "b_error"], reading="this list"))
     path = tmp_path / "t.csv"

@@ -113,10 +113,11 @@ class Plan:
 
         Its `answers`, `decided` and `wrong` are about the group. Calls and costs are those of the whole race.
         """
+        names, sizes = ((), ()) if self.strata is None else (self.strata.names, self.strata.sizes)
         found = {}
-        for at, name in enumerate(self.strata.names if self.strata is not None else (), start=1):
+        for at, (name, size) in enumerate(zip(names, sizes, strict=True), start=1):
             outcomes = tuple(one._replace(answers=one.answers[at : at + 1]) for one in self.outcomes)
-            found[name] = replace(self, rows=self.strata.sizes[at - 1], strata=None, outcomes=outcomes)
+            found[name] = replace(self, rows=size, strata=None, outcomes=outcomes)
         return found
 
     def to_json(self) -> dict[str, Any]:

@@ -515,7 +515,7 @@ class Race(ProcessBound):
                 f"Race.record: expected either a loss or failed=True for ticket {ticket}, got {given}; "
                 "write record(ticket, loss=...)."
             )
-        if loss is not None and not (isinstance(loss, Real) and 0.0 <= loss <= 1.0):
+        if loss is not None and not (isinstance(loss, Real) and 0.0 <= float(loss) <= 1.0):
             raise FeedbackError(
                 f"Race.record: expected a loss in [0, 1] for ticket {ticket}, got {loss!r}; "
                 "rescale it, and pass 1 - score if higher is better."
