@@ -49,9 +49,8 @@ class _InequalityTest:
     def __init__(self, inequality: Inequality, population: float, proof_level: float, refutation_level: float) -> None:
         self.inequality, self.population = inequality, population
         self.total, self.squares, self.rows = 0.0, 0.0, 0
-        at_most = inequality.above
-        self._negation = _e_process(inequality.threshold, population, proof_level, at_most=at_most)
-        self._itself = _e_process(inequality.threshold, population, refutation_level, at_most=not at_most)
+        self._negation = _e_process(inequality.threshold, population, proof_level, at_most=inequality.above)
+        self._itself = _e_process(inequality.threshold, population, refutation_level, at_most=not inequality.above)
 
     def extend(self, values: Floats, strata: Any) -> None:
         """Add values in [0, 1], shape (n,); `strata` is ignored."""
@@ -72,19 +71,20 @@ class _InequalityTest:
     @property
     def proof(self) -> tuple[int, float]:
         """The row of the proof (0: not proved), and the p-value of the negation."""
-        return self._result(*self._evidence(proof=True), holds=True)
+        return self._result(holds=True)
 
     @property
     def refutation(self) -> tuple[int, float]:
         """The row of the refutation (0: not refuted), and the p-value of the inequality."""
-        return self._result(*self._evidence(proof=False), holds=False)
+        return self._result(holds=False)
 
     def _evidence(self, *, proof: bool) -> tuple[int, float]:
         """Return the row of the decision, 0 if undecided, and the largest wealth."""
         process = self._negation if proof else self._itself
         return int(process.rows[0]), float(process.wealth[0])
 
-    def _result(self, rows: int, wealth: float, *, holds: bool) -> tuple[int, float]:
+    def _result(self, *, holds: bool) -> tuple[int, float]:
+        rows, wealth = self._evidence(proof=holds)
         # The whole list was read: the mean is known, no probability is involved.
         if not rows and self.rows == self.population:
             return (self.rows, 0.0) if self.inequality.holds(self.mean, self.rows) is holds else (0, 1.0)
@@ -119,9 +119,9 @@ class _StratifiedInequalityTest:
     """Test one inequality by the confidence sequence of a stratified mean."""
 
     def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
-        self.inequality, self.level, self.rows = inequality, level, 0
+        self.inequality, self.rows, self.deviation = inequality, 0, math.nan
         self._strata = StratifiedMean(sizes, level)
-        self._proved_at = self._refuted_at = 0
+        self.proof, self.refutation = (0, level), (0, level)
 
     def extend(self, values: Floats, strata: Any) -> None:
         self._strata.extend(values, strata)
@@ -131,26 +131,14 @@ class _StratifiedInequalityTest:
         # "mean < t" is the same as "-mean > -t".
         if not self.inequality.above:
             low, high, threshold = -high, -low, -threshold
-        if low > threshold and not self._proved_at:
-            self._proved_at = self.rows
-        if high < threshold and not self._refuted_at:
-            self._refuted_at = self.rows
+        if low > threshold and not self.proof[0]:
+            self.proof = self.rows, self.proof[1]
+        if high < threshold and not self.refutation[0]:
+            self.refutation = self.rows, self.refutation[1]
 
     @property
     def mean(self) -> float:
         return self._strata.mean
-
-    @property
-    def deviation(self) -> float:
-        return math.nan
-
-    @property
-    def proof(self) -> tuple[int, float]:
-        return self._proved_at, self.level
-
-    @property
-    def refutation(self) -> tuple[int, float]:
-        return self._refuted_at, self.level
 
 
 class Audit:
@@ -236,9 +224,8 @@ class Audit:
 
 
 def _e_process(mean: float, population: float, level: float, *, at_most: bool, actions: int = 1) -> EProcess:
-    if at_most:
-        return EProcess(at_most=mean, population=population, level=level, actions=actions)
-    return EProcess(at_least=mean, population=population, level=level, actions=actions)
+    hypothesis = {"at_most" if at_most else "at_least": mean}
+    return EProcess(**hypothesis, population=population, level=level, actions=actions)
 
 
 def _result(text: str, tests: Sequence[_InequalityTest | _StratifiedInequalityTest]) -> AuditResult:

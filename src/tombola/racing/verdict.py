@@ -355,20 +355,18 @@ def _open_text(result: Result) -> str:
 
 
 def _ranks_text(result: Result, rule: Ranks) -> str:
-    whole = rule.top == rule.candidates
     if result.proved:
-        scope = "the order" if whole else f"the first {rule.top} in order"
+        scope = "the order" if rule.top == rule.candidates else f"the first {rule.top} in order"
         return f"{scope} of {_candidates(result)}: {_join(result.answer, _MAX_RANKED)}{_confidence(result)}"
+    if not _has_proof(result) and not is_exact(rule):
+        return f"{_open_prefix(result)}: no rank of {_candidates(result)} is proved{_yet(result)}"
     sets = result.rank_sets
     texts = tuple(f"{rank_text(sets[name])} {name}" for name in result.answer)
     open_ranks = sum(first != last for first, last in sets.values())
-    if all(ranks == (1, len(sets)) for ranks in sets.values()) and not is_exact(rule):
-        return f"{_open_prefix(result)}: no rank of {_candidates(result)} is proved{_yet(result)}"
-    words = (
-        f"{open_ranks} of {plural(len(result.candidates), 'rank')} are not settled{_scope(result)}; ranks still "
-        f"possible: {_join(texts, _MAX_RANKED)}{_confidence(result)}"
+    return (
+        f"{_open_prefix(result)}: {open_ranks} of {plural(len(sets), 'rank')} are not settled{_scope(result)}; ranks "
+        f"still possible: {_join(texts, _MAX_RANKED)}{_confidence(result)}"
     )
-    return f"{_open_prefix(result)}: {words}"
 
 
 def _place_text(result: Result, rule: Place) -> str:
@@ -380,12 +378,10 @@ def _place_text(result: Result, rule: Place) -> str:
         )
     if result.proved:
         return f"{name} has rank {ranks[0]} of {_candidates(result)}{_confidence(result)}"
-    if ranks == (1, len(result.candidates)) and not is_exact(rule):
-        return (
-            f"{_open_prefix(result)}: nothing is proved{_yet(result)} of the rank of {name} among {_candidates(result)}"
-        )
-    rank = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}"
-    return f"{_open_prefix(result)}: {rank}{_confidence(result)}"
+    text = f"nothing is proved{_yet(result)} of the rank of {name} among {_candidates(result)}"
+    if _has_proof(result) or is_exact(rule):
+        text = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}{_confidence(result)}"
+    return f"{_open_prefix(result)}: {text}"
 
 
 def _open_prefix(result: Result) -> str:
