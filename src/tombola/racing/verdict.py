@@ -52,12 +52,12 @@ class Result(NamedTuple):
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """Names that answer the question, as `answer_of`."""
+        """Names that answer the question; while it is open, all that still may."""
         return tuple(self.candidates[a] for a in answer_of(self.rule))
 
     @property
     def proved(self) -> bool | None:
-        """As `is_proved`."""
+        """True if the answer is proved, None while open; False if a gate is refuted."""
         return is_proved(self.rule)
 
     @property
