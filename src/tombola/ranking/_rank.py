@@ -92,8 +92,6 @@ def rank(
             stacklevel=2,
         )
     low, high = range or (0.0, 1.0)
-    # Losses in [0, 1] are called that, as by `compare`, whatever they count.
-    plain = kind == "losses" and (low, high) == (0.0, 1.0)
     losses = _losses(values, kind, low, high)
     if missing not in ("keep", "drop", "worst"):
         choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
@@ -116,18 +114,12 @@ def rank(
         replace(_in_row_units(one, scale), n_worst=n_worst, n_dropped=n_dropped)
         for one in _readings(units, reading, level, seed, in_order=in_order)
     )
-    answered = losses[~np.isnan(losses).any(axis=1)]
-    return Ranking(
-        labels,
-        kind,
-        population,
-        answered.mean(axis=0),
-        readings,
-        0 if clusters is None else units.shape[0],
-        (low, high),
-        population - len(answered),
-        "" if plain else word if unit is None else unit,
-    )
+    answered, n_clusters = losses[~np.isnan(losses).any(axis=1)], 0 if clusters is None else len(units)
+    # Losses in [0, 1] are called that, as by `compare`, whatever they count.
+    plain = kind == "losses" and (low, high) == (0.0, 1.0)
+    word = "" if plain else word if unit is None else unit
+    n_incomplete, means = population - len(answered), answered.mean(axis=0)
+    return Ranking(labels, kind, population, means, readings, n_clusters, (low, high), n_incomplete, word)
 
 
 def _rank_metrics(

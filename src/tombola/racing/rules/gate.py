@@ -66,8 +66,10 @@ class Gate(Elimination):
     def settle(state: Any) -> None:
         base = int(state.baseline)
         for c in range(state.total_loss.size):
-            if c != base:
-                _decide_before(state, c, base)
+            if c != base and is_refuted(state, base, c, 0.0, -state.margin, 0.0):
+                state.decision[c], state.current_wealth[c] = 1.0, math.inf
+            elif c != base and is_refuted(state, c, base, 0.0, state.margin, 0.0):
+                state.decision[c], state.current_wealth[c] = -1.0, math.inf
         _drop_decided(state, base)
 
     def advantage(self, candidate: int) -> tuple[float, int]:
@@ -99,16 +101,6 @@ def _decide(state: Any, c: int, base: int, d: float) -> None:
     elif seen >= state.population:
         # The whole list is known: compare the totals.
         state.decision[c] = 1.0 if holds_on_list(lead + d, state.margin, state.population) else -1.0
-        state.current_wealth[c] = math.inf
-
-
-def _decide_before(state: Any, c: int, base: int) -> None:
-    """Decide on candidate c before the first row if answers on file suffice."""
-    if is_refuted(state, base, c, 0.0, -state.margin, 0.0):
-        state.decision[c] = 1.0
-    elif is_refuted(state, c, base, 0.0, state.margin, 0.0):
-        state.decision[c] = -1.0
-    if state.decision[c] != 0.0:
         state.current_wealth[c] = math.inf
 
 

@@ -103,24 +103,18 @@ class Within(Elimination):
 
 
 def _update_accounts(state: Any, losses: Floats) -> None:
-    """Bet on one row in the accounts for candidates near the leader."""
-    leader, _ = best_two(state)
-    for a in range(losses.size):
-        close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.tolerance
-        if state.active[a] > 0.0 and close:
-            _bet_on(state, losses, a)
-
-
-def _bet_on(state: Any, losses: Floats, a: int) -> None:
-    """Bet on one row, before it is counted, in all accounts for candidate a."""
+    """Bet on one row, before it is counted, in the accounts for candidates near the leader."""
     k = losses.size
-    for b in range(k):
-        if b != a and state.active[b] > 0.0:
-            lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
-            wealth = bet(state, _account(k, a, b), b, a, lead, d, -state.tolerance)
-            certain = is_refuted(state, b, a, lead + d, -state.tolerance, state.rows_seen[0] + 1.0)
-            if wealth >= state.settling_wealth or certain:
-                state.settled[a, b] = 1.0
+    leader, _ = best_two(state)
+    for a in range(k):
+        close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.tolerance
+        for b in range(k):
+            if close and b != a and state.active[a] > 0.0 and state.active[b] > 0.0:
+                lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
+                wealth = bet(state, _account(k, a, b), b, a, lead, d, -state.tolerance)
+                certain = is_refuted(state, b, a, lead + d, -state.tolerance, state.rows_seen[0] + 1.0)
+                if wealth >= state.settling_wealth or certain:
+                    state.settled[a, b] = 1.0
 
 
 def _account(k: int, a: int, b: int) -> int:
@@ -156,18 +150,12 @@ def _choose(state: Any) -> None:
     """End the race if a candidate is settled; of several, take the smallest loss."""
     chosen = -1
     for a in range(state.total_loss.size):
-        settled = state.active[a] > 0.0 and _is_settled(state, a)
+        settled = state.active[a] > 0.0
+        for b in range(state.total_loss.size):
+            if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0:
+                settled = False
         if settled and (chosen < 0 or state.total_loss[a] < state.total_loss[chosen]):
             chosen = a
     if chosen >= 0:
         state.is_chosen[chosen] = 1.0
         state.done[0] = 1.0
-
-
-def _is_settled(state: Any, a: int) -> bool:
-    """Return whether the accounts for a of all active candidates have decided."""
-    settled = True
-    for b in range(state.total_loss.size):
-        if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0:
-            settled = False
-    return settled
